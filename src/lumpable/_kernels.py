@@ -1,0 +1,145 @@
+"""The compiled loop of the bulk simulator. Imported only when a simulation runs.
+
+Everything here is exact in law. Binomials follow Hörmann, "The generation of binomial random
+variates", J. Stat. Comput. Simul. 46 (1993), algorithm BTRD, whose first step mostly needs one
+uniform; letters are his.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+ONE_BY_ONE = 16
+"""Below this many plays per arm, plays are dealt one by one instead of by binomials."""
+
+
+@njit(cache=True)
+def collect(rng, visits, repeats, arms, mean, sd, bernoulli):
+    """Play one request for all contexts at once; see `simulate.answer` for the meaning."""
+    S, K = arms.shape
+    plays = np.zeros((S, K), np.int64)
+    average = np.full((S, K), np.nan)
+    unfinished = np.full(S, -1, np.int64)
+    choices = np.empty(K, np.int64)
+    for i in range(S):
+        k = 0
+        for j in range(K):
+            if arms[i, j]:
+                choices[k] = j
+                k += 1
+        if k == 0 or visits[i] == 0:
+            continue
+        _deal(rng, visits[i] // repeats, choices[:k], plays[i])
+        if visits[i] % repeats > 0:
+            unfinished[i] = choices[int(rng.random() * k)]
+        for c in range(k):
+            j = choices[c]
+            m = repeats * plays[i, j]
+            if m > 0:
+                if bernoulli:
+                    average[i, j] = binomial(rng, m, mean[i, j]) / m
+                else:
+                    average[i, j] = mean[i, j] + sd * rng.standard_normal() / math.sqrt(m)
+    return plays, average, unfinished
+
+
+@njit(cache=True)
+def _deal(rng, plays, choices, row):
+    """Deal plays to arms uniformly at random: row[choices] ~ multinomial(plays)."""
+    k = len(choices)
+    if plays < ONE_BY_ONE * k and k > 1:
+        for _ in range(plays):
+            row[choices[int(rng.random() * k)]] += 1
+        return
+    for c in range(k - 1):
+        count = binomial(rng, plays, 1.0 / (k - c))
+        row[choices[c]] = count
+        plays -= count
+    row[choices[k - 1]] = plays
+
+
+@njit(cache=True, inline="always")
+def binomial(rng, n, p):
+    if p > 0.5:
+        return n - _binomial(rng, n, 1.0 - p)
+    return _binomial(rng, n, p)
+
+
+@njit(cache=True, inline="always")
+def _binomial(rng, n, p):
+    """BTRD for p <= 1/2; numpy's own inversion where the mean is below 10."""
+    if n * p < 10.0:
+        return rng.binomial(n, p)
+    npq = n * p * (1.0 - p)
+    b = 1.15 + 2.53 * math.sqrt(npq)
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    v_r = 0.92 - 4.2 / b
+    v = rng.random()
+    if v <= 0.86 * v_r:
+        u = v / v_r - 0.43
+        return np.int64((2.0 * a / (0.5 - abs(u)) + b) * u + n * p + 0.5)
+    return _btrd_rest(rng, n, p, npq, a, b, v_r, v)
+
+
+@njit(cache=True)
+def _btrd_rest(rng, n, p, npq, a, b, v_r, v):
+    """Steps 1 to 3.4 of BTRD, from a uniform v that did not end at once."""
+    alpha = (2.83 + 5.1 / b) * math.sqrt(npq)
+    m = np.int64((n + 1) * p)
+    while True:
+        if v <= 0.86 * v_r:  # step 1
+            u = v / v_r - 0.43
+            return np.int64((2.0 * a / (0.5 - abs(u)) + b) * u + n * p + 0.5)
+        if v >= v_r:  # step 2
+            u = rng.random() - 0.5
+        else:
+            u = v / v_r - 0.93
+            u = (0.5 if u > 0 else -0.5) - u
+            v = rng.random() * v_r
+        us = 0.5 - abs(u)  # step 3.0
+        at = math.floor((2.0 * a / us + b) * u + n * p + 0.5)
+        if 0 <= at <= n:
+            k = np.int64(at)
+            v *= alpha / (a / (us * us) + b)
+            if _accepts(n, p, npq, m, k, v):
+                return k
+        v = rng.random()
+
+
+@njit(cache=True)
+def _accepts(n, p, npq, m, k, v):
+    """Whether v <= f(k) / f(m): by products near the mode, else by squeezes, else by logarithms."""
+    r = p / (1.0 - p)
+    far = abs(k - m)
+    if far <= 15:  # step 3.1
+        above = below = 1.0
+        for i in range(min(k, m) + 1, max(k, m) + 1):
+            above *= (n + 1.0 - i) * r
+            below *= i
+        return v * below <= above if k > m else v * above <= below
+    v = math.log(v)  # step 3.2
+    x = far / npq
+    rho = x * (((far / 3.0 + 0.625) * far + 1.0 / 6.0) / npq + 0.5)
+    t = -0.5 * far * x
+    if v < t - rho:
+        return True
+    if v > t + rho:
+        return False
+    nm, nk = n - m + 1.0, n - k + 1.0  # steps 3.3 and 3.4
+    h = (m + 0.5) * math.log((m + 1.0) / (r * nm)) + _stirling(m) + _stirling(n - m)
+    f = (n + 1.0) * math.log1p((k - m) / nk) + (k + 0.5) * math.log(nk * r / (k + 1.0))
+    return v <= h + f - _stirling(k) - _stirling(n - k)
+
+
+@njit(cache=True)
+def _stirling(k):
+    """log k! less Stirling's formula at k + 1."""
+    if k < 10:
+        x = k + 1.0
+        return math.lgamma(x) - (x - 0.5) * math.log(x) + x - 0.5 * math.log(2.0 * math.pi)
+    x = 1.0 / (k + 1.0)
+    y = x * x
+    return (1.0 / 12.0 - (1.0 / 360.0 - y / 1260.0) * y) * x

@@ -1,0 +1,71 @@
+"""Checks of what people hand in: each error names the argument, what was expected and what came.
+
+Knows nothing of bandits. Every public value and function checks here, before anything changes.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import SupportsIndex, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+BoolMatrix = npt.NDArray[np.bool_]
+FloatMatrix = npt.NDArray[np.float64]
+IntMatrix = npt.NDArray[np.int64]
+BoolVector = npt.NDArray[np.bool_]
+FloatVector = npt.NDArray[np.float64]
+IntVector = npt.NDArray[np.int64]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+def whole(name: str, value: SupportsIndex, low: int, high: int | None = None) -> int:
+    """Return `value` as an int in [low, high]; True and 3.0 are not whole numbers."""
+    allowed = f"a whole number of at least {low}" if high is None else f"one of {low} .. {high}"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool | np.bool_) or number < low:
+        raise ValueError(f"{name}: expected {allowed}, got {value!r}")
+    if high is not None and number > high:
+        raise ValueError(f"{name}: expected {allowed}, got {value!r}")
+    return number
+
+
+def real(name: str, value: float, expected: str, low: float, high: float) -> float:
+    """Return `value` as a finite float with low < value <= high; `expected` says so in words."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, str | bool | np.bool_) or not (low < number <= high):
+        raise ValueError(f"{name}: expected {expected}, got {value!r}")
+    if not math.isfinite(number):
+        raise ValueError(f"{name}: expected {expected}, got {value!r}")
+    return number
+
+
+def accuracy(epsilon: float, delta: float) -> tuple[float, float]:
+    """Return (epsilon, delta) when both lie where the paper's proofs need them (reading 11)."""
+    below_one = math.nextafter(1.0, 0.0)
+    return (
+        real("epsilon", epsilon, "a number in (0, 1/2]", 0.0, 0.5),
+        real("delta", delta, "a number in (0, 1)", 0.0, below_one),
+    )
+
+
+def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
+    """Return `value` when it is one of the allowed words."""
+    if isinstance(value, str) and value in allowed:
+        return value
+    raise ValueError(f"{name}: expected one of {', '.join(allowed)}, got {value!r}")
+
+
+def frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """Return a read-only view; the caller's own array stays as it was."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

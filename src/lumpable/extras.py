@@ -1,0 +1,20 @@
+"""Optional parts: what is not installed says how to install it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+class MissingExtra(ImportError):
+    """A feature needs an extra that is not installed; the message is the command to type."""
+
+
+def need(module: str, extra: str, what: str) -> Any:
+    """Import an optional module, or say which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as cause:
+        raise MissingExtra(
+            f"{what} needs an extra that is not installed: pip install 'lumpable[{extra}]'"
+        ) from cause
