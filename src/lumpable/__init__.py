@@ -4,13 +4,14 @@
 """
 
 from lumpable import bounds, pac, reductions, standard, worlds
+from lumpable.budget import Budget, budget
 from lumpable.cite import citation
 from lumpable.extras import MissingExtra
 from lumpable.plan import Belief, Bucket, Collect, Plan, Progress, Result, Sample, algorithm, replay
 from lumpable.problem import PAPER, Constants, Problem
 from lumpable.session import Session
 from lumpable.simulate import Run, exact, simulate
-from lumpable.worlds import World
+from lumpable.world import World
 
 __version__ = "0.1.0"
 
@@ -18,6 +19,7 @@ __all__ = [
     "PAPER",
     "Belief",
     "Bucket",
+    "Budget",
     "Collect",
     "Constants",
     "MissingExtra",
@@ -31,6 +33,7 @@ __all__ = [
     "World",
     "algorithm",
     "bounds",
+    "budget",
     "citation",
     "exact",
     "pac",

@@ -14,7 +14,7 @@ def cheaper(
     """Algorithm 3 or the naive method, whichever asks for fewer rounds at worst (reading 33).
 
     Equal counts: the naive method. Both run at the same epsilon; they do not promise the same
-    loss (`bounds.budget`).
+    loss (`lumpable.budget`).
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
     paper = bounds.any_contexts_rounds(problem, epsilon, delta, constants)

@@ -2,7 +2,7 @@
 
 `ask` reads, `tell` writes. A session is a fold over its tells, so it is saved as the plan's name
 and parameters, the seed, the samples of finished requests and what the tells since then add up to;
-to open it is to replay them. Knows no algorithm. No pickle, and a file is replaced at once or not at all.
+to open it is to replay them. Knows no algorithm, and nothing of how files are written.
 """
 
 from __future__ import annotations

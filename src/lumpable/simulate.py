@@ -16,7 +16,7 @@ import numpy as np
 from lumpable import checks
 from lumpable.checks import IntVector
 from lumpable.plan import Collect, Plan, Progress, Result, Sample
-from lumpable.worlds import World
+from lumpable.world import World
 
 MOST_ROUNDS = 2**63 - 1
 

@@ -1,124 +1,17 @@
-"""Problems to learn in: lumpable, low rank, the paper's hard instances, or a matrix of your own.
-
-A world knows the truth (means, groups, frequencies, noise) and can judge a policy. It knows no
-algorithm; learners never see it.
-"""
+"""Problems to learn in: lumpable, low rank, the paper's hard instances, or a matrix of your own."""
 
 from __future__ import annotations
 
-import csv
-import math
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from lumpable import checks
+from lumpable import checks, tables
 from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.extras import need
-
-NOISES = ("gaussian", "bernoulli")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class World:
-    """Mean rewards, groups, context frequencies and noise; everything that a learner must find out.
-
-    Means of one context span at most 1 (reading 3): another scale is an error that says by what to
-    divide.
-    """
-
-    mean: FloatMatrix
-    frequency: FloatVector
-    group: IntVector
-    noise: str = "gaussian"
-    sd: float = 1.0
-    """Standard deviation of Gaussian noise."""
-    name: str = "matrix"
-    context_names: tuple[Hashable, ...] = field(default=())
-    """Names of the contexts, where they came with names."""
-    arm_names: tuple[Hashable, ...] = field(default=())
-
-    def __post_init__(self) -> None:
-        mean = _checked_mean(self.mean)
-        checks.choice("noise", self.noise, NOISES)
-        if self.noise == "bernoulli" and (mean.min() < 0 or mean.max() > 1):
-            low, high = mean.min(), mean.max()
-            raise ValueError(f"mean: Bernoulli needs means in [0, 1], got {low:g} .. {high:g}")
-        if self.sd != 0:
-            checks.real("sd", self.sd, "a finite number of at least 0", 0.0, math.inf)
-        frequency = _checked_frequency(self.frequency, len(mean))
-        group = np.array(self.group)
-        if group.shape != (len(mean),) or group.dtype.kind not in "iu" or group.min() < 0:
-            raise ValueError(f"group: expected {len(mean)} group numbers, got {self.group!r}")
-        for name, value in (("mean", mean), ("frequency", frequency), ("group", group)):
-            object.__setattr__(self, name, checks.frozen(value))
-
-    def __repr__(self) -> str:
-        noise = f"gaussian, sd={self.sd:g}" if self.noise == "gaussian" else self.noise
-        size = f"contexts={self.contexts}, arms={self.arms}, groups={self.groups}"
-        return f"World({self.name}, {size}, {noise})"
-
-    @property
-    def contexts(self) -> int:
-        """S, the number of contexts."""
-        return int(self.mean.shape[0])
-
-    @property
-    def arms(self) -> int:
-        """K, the number of arms."""
-        return int(self.mean.shape[1])
-
-    @property
-    def groups(self) -> int:
-        """r, the number of groups, also those that have no context."""
-        return int(self.group.max()) + 1
-
-    @cached_property
-    def group_frequency(self) -> FloatVector:
-        """omega: how often each group comes."""
-        omega: FloatVector = np.zeros(self.groups)
-        np.add.at(omega, self.group, self.frequency)
-        return omega
-
-    @cached_property
-    def policy(self) -> IntVector:
-        """An optimal policy: each context's best arm, the first of several."""
-        arms: IntVector = np.argmax(self.mean, axis=1)
-        return arms
-
-    @cached_property
-    def best(self) -> FloatVector:
-        """Each context's largest mean."""
-        largest: FloatVector = self.mean.max(axis=1)
-        return largest
-
-    def reward(self, context: int, arm: int, rng: np.random.Generator) -> float:
-        """Draw one reward, for playing round by round."""
-        mean = float(self.mean[context, arm])
-        if self.noise == "bernoulli":
-            return float(rng.random() < mean)
-        return mean + self.sd * rng.standard_normal()
-
-    def loss(self, policy: npt.ArrayLike) -> float:
-        """Return how far the mean reward of this policy is below the best one's."""
-        return float(self.frequency @ self.loss_by_context(policy))
-
-    def loss_by_context(self, policy: npt.ArrayLike) -> FloatVector:
-        """Return each context's loss under this policy."""
-        arms = np.asarray(policy)
-        if arms.shape != (self.contexts,) or arms.dtype.kind not in "iu":
-            raise ValueError(f"policy: expected {self.contexts} arms, got {_shape(arms)}")
-        if arms.min() < 0 or arms.max() >= self.arms:
-            wrong = int(arms[(arms < 0) | (arms >= self.arms)][0])
-            raise ValueError(f"policy: expected arms 0 .. {self.arms - 1}, got {wrong}")
-        loss: FloatVector = self.best - self.mean[np.arange(self.contexts), arms]
-        return loss
+from lumpable.world import World, checked_frequency, checked_mean
 
 
 def lumpable(
@@ -238,7 +131,7 @@ def from_matrix(
     >>> from_matrix([[0.1, 0.9], [0.8, 0.2], [0.1, 0.9]]).group
     array([0, 1, 0])
     """
-    checked = _checked_mean(mean)
+    checked = checked_mean(mean)
     nu = _frequencies(frequency, len(checked), np.random.default_rng(seed))
     return World(checked, nu, _equal_rows(checked), noise, sd)
 
@@ -258,12 +151,8 @@ def from_frame(
 
     Contexts and arms keep their names, in order of first appearance. Every pair must be there once.
     """
-    table = nw.from_native(frame, eager_only=True)
-    for column in (context, arm, mean):
-        if column not in table.columns:
-            raise ValueError(f"frame: expected a column {column!r}, got {table.columns}")
-    rows = zip(*(table[column].to_list() for column in (context, arm, mean)), strict=True)
-    return _from_rows(rows, frequency, noise, sd, seed)
+    table = tables.from_frame(frame, (context, arm, mean))
+    return _from_table(table, frequency, noise, sd, seed)
 
 
 def read(
@@ -275,57 +164,16 @@ def read(
     seed: int = 0,
 ) -> World:
     """Read a CSV or Parquet file with the columns context, arm and mean."""
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"path: expected a CSV or Parquet file, got {str(path)!r}, which is none")
-    if path.suffix == ".parquet":
-        parquet = need("pyarrow.parquet", "research", "reading Parquet files")
-        table = parquet.read_table(path)
-        return from_frame(table, frequency=frequency, noise=noise, sd=sd, seed=seed)
-    if path.suffix != ".csv":
-        raise ValueError(f"path: expected a name that ends in .csv or .parquet, got {path.name!r}")
-    with path.open(newline="", encoding="utf-8") as file:
-        table = csv.DictReader(file)
-        if not {"context", "arm", "mean"} <= set(table.fieldnames or ()):
-            raise ValueError(f"path: expected columns context, arm, mean, got {table.fieldnames}")
-        rows = [(row["context"], row["arm"], _number(row["mean"])) for row in table]
-    return _from_rows(rows, frequency, noise, sd, seed)
+    return _from_table(tables.read(Path(path)), frequency, noise, sd, seed)
 
 
-def _from_rows(
-    rows: Iterable[tuple[Hashable, Hashable, float]],
-    frequency: str | npt.ArrayLike,
-    noise: str,
-    sd: float,
-    seed: int,
+def _from_table(
+    table: tables.Table, frequency: str | npt.ArrayLike, noise: str, sd: float, seed: int
 ) -> World:
-    contexts: dict[Hashable, int] = {}
-    arms: dict[Hashable, int] = {}
-    cells: dict[tuple[int, int], float] = {}
-    for context, arm, value in rows:
-        cell = contexts.setdefault(context, len(contexts)), arms.setdefault(arm, len(arms))
-        if cell in cells:
-            raise ValueError(f"rows: expected each pair once, got {(context, arm)} twice")
-        cells[cell] = math.nan if value is None else value
-    if not cells:
-        raise ValueError("rows: expected at least one (context, arm, mean), got none")
-    mean = np.full((len(contexts), len(arms)), math.nan)
-    for (i, j), value in cells.items():
-        mean[i, j] = value
-    if np.isnan(mean).any():
-        i, j = np.argwhere(np.isnan(mean))[0]
-        pair = tuple(contexts)[i], tuple(arms)[j]
-        raise ValueError(f"rows: expected a mean for every pair, got none for {pair}")
+    mean = checked_mean(table.mean)
     nu = _frequencies(frequency, len(mean), np.random.default_rng(seed))
-    group = _equal_rows(_checked_mean(mean))
-    return World(mean, nu, group, noise, sd, "table", tuple(contexts), tuple(arms))
-
-
-def _number(text: str | None) -> float:
-    try:
-        return float(text or "nan")
-    except ValueError:
-        raise ValueError(f"mean: expected a number, got {text!r}") from None
+    group = _equal_rows(mean)
+    return World(mean, nu, group, noise, sd, "table", table.contexts, table.arms)
 
 
 def _equal_rows(mean: FloatMatrix) -> IntVector:
@@ -336,45 +184,11 @@ def _equal_rows(mean: FloatMatrix) -> IntVector:
     return order[inverse.reshape(-1)]
 
 
-def _checked_mean(mean: npt.ArrayLike) -> FloatMatrix:
-    try:
-        matrix = np.array(mean, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"mean: expected a (contexts, arms) array, got {mean!r}") from None
-    if matrix.ndim != 2 or matrix.size == 0:
-        raise ValueError(f"mean: expected a (contexts, arms) array, got {_shape(matrix)}")
-    bad = ~np.isfinite(matrix)
-    if bad.any():
-        i, j = np.argwhere(bad)[0]
-        value = matrix[i, j]
-        raise ValueError(f"mean: expected finite numbers, got {value} at context {i}, arm {j}")
-    span = matrix.max(axis=1) - matrix.min(axis=1)
-    if span.max() > 1 + 1e-12:
-        i = int(np.argmax(span))
-        raise ValueError(
-            f"mean: expected means of one context to span at most 1, got {span[i]:g} "
-            f"at context {i}; divide the means and the sd by {span[i]:g}"
-        )
-    return matrix
-
-
-def _checked_frequency(frequency: npt.ArrayLike, contexts: int) -> FloatVector:
-    nu = np.array(frequency, dtype=np.float64)
-    if nu.shape != (contexts,):
-        raise ValueError(f"frequency: expected {contexts} numbers, got {_shape(nu)}")
-    if not np.isfinite(nu).all() or nu.min() < 0:
-        raise ValueError(f"frequency: expected no negative or missing number, got {nu.min()}")
-    if abs(nu.sum() - 1) > 1e-9:
-        raise ValueError(f"frequency: expected numbers that add up to 1, got {nu.sum()}")
-    nu /= nu.sum()
-    return nu
-
-
 def _frequencies(
     frequency: str | npt.ArrayLike, contexts: int, rng: np.random.Generator
 ) -> FloatVector:
     if not isinstance(frequency, str):
-        return _checked_frequency(frequency, contexts)
+        return checked_frequency(frequency, contexts)
     checks.choice("frequency", frequency, ("uniform", "zipf"))
     if frequency == "uniform":
         return np.full(contexts, 1 / contexts)
@@ -405,7 +219,7 @@ def _group_means(
     means: str | npt.ArrayLike, groups: int, arms: int, gap: float, rng: np.random.Generator
 ) -> FloatMatrix:
     if not isinstance(means, str):
-        given = _checked_mean(means)
+        given = checked_mean(means)
         if given.shape != (groups, arms):
             raise ValueError(f"means: expected shape {(groups, arms)}, got {given.shape}")
         return given
@@ -417,7 +231,3 @@ def _group_means(
         "gap", gap, "a number in (0, 1/2]", 0.0, 0.5
     )
     return mean
-
-
-def _shape(array: npt.NDArray[Any]) -> str:
-    return f"an array of shape {array.shape} and type {array.dtype}"
