@@ -10,7 +10,7 @@ from lumpable.extras import MissingExtra
 from lumpable.plan import Belief, Bucket, Collect, Plan, Progress, Result, Sample, algorithm, replay
 from lumpable.problem import PAPER, Constants, Problem
 from lumpable.session import Session
-from lumpable.simulate import Run, exact, simulate
+from lumpable.simulate import Run, Step, exact, simulate
 from lumpable.world import World
 
 __version__ = "0.1.0"
@@ -30,6 +30,7 @@ __all__ = [
     "Run",
     "Sample",
     "Session",
+    "Step",
     "World",
     "algorithm",
     "bounds",
