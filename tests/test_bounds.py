@@ -169,3 +169,12 @@ def test_constants_print_what_they_change() -> None:
     world = lb.worlds.lumpable(6, 4, 2, seed=1)
     plan = lb.pac.near_uniform(lb.Problem(6, 4, 2), epsilon=0.5, delta=0.1, constants=changed)
     assert str(changed) in repr(lb.simulate(plan, world, seed=1))
+
+
+def test_the_worst_case_counts_no_arm_twice() -> None:
+    """Two arms: at most two candidates, however many levels there are."""
+    size = bounds.lengths(lb.Problem(10, 2, 2), 0.1, 0.05)
+    assert list(size.worst_case()).count(size.settle) == 2
+    explore = size.levels * size.explore
+    tests = sum(2 * size.test(level) for level in range(1, size.levels + 1))
+    assert sum(size.worst_case()) == explore + tests + 2 * size.settle

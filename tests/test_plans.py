@@ -258,9 +258,15 @@ HALF: Any = np.full((2, 2), 0.5)
         (lambda: Sample(np.ones((2, 2), dtype=int), np.ones((2, 3))), "plays and mean: expected"),
         (lambda: Sample(HALF, HALF), "plays: expected whole"),
         (lambda: Sample(-np.ones((1, 1), dtype=int), np.ones((1, 1))), "plays: expected no neg"),
-        (lambda: Sample(np.ones((1, 1), dtype=int), np.full((1, 1), np.nan)), "mean: expected NaN"),
-        (lambda: Sample(np.zeros((1, 1), dtype=int), np.ones((1, 1))), "mean: expected NaN"),
-        (lambda: Sample(np.ones((1, 1), dtype=int), np.full((1, 1), np.inf)), "mean: expected fin"),
+        (
+            lambda: Sample(np.ones((1, 1), dtype=int), np.full((1, 1), np.nan)),
+            "mean: expected numbers",
+        ),
+        (lambda: Sample(np.zeros((1, 1), dtype=int), np.ones((1, 1))), "mean: expected"),
+        (
+            lambda: Sample(np.ones((1, 1), dtype=int), np.full((1, 1), np.inf)),
+            "mean: expected numbers",
+        ),
     ],
 )
 def test_bad_request_or_sample(build: Callable[[], object], named: str) -> None:
@@ -522,3 +528,26 @@ def test_cheaper_takes_the_cheaper_one(size: int, method: str) -> None:
     belief = next(plan).belief
     assert belief is not None
     assert belief.phase.startswith(method)
+
+
+def test_pooled_means_are_plain_averages() -> None:
+    """Samples put together one by one give the mean of all their rewards."""
+    rng = np.random.default_rng(5)
+    plays, mean = np.zeros((3, 2), dtype=np.int64), np.zeros((3, 2))
+    request = Collect(9, 1, np.ones((3, 2), dtype=bool))
+    samples = [wild_sample(request, rng, kind) for kind in ("noise", "missing", "noise")]
+    for sample in samples:
+        lb.standard.pool(plays, mean, sample)
+    total = sum(np.nan_to_num(sample.plays * sample.mean) for sample in samples)
+    assert np.array_equal(plays, sum(sample.plays for sample in samples))
+    assert np.allclose(mean * plays, total)
+
+
+def test_requests_and_samples_cannot_be_written_to() -> None:
+    arms = np.ones((2, 2), dtype=bool)
+    request = Collect(1, 1, arms)
+    sample = answer(request, {(0, 0): 1.0})
+    for array in (request.arms, sample.plays, sample.mean):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 0
+    arms[0, 0] = False  # the caller's own array stays the caller's

@@ -18,6 +18,7 @@ from pyarrow import parquet
 
 import lumpable as lb
 from lumpable import worlds
+from lumpable.simulate import answer
 
 MEAN = [[0.1, 0.9, 0.5], [0.8, 0.2, 0.3]]
 ROWS = [
@@ -138,6 +139,15 @@ def test_low_frequency_does_no_harm() -> None:
     )
     assert (seen[3:] == 0).all()
     assert world.loss(run.policy) <= 1
+
+
+def test_who_never_comes_is_never_visited() -> None:
+    """numpy's multinomial hands its rounding remainder to the last cell, whatever its frequency."""
+    frequency = np.append(np.full(10, 0.1), 0.0)
+    world = worlds.from_matrix(np.zeros((11, 2)), frequency=frequency)
+    request = lb.Collect(10**15, 1, np.ones((11, 2), dtype=bool))
+    for seed in range(300):
+        assert answer(request, world, np.random.default_rng(seed)).visits[10] == 0
 
 
 # --- A matrix of one's own ------------------------------------------------------------------

@@ -17,12 +17,13 @@ ONE_BY_ONE = 16
 
 
 @njit(cache=True)
-def collect(rng, visits, repeats, arms, mean, sd, bernoulli):
+def collect(rng, visits, repeats, arms, policy, mean, best, sd, bernoulli):
     """Play one request for all contexts at once; see `simulate.answer` for the meaning."""
     S, K = arms.shape
     plays = np.zeros((S, K), np.int64)
     average = np.full((S, K), np.nan)
     unfinished = np.full(S, -1, np.int64)
+    regret = 0.0
     choices = np.empty(K, np.int64)
     for i in range(S):
         k = 0
@@ -30,35 +31,30 @@ def collect(rng, visits, repeats, arms, mean, sd, bernoulli):
             if arms[i, j]:
                 choices[k] = j
                 k += 1
-        if k == 0 or visits[i] == 0:
+        if k == 0:
+            regret += visits[i] * (best[i] - mean[i, policy[i]])
             continue
-        _deal(rng, visits[i] // repeats, choices[:k], plays[i])
         if visits[i] % repeats > 0:
             unfinished[i] = choices[int(rng.random() * k)]
+            regret += visits[i] % repeats * (best[i] - mean[i, unfinished[i]])
+        left = visits[i] // repeats
+        few = left < ONE_BY_ONE * k
+        if few:
+            for _ in range(left):
+                plays[i, choices[int(rng.random() * k)]] += 1
         for c in range(k):
             j = choices[c]
+            if not few:
+                plays[i, j] = binomial(rng, left, 1.0 / (k - c)) if c < k - 1 else left
+                left -= plays[i, j]
             m = repeats * plays[i, j]
             if m > 0:
+                regret += m * (best[i] - mean[i, j])
                 if bernoulli:
                     average[i, j] = binomial(rng, m, mean[i, j]) / m
                 else:
                     average[i, j] = mean[i, j] + sd * rng.standard_normal() / math.sqrt(m)
-    return plays, average, unfinished
-
-
-@njit(cache=True)
-def _deal(rng, plays, choices, row):
-    """Deal plays to arms uniformly at random: row[choices] ~ multinomial(plays)."""
-    k = len(choices)
-    if plays < ONE_BY_ONE * k and k > 1:
-        for _ in range(plays):
-            row[choices[int(rng.random() * k)]] += 1
-        return
-    for c in range(k - 1):
-        count = binomial(rng, plays, 1.0 / (k - c))
-        row[choices[c]] = count
-        plays -= count
-    row[choices[k - 1]] = plays
+    return plays, average, unfinished, regret
 
 
 @njit(cache=True, inline="always")
@@ -76,12 +72,12 @@ def _binomial(rng, n, p):
     npq = n * p * (1.0 - p)
     b = 1.15 + 2.53 * math.sqrt(npq)
     a = -0.0873 + 0.0248 * b + 0.01 * p
-    v_r = 0.92 - 4.2 / b
     v = rng.random()
-    if v <= 0.86 * v_r:
-        u = v / v_r - 0.43
-        return np.int64((2.0 * a / (0.5 - abs(u)) + b) * u + n * p + 0.5)
-    return _btrd_rest(rng, n, p, npq, a, b, v_r, v)
+    h = 0.92 * b - 4.2  # b v_r: step 1 with u = w / h, which saves two divisions in a row
+    w = v * b - 0.43 * h
+    if w <= 0.43 * h:
+        return np.int64(2.0 * a * w / (0.5 * h - abs(w)) + b * w / h + n * p + 0.5)
+    return _btrd_rest(rng, n, p, npq, a, b, h / b, v)
 
 
 @njit(cache=True)

@@ -13,13 +13,17 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.checks import BoolMatrix, IntVector
+from lumpable.checks import BoolMatrix, IntMatrix, IntVector
 from lumpable.plan import Collect, Sample
 
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 MIX_1, MIX_2 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 UNIT = 2.0**-53
+FEW_AHEAD, MANY_AHEAD = 4, 256
+"""Arms are drawn for several plays at once: cheaper, and the same arms."""
+
+UintVector = npt.NDArray[np.uint64]
 
 
 def mix(z: int) -> int:
@@ -44,6 +48,17 @@ def draw(key: int, play: int, number: int) -> int:
     return int((mix((key + (play + 1) * GOLDEN) & MASK) >> 11) * UNIT * number)
 
 
+def draws(keys: UintVector, first: IntVector, number: IntVector, plays: int) -> IntMatrix:
+    """Return `draw` for so many plays of several contexts at once, from play `first` on."""
+    play = (first[:, np.newaxis] + np.arange(1, plays + 1)).astype(np.uint64)
+    z = keys[:, np.newaxis] + play * np.uint64(GOLDEN)  # wraps around, as it should
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(MIX_1)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(MIX_2)
+    z = (z ^ (z >> np.uint64(31))) >> np.uint64(11)
+    drawn: IntMatrix = (z * UNIT * number[:, np.newaxis]).astype(np.int64)
+    return drawn
+
+
 class Collector:
     """One request under way.
 
@@ -56,46 +71,55 @@ class Collector:
         self.request = request
         self.rounds = 0
         self.contexts, self.arms = S, K
-        self._left = request.rounds
         self._repeats = request.repeats
-        self._keys = context_keys(key, S)
+        self._keys = np.array(context_keys(key, S), dtype=np.uint64)
         self._choices = _choices(request.arms)
-        self._play = [0] * S  # finished plays of each context
         self._count = [0] * S  # rounds in the play under way
         self._sum = [0.0] * S  # rewards in the play under way
         self._plays = array("q", bytes(8 * S * K))
         self._sums = array("d", bytes(8 * S * K))
-        self.arm: list[int] = [
-            int(choices[draw(self._keys[i], 0, len(choices))]) if choices is not None else int(arm)
-            for i, (choices, arm) in enumerate(zip(self._choices, policy, strict=True))
-        ]
+        self.arm: list[int] = policy.tolist()
+        self._drawn = [0] * S  # plays whose arm is drawn: finished, under way, ahead
+        self._ahead: list[list[int]] = [[] for _ in range(S)]  # arms of plays to come, last first
+        self._look_ahead(range(S), FEW_AHEAD)
 
     def tell(self, context: int, reward: float) -> bool:
         """Count the reward of the arm assigned to this context; True: the request has ended."""
         self.rounds += 1
-        self._left -= 1
-        choices = self._choices[context]
-        if choices is not None:
-            self._sum[context] += reward
-            self._count[context] += 1
-            if self._count[context] == self._repeats:
-                self._finish_play(context, choices)
-        return self._left == 0
+        if self._choices[context]:
+            count = self._count[context] + 1
+            if count == self._repeats:
+                cell = context * self.arms + self.arm[context]
+                self._plays[cell] += 1
+                self._sums[cell] += self._sum[context] + reward
+                self._sum[context] = 0.0
+                self._count[context] = 0
+                ahead = self._ahead[context]
+                if ahead:
+                    self.arm[context] = ahead.pop()
+                else:
+                    self._look_ahead([context], MANY_AHEAD)
+            else:
+                self._count[context] = count
+                self._sum[context] += reward
+        return self.rounds == self.request.rounds
 
-    def _finish_play(self, context: int, choices: Sequence[int]) -> None:
-        cell = context * self.arms + self.arm[context]
-        self._plays[cell] += 1
-        self._sums[cell] += self._sum[context]
-        self._sum[context] = 0.0
-        self._count[context] = 0
-        play = self._play[context] + 1
-        self._play[context] = play
-        number = len(choices)
-        if number > 1:  # `draw`, written out
-            z = (self._keys[context] + (play + 1) * GOLDEN) & MASK
-            z = ((z ^ (z >> 30)) * MIX_1) & MASK
-            z = ((z ^ (z >> 27)) * MIX_2) & MASK
-            self.arm[context] = int(choices[int(((z ^ (z >> 31)) >> 11) * UNIT * number)])
+    def _look_ahead(self, contexts: Sequence[int], plays: int) -> None:
+        """Assign these contexts the arm of their next play, and draw those of some more."""
+        first = np.array([self._drawn[i] for i in contexts])
+        number = np.array([len(self._choices[i]) for i in contexts])
+        drawn = draws(self._keys[contexts], first, number, plays)
+        for i, indices in zip(contexts, drawn.tolist(), strict=True):
+            choices = self._choices[i]
+            if choices:
+                self._drawn[i] += plays
+                self._ahead[i] = [choices[index] for index in reversed(indices)]
+                self.arm[i] = self._ahead[i].pop()
+
+    def _finished(self) -> list[int]:
+        """Finished plays of each context."""
+        drawn = zip(self._drawn, self._ahead, strict=True)
+        return [max(0, plays - len(ahead) - 1) for plays, ahead in drawn]
 
     def sample(self) -> Sample:
         """Return the finished plays and their means."""
@@ -111,7 +135,7 @@ class Collector:
         plays = np.frombuffer(self._plays, dtype=np.int64)
         cells = np.flatnonzero(plays)
         return {
-            "play": np.array(self._play, dtype=np.int64),
+            "finished": np.array(self._finished(), dtype=np.int64),
             "count": np.array(self._count, dtype=np.int64),
             "sum": np.array(self._sum, dtype=np.float64),
             "cells": cells.astype(np.int64),
@@ -122,24 +146,21 @@ class Collector:
     def restore(self, rounds: int, state: dict[str, npt.NDArray[np.generic]]) -> None:
         """Go on where `state` was taken, after `rounds` rounds."""
         self.rounds = rounds
-        self._left = self.request.rounds - rounds
-        self._play = state["play"].tolist()
+        self._drawn = state["finished"].tolist()
         self._count = state["count"].tolist()
         self._sum = state["sum"].tolist()
         plays = np.zeros(self.contexts * self.arms, dtype=np.int64)
         sums = np.zeros(self.contexts * self.arms)
         plays[state["cells"]], sums[state["cells"]] = state["plays"], state["sums"]
         self._plays, self._sums = array("q", plays.tobytes()), array("d", sums.tobytes())
-        for i, choices in enumerate(self._choices):
-            if choices is not None:
-                self.arm[i] = int(choices[draw(self._keys[i], self._play[i], len(choices))])
+        self._look_ahead(range(self.contexts), FEW_AHEAD)
 
 
-def _choices(arms: BoolMatrix) -> list[Sequence[int] | None]:
-    """Return each K(i) as something to index, equal rows sharing one; None: nothing is asked."""
-    known: dict[bytes, Sequence[int] | None] = {}
+def _choices(arms: BoolMatrix) -> list[list[int]]:
+    """Return each K(i) as a list, equal rows sharing one."""
+    known: dict[bytes, list[int]] = {}
     for row in arms:
         key = row.tobytes()
         if key not in known:
-            known[key] = range(len(row)) if row.all() else np.flatnonzero(row).tolist() or None
+            known[key] = np.flatnonzero(row).tolist()
     return [known[row.tobytes()] for row in arms]

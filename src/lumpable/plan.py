@@ -77,11 +77,12 @@ class Sample:
         plays = plays.astype(np.int64, copy=False)
         if plays.min(initial=0) < 0:
             raise ValueError(f"plays: expected no negative number, got {plays.min()}")
-        odd = np.isnan(mean) != (plays == 0)
+        odd = np.isfinite(mean) != (plays > 0)
         if odd.any():
-            raise ValueError(f"mean: expected NaN exactly where plays is 0, not so {_first(odd)}")
+            wrong = "finite where plays is not 0 and NaN elsewhere"
+            raise ValueError(f"mean: expected numbers that are {wrong}, not so {_first(odd)}")
         if np.isinf(mean).any():
-            raise ValueError(f"mean: expected finite numbers, got {_first(np.isinf(mean))} inf")
+            raise ValueError("mean: expected NaN where plays is 0, got inf")
         object.__setattr__(self, "plays", checks.frozen(plays))
         object.__setattr__(self, "mean", checks.frozen(mean))
 

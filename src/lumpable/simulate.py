@@ -142,35 +142,18 @@ def answer(
     visits = np.zeros(world.contexts, dtype=np.int64)
     comes = world.frequency > 0  # multinomial gives its rounding remainder to the last cell
     visits[comes] = rng.multinomial(request.rounds, world.frequency[comes])
-    plays, mean, unfinished = _kernels.collect(
+    plays, mean, unfinished, regret = _kernels.collect(
         rng,
         visits,
         request.repeats,
         request.arms,
+        np.zeros(world.contexts, dtype=np.int64) if policy is None else policy,
         world.mean,
+        world.best,
         world.sd,
         world.noise == "bernoulli",
     )
-    regret = _regret(request, world, visits, plays, unfinished, policy)
     return Answer(Sample(plays, mean), visits, unfinished, regret)
-
-
-def _regret(
-    request: Collect,
-    world: World,
-    visits: IntVector,
-    plays: checks.IntMatrix,
-    unfinished: IntVector,
-    policy: IntVector | None,
-) -> float:
-    """Add up the gaps of finished plays, unfinished plays and contexts that were asked nothing."""
-    played = np.einsum("ij,ij->i", plays, world.mean)
-    finished = request.repeats * (plays.sum(axis=1) * world.best - played)
-    idle = ~request.arms.any(axis=1)
-    arm = np.where(idle, 0 if policy is None else policy, unfinished)
-    gap = world.best - world.mean[np.arange(world.contexts), np.maximum(arm, 0)]
-    rest = np.where(idle, visits, visits % request.repeats)
-    return float(np.sum(finished) + np.sum(rest * gap))
 
 
 def _exact(request: Collect, world: World, policy: IntVector) -> Answer:

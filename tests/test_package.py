@@ -1,0 +1,132 @@
+"""The package as people get it: wheel and sdist, quick import, extras that say what is missing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import lumpable as lb
+
+ROOT = Path(__file__).resolve().parent.parent
+CORE = ("numpy", "numba", "msgspec", "narwhals", "click", "rich")
+
+
+def run(*command: str | Path, **environment: str) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd="/",
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build wheel and sdist with the tools that are installed, as a release would."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)
+    return folder
+
+
+def test_the_sdist_is_whole(built: Path) -> None:
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.split("/", 1)[-1] for name in archive.getnames()}
+    needed = ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "src/lumpable/py.typed")
+    assert {*needed, "tests/test_package.py", "Makefile", "constraints.txt"} <= names
+
+
+def test_the_wheel_runs_without_this_folder(built: Path, tmp_path: Path) -> None:
+    """Install the wheel where nothing of the project is, and do the main things."""
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert "lumpable/py.typed" in archive.namelist()
+    venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    site = run(python, "-c", "import site; print(site.getsitepackages()[0])").strip()
+    run(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", site, wheel)
+    # what the wheel depends on is tested elsewhere: lend it the packages installed here
+    here = run(sys.executable, "-c", "import numpy; print(numpy.__path__[0])").strip()
+    Path(site, "lent.pth").write_text(str(Path(here).parent))
+    where = run(python, "-c", "import lumpable; print(lumpable.__file__)").strip()
+    assert where.startswith(site)
+    code = """
+import lumpable as lb
+world = lb.worlds.lumpable(20, 10, 2, seed=1)
+run = lb.simulate(lb.pac.any_contexts(lb.Problem(20, 10, 2), epsilon=0.3, delta=0.1), world, seed=1)
+print(lb.__version__, run.rounds, world.loss(run.policy) <= 1)
+"""
+    version, rounds, sane = run(python, "-c", code).split()
+    assert (version, sane) == (lb.__version__, "True")
+    assert int(rounds) > 0
+    assert "budget" in run(python, "-m", "lumpable", "--help")
+
+
+def test_import_brings_nothing_heavy() -> None:
+    code = "import sys, lumpable; print(*sorted(m for m in sys.modules if '.' not in m))"
+    loaded = set(run(sys.executable, "-c", code).split())
+    heavy = {"numba", "llvmlite", "narwhals", "click", "rich", "altair", "scipy", "pyarrow"}
+    assert not loaded & (heavy | {"pandas", "polars", "vl_convert"})
+
+
+@pytest.mark.parametrize(
+    ("missing", "code", "command"),
+    [
+        (
+            "pyarrow",
+            "lb.worlds.read('means.parquet')",
+            "reading Parquet files needs an extra that is not installed: "
+            "pip install 'lumpable[research]'",
+        ),
+        (
+            "altair",
+            "report.growth([])",
+            "drawing pictures needs an extra that is not installed: pip install 'lumpable[plot]'",
+        ),
+    ],
+)
+def test_a_missing_extra_says_what_to_type(
+    tmp_path: Path, missing: str, code: str, command: str
+) -> None:
+    (tmp_path / "means.parquet").touch()
+    script = f"""
+import os, sys
+os.chdir({str(tmp_path)!r})
+sys.modules[{missing!r}] = None
+import lumpable as lb
+from lumpable import report
+try:
+    {code}
+except lb.MissingExtra as problem:
+    print(problem)
+"""
+    assert run(sys.executable, "-c", script).strip() == command
+
+
+def test_versions_agree() -> None:
+    assert f'version = "{lb.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"version: {lb.__version__}" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {lb.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_dependency_is_pinned() -> None:
+    pins = {line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().split()}
+    assert set(CORE) <= pins
+    assert "@" not in (ROOT / "constraints.txt").read_text()
+
+
+def test_citation_names_both() -> None:
+    text = lb.citation()
+    assert "Context-lumpable stochastic bandits" in text
+    assert f"version = {{{lb.__version__}}}" in text
