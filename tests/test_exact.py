@@ -156,7 +156,7 @@ def test_elimination_keeps_the_best_arm_and_ends_certified(world: lb.World, epsi
 
 
 def test_the_threshold_says_nothing_at_usual_epsilon() -> None:
-    """Why the tests above go down to 2^-10: at (60, 40, 3) it is above 1 until about 0.02."""
+    """Why the tests above go down to 2^-10: at (60, 40, 3) it is above 1 until 0.088."""
     problem = lb.Problem(60, 40, 3)
     threshold = {
         epsilon: size.threshold(size.levels)

@@ -222,6 +222,14 @@ def test_bad_delta(make: MakePlan, delta: Any) -> None:
         make(lb.Problem(5, 4, 2), epsilon=0.1, delta=delta)
 
 
+@EVERY_PLAN
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-160, 0.1), (0.1, 1e-310)])
+def test_numbers_that_floats_cannot_carry(make: MakePlan, epsilon: float, delta: float) -> None:
+    with pytest.raises(ValueError, match="expected at least 1e-100, got"):
+        make(lb.Problem(5, 4, 2), epsilon=epsilon, delta=delta)
+    make(lb.Problem(5, 4, 2), epsilon=1e-99, delta=1e-99)
+
+
 @pytest.mark.parametrize(
     ("size", "named"),
     [

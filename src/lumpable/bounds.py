@@ -193,8 +193,8 @@ def near_uniform_printed(problem: Problem, epsilon: float, delta: float) -> floa
 
 
 def near_uniform_promise(problem: Problem, epsilon: float, delta: float) -> float:
-    """Return what its steps give: 1.25 C epsilon + epsilon + Step 3's share, C = 12 sqrt(log x)."""
-    C = 12 * _root_log_x(problem, delta)
+    """Return what its steps give: 1.25 C epsilon + epsilon + Step 3's share, C = 8 sqrt(log x)."""
+    C = 8 * _root_log_x(problem, delta)
     return (1.25 * C + 1) * epsilon + naive_promise(epsilon)
 
 
@@ -205,8 +205,14 @@ def any_contexts_printed(problem: Problem, epsilon: float, delta: float) -> floa
 
 
 def any_contexts_promise(problem: Problem, epsilon: float, delta: float) -> float:
-    """Return the same with the last bucket at its true weight, 3 epsilon."""
-    return any_contexts_printed(problem, epsilon, delta) + 3 * epsilon
+    """Return what its steps give, bucket by bucket.
+
+    Algorithm 1's promise at epsilon_l <= 3.08 epsilon / sqrt(nu(X_l)), weighted with nu(X_l) and
+    added up over L buckets, and 1.9 epsilon for the contexts that are given up (docs/paper.md).
+    """
+    L = last_bucket(problem, epsilon)
+    inside = 10 * _root_log_x(problem, delta) + 3.9
+    return (3.08 * inside * math.sqrt(L) + 1.9) * epsilon + 38 * L * epsilon**2
 
 
 def naive_promise(epsilon: float, constants: Constants = PAPER) -> float:

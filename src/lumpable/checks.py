@@ -18,6 +18,8 @@ IntMatrix = npt.NDArray[np.int64]
 BoolVector = npt.NDArray[np.bool_]
 FloatVector = npt.NDArray[np.float64]
 IntVector = npt.NDArray[np.int64]
+TINIEST = 1e-100
+"""Below this, counts would leave the range of floats."""
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
@@ -51,10 +53,12 @@ def real(name: str, value: float, expected: str, low: float, high: float) -> flo
 def accuracy(epsilon: float, delta: float) -> tuple[float, float]:
     """Return (epsilon, delta) when both lie where the paper's proofs need them (reading 11)."""
     below_one = math.nextafter(1.0, 0.0)
-    return (
-        real("epsilon", epsilon, "a number in (0, 1/2]", 0.0, 0.5),
-        real("delta", delta, "a number in (0, 1)", 0.0, below_one),
-    )
+    epsilon = real("epsilon", epsilon, "a number in (0, 1/2]", 0.0, 0.5)
+    delta = real("delta", delta, "a number in (0, 1)", 0.0, below_one)
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if value < TINIEST:
+            raise ValueError(f"{name}: expected at least {TINIEST:g}, got {value!r}")
+    return epsilon, delta
 
 
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:

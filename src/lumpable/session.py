@@ -23,6 +23,8 @@ from lumpable.collector import Collector, request_key
 from lumpable.plan import Belief, Collect, Plan, Progress, Result, Sample
 
 SCHEMA = 1
+LARGEST = 1e200
+"""Rewards are smaller than this in size, so that no sum of them overflows."""
 
 
 class Header(msgspec.Struct, forbid_unknown_fields=True):
@@ -81,8 +83,9 @@ class Session:
             context = checks.whole("context", context, 0, self._contexts - 1)
         if type(arm) is not int or not 0 <= arm < self._arms:
             arm = checks.whole("arm", arm, 0, self._arms - 1)
-        if type(reward) is not float or reward - reward != 0.0:
-            reward = checks.real("reward", reward, "a finite number", -np.inf, np.inf)
+        if type(reward) is not float or not -LARGEST < reward < LARGEST:
+            words = f"a finite number below {LARGEST:g} in size"
+            reward = checks.real("reward", reward, words, -LARGEST, LARGEST)
         if arm != self._arm[context]:
             self.late += 1
         elif self._collector is None:

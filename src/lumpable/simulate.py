@@ -145,7 +145,7 @@ def answer(
     plays, mean, unfinished, regret = _kernels.collect(
         rng,
         visits,
-        request.repeats,
+        min(request.repeats, MOST_ROUNDS),  # more would not fit, and is never finished
         request.arms,
         np.zeros(world.contexts, dtype=np.int64) if policy is None else policy,
         world.mean,
@@ -161,6 +161,7 @@ def _exact(request: Collect, world: World, policy: IntVector) -> Answer:
     _check_size(request, world)
     number = request.arms.sum(axis=1)
     each = np.rint(2.0**40 * world.frequency).astype(np.int64)  # row sums, in proportion to nu
+    each = np.where(world.frequency > 0, np.maximum(each, number), 0)
     plays = request.arms * (each // np.maximum(number, 1))[:, np.newaxis]
     first = np.argmax(request.arms, axis=1)
     everybody = np.arange(world.contexts)
