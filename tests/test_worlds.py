@@ -227,6 +227,13 @@ def test_bad_files(tmp_path: Path, name: str) -> None:
         worlds.read(write(tmp_path / name, text))
 
 
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "means.csv"
+    path.write_bytes(b"context,arm,mean\n\xff\xfe,x,0.5\n")
+    with pytest.raises(ValueError, match=r"means\.csv' is not UTF-8 text"):
+        worlds.read(path)
+
+
 def test_no_file() -> None:
     with pytest.raises(ValueError, match=r"got 'nowhere\.csv', which is none"):
         worlds.read("nowhere.csv")

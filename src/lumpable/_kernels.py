@@ -66,9 +66,9 @@ def binomial(rng, n, p):
 
 @njit(cache=True, inline="always")
 def _binomial(rng, n, p):
-    """BTRD for p <= 1/2; numpy's own inversion where the mean is below 10."""
+    """BTRD for p <= 1/2; inversion where the mean is below 10."""
     if n * p < 10.0:
-        return rng.binomial(n, p)
+        return _inversion(rng, n, p)
     npq = n * p * (1.0 - p)
     b = 1.15 + 2.53 * math.sqrt(npq)
     a = -0.0873 + 0.0248 * b + 0.01 * p
@@ -78,6 +78,21 @@ def _binomial(rng, n, p):
     if w <= 0.43 * h:
         return np.int64(2.0 * a * w / (0.5 * h - abs(w)) + b * w / h + n * p + 0.5)
     return _btrd_rest(rng, n, p, npq, a, b, h / b, v)
+
+
+@njit(cache=True)
+def _inversion(rng, n, p):
+    """Count up from 0. Unlike numpy's, right for p far below the spacing of numbers near 1."""
+    odds = p / (1.0 - p)
+    none = math.exp(n * math.log1p(-p))
+    k, at, u = 0, none, rng.random()
+    while u > at:
+        u -= at
+        k += 1
+        at *= (n - k + 1.0) * odds / k
+        if k > 200:  # only rounding errors lead here
+            k, at, u = 0, none, rng.random()
+    return np.int64(k)
 
 
 @njit(cache=True)

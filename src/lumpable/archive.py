@@ -57,15 +57,15 @@ def _sync_folder(folder: Path) -> None:
 
 
 class Reader:
-    """An open file; every size is checked before memory is taken."""
+    """An open file. Whatever is wrong with it is a `ValueError`, before memory is taken."""
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
             raise ValueError(f"path: expected a saved file, got {str(path)!r}, which is none")
         try:
             self._zip = zipfile.ZipFile(path)
-        except zipfile.BadZipFile:
-            raise ValueError(f"path: {str(path)!r} is damaged or no file of this package") from None
+        except Exception as cause:  # a damaged zip fails in many ways
+            raise ValueError(f"path: {str(path)!r} is damaged or no saved file: {cause}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -78,22 +78,31 @@ class Reader:
         """The JSON header."""
         return self._read(HEADER, HEADER_LIMIT)
 
-    def array(self, name: str, most: int) -> Array:
-        """Return an array of at most `most` numbers."""
+    def array(self, name: str, kind: str, most: int) -> Array:
+        """Return a vector of at most `most` numbers of this kind (i, u or f)."""
         raw = self._read(f"{name}.npy", 8 * most + NPY_OVERHEAD)
+        stream = io.BytesIO(raw)
         try:
-            return np.lib.format.read_array(io.BytesIO(raw), allow_pickle=False)
-        except ValueError as cause:
+            version = np.lib.format.read_magic(stream)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        except Exception as cause:  # so does a damaged array
             raise ValueError(f"path: {name} is damaged: {cause}") from None
+        held = len(raw) - stream.tell()
+        if version != (1, 0) or len(shape) != 1 or dtype.kind != kind:
+            raise ValueError(f"path: {name} is not what was saved: {dtype} of shape {shape}")
+        if dtype.itemsize * shape[0] != held:
+            raise ValueError(f"path: {name} says {shape[0]} numbers and holds {held} bytes")
+        return np.frombuffer(raw, dtype=dtype, offset=stream.tell())
 
     def _read(self, name: str, limit: int) -> bytes:
         try:
             size = self._zip.getinfo(name).file_size
-            if size > limit:
-                raise ValueError(f"path: {name} takes {size} bytes, expected at most {limit}")
-            return self._zip.read(name)
-        except (KeyError, zipfile.BadZipFile) as cause:
+            data = self._zip.read(name) if size <= limit else b""
+        except Exception as cause:  # a damaged zip fails in many ways
             raise ValueError(f"path: {name} is missing or damaged: {cause}") from None
+        if size > limit:
+            raise ValueError(f"path: {name} takes {size} bytes, expected at most {limit}")
+        return data
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +129,8 @@ class Packed:
     def read(cls, reader: Reader, prefix: str, shape: tuple[int, int]) -> Self:
         """Read the three arrays back."""
         size = shape[0] * shape[1]
-        return cls(*(reader.array(prefix + name, size) for name in ("touched", "plays", "mean")))
+        kinds = {"touched": "u", "plays": "u", "mean": "f"}
+        return cls(*(reader.array(prefix + name, kind, size) for name, kind in kinds.items()))
 
     def sample(self, shape: tuple[int, int]) -> Sample:
         """Return the sample; arrays that do not fit the shape are an error."""

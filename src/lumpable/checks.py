@@ -41,9 +41,9 @@ def real(name: str, value: float, expected: str, low: float, high: float) -> flo
     """Return `value` as a finite float with low < value <= high; `expected` says so in words."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if isinstance(value, str | bool | np.bool_) or not (low < number <= high):
+    if isinstance(value, str | bytes | bool | np.bool_) or not (low < number <= high):
         raise ValueError(f"{name}: expected {expected}, got {value!r}")
     if not math.isfinite(number):
         raise ValueError(f"{name}: expected {expected}, got {value!r}")

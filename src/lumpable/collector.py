@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -127,7 +128,7 @@ class Collector:
         sums = np.frombuffer(self._sums).reshape(self.contexts, self.arms)
         seen = plays > 0
         mean = np.full(plays.shape, np.nan)
-        mean[seen] = sums[seen] / (plays[seen] * self._repeats)
+        mean[seen] = sums[seen] / (plays[seen] * float(self._repeats))
         return Sample(plays.copy(), mean)
 
     def state(self) -> dict[str, npt.NDArray[np.generic]]:
@@ -144,7 +145,10 @@ class Collector:
         }
 
     def restore(self, rounds: int, state: dict[str, npt.NDArray[np.generic]]) -> None:
-        """Go on where `state` was taken, after `rounds` rounds."""
+        """Go on where `state` was taken, after `rounds` rounds; what cannot be is an error."""
+        wrong = self._wrong(rounds, state)
+        if wrong:
+            raise ValueError(f"state: {wrong}")
         self.rounds = rounds
         self._drawn = state["finished"].tolist()
         self._count = state["count"].tolist()
@@ -154,6 +158,35 @@ class Collector:
         plays[state["cells"]], sums[state["cells"]] = state["plays"], state["sums"]
         self._plays, self._sums = array("q", plays.tobytes()), array("d", sums.tobytes())
         self._look_ahead(range(self.contexts), FEW_AHEAD)
+
+    def _wrong(self, rounds: int, state: dict[str, npt.NDArray[Any]]) -> str:
+        """Say what no tells could have left; nothing when all is well."""
+        S, K = self.contexts, self.arms
+        finished, count, cells, plays = (state[n] for n in ("finished", "count", "cells", "plays"))
+        if not 0 <= rounds < self.request.rounds:
+            return f"expected rounds below {self.request.rounds}, got {rounds}"
+        if not len(finished) == len(count) == len(state["sum"]) == S:
+            return f"expected numbers for {S} contexts"
+        if not len(cells) == len(plays) == len(state["sums"]):
+            return "expected plays and a sum for every cell"
+        if not (np.isfinite(state["sum"]).all() and np.isfinite(state["sums"]).all()):
+            return "expected finite sums"
+        if finished.min() < 0 or count.min() < 0 or (count >= self._repeats).any():
+            return "expected no negative plays, and unfinished plays that are unfinished"
+        if len(cells) and not (cells[0] >= 0 and (np.diff(cells) > 0).all() and cells[-1] < S * K):
+            return "expected cells in increasing order"
+        if (plays <= 0).any() or not self.request.arms.ravel()[cells].all():
+            return "expected plays of what was asked for"
+        of_context = np.zeros(S, dtype=np.int64)
+        np.add.at(of_context, cells // K, plays)
+        repeats = min(self._repeats, self.request.rounds + 1)
+        told = finished * repeats + count
+        idle = ~self.request.arms.any(axis=1)
+        if (of_context != finished).any() or (told[idle] > 0).any() or told.sum() > rounds:
+            return "expected plays that add up to the rounds"
+        if not idle.any() and told.sum() != rounds:
+            return "expected rounds that add up to the plays"
+        return ""
 
 
 def _choices(arms: BoolMatrix) -> list[list[int]]:

@@ -12,7 +12,7 @@ import inspect
 import typing
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -27,6 +27,9 @@ LARGEST = 1e200
 """Rewards are smaller than this in size, so that no sum of them overflows."""
 
 
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
 class Header(msgspec.Struct, forbid_unknown_fields=True):
     """What a saved session says of itself before its arrays."""
 
@@ -35,10 +38,10 @@ class Header(msgspec.Struct, forbid_unknown_fields=True):
     plan: str
     parameters: dict[str, msgspec.Raw]
     seed: int
-    samples: int
-    open_rounds: int
-    after: int
-    late: int
+    samples: Count
+    open_rounds: Count
+    after: Count
+    late: Count
 
 
 class Session:
@@ -69,6 +72,7 @@ class Session:
             raise ValueError(f"plan: expected one that asks for something, got {plan!r}")
         self._contexts, self._arms = request.arms.shape
         self._policy = np.zeros(self._contexts, dtype=np.int64)
+        self._believe()
         self._open()
 
     def ask(self, context: int) -> int:
@@ -156,13 +160,7 @@ class Session:
                 packed = archive.Packed.read(reader, f"sample-{k}-", session.shape)
                 session._answer(packed.sample(session.shape))
             session._open()
-            if session._collector is not None:
-                state = {
-                    name: reader.array(f"open-{name}", session._contexts * session._arms)
-                    for name in session._collector.state()
-                }
-                session._collector.restore(header.open_rounds, state)
-            session._after, session.late = header.after, header.late
+            session._restore(header, reader)
         return session
 
     @property
@@ -170,17 +168,37 @@ class Session:
         """(contexts, arms)."""
         return self._contexts, self._arms
 
+    def _restore(self, header: Header, reader: archive.Reader) -> None:
+        """Take back what the tells since the last finished request have left."""
+        if self._collector is None:
+            if header.open_rounds:
+                raise ValueError("path: rounds of an open request, but the plan has ended")
+        else:
+            if header.after:
+                raise ValueError("path: rounds after the plan's end, but it has not ended")
+            cells = self._contexts * self._arms
+            state = {
+                name: reader.array(f"open-{name}", array.dtype.kind, cells)
+                for name, array in self._collector.state().items()
+            }
+            self._collector.restore(header.open_rounds, state)
+        self._after, self.late = header.after, header.late
+
     def _answer(self, sample: Sample) -> None:
         self._progress.answer(sample)
         self._samples.append(archive.Packed.of(sample))
+        self._believe()
+
+    def _believe(self) -> None:
+        """Take over the best policy so far: the result's, or the newest belief's."""
+        if self._progress.result is not None:
+            self._policy = self._progress.result.policy
+        elif self.belief is not None:
+            self._policy = self.belief.policy
 
     def _open(self) -> None:
         """Begin the plan's next request, or serve its policy when there is none."""
         progress = self._progress
-        if progress.result is not None:
-            self._policy = progress.result.policy
-        elif self.belief is not None:
-            self._policy = self.belief.policy
         self._collector: Collector | None = None
         self._arm: list[int] = self._policy.tolist()
         if progress.request is not None:
@@ -199,7 +217,7 @@ def _encoded(plan: Plan) -> dict[str, msgspec.Raw]:
 def _checked_header(raw: bytes) -> Header:
     try:
         header = msgspec.json.decode(raw, type=Header)
-    except msgspec.MsgspecError as cause:
+    except (msgspec.MsgspecError, RecursionError) as cause:
         raise ValueError(f"path: expected a saved session, but its header says: {cause}") from None
     if header.format != "lumpable session" or header.schema != SCHEMA:
         got = f"{header.format!r} with schema {header.schema}"
@@ -240,7 +258,8 @@ def _rebuilt(header: Header) -> Plan:
 
 def _algorithm(module: str, name: str) -> Callable[..., Plan] | None:
     """Find a plan of this package; a file must not be able to name anything else."""
-    if not module.startswith("lumpable."):
+    package, _, room = module.partition(".")
+    if package != "lumpable" or not room.isidentifier() or room.startswith("_"):
         return None
     try:
         found: Any = getattr(importlib.import_module(module), name, None)

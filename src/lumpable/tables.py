@@ -6,6 +6,7 @@ Knows files and frames, nothing of worlds.
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Hashable, Iterable
 from pathlib import Path
@@ -54,11 +55,14 @@ def from_frame(frame: Any, columns: tuple[str, str, str]) -> Table:
 
 
 def _read_csv(path: Path) -> Table:
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = csv.DictReader(file)
-        if not set(COLUMNS) <= set(rows.fieldnames or ()):
-            raise ValueError(f"path: expected columns context, arm, mean, got {rows.fieldnames}")
-        return _table([(row["context"], row["arm"], row["mean"]) for row in rows])
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as cause:
+        raise ValueError(f"path: {str(path)!r} is not UTF-8 text: {cause}") from None
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    if not set(COLUMNS) <= set(rows.fieldnames or ()):
+        raise ValueError(f"path: expected columns context, arm, mean, got {rows.fieldnames}")
+    return _table([(row["context"], row["arm"], row["mean"]) for row in rows])
 
 
 def _table(rows: Iterable[tuple[Hashable, Hashable, Any]]) -> Table:

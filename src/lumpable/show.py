@@ -1,0 +1,190 @@
+"""What people read on stdout: tables and sentences about budgets and runs.
+
+Computes nothing. Rich is imported when something is shown, so that `--help` is quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from lumpable.budget import Budget
+from lumpable.outcome import Outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+NAMES = {
+    "any_contexts": "Algorithm 3",
+    "near_uniform": "Algorithm 1",
+    "naive": "naive method",
+    "elimination": "elimination",
+}
+"""What a method is called in words."""
+MEANINGS = (
+    ("Algorithm 1", "learns groups, when all contexts come about equally often"),
+    ("Algorithm 3", "learns groups, however often each context comes"),
+    ("naive method", "plays every arm on every context, equally often"),
+    ("elimination", "plays on each context what may still be best; often ends much earlier"),
+    (
+        "loss",
+        "mean reward that the policy gives up: at most this, but for a chance of about delta; "
+        "a bound above 1 says nothing, for no loss is larger",
+    ),
+)
+
+
+def console() -> Console:
+    """Return a console on stdout, as wide as the terminal, or 80 columns without one."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def short(number: float) -> str:
+    """Write a count so that people can read it.
+
+    >>> short(1234), short(2.477e9), short(155_553_097_786)
+    ('1,234', '2.48e9', '1.56e11')
+    """
+    if number < 100_000:
+        return f"{number:,.0f}"
+    mantissa, _, exponent = f"{number:.2e}".partition("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
+
+
+def promise(loss: float) -> str:
+    """Write a loss bound; above 1 it says nothing, for no loss is larger."""
+    return f"{loss:.3g}" if loss <= 1 else f"{loss:.3g}, above 1: says nothing"
+
+
+def outcome(result: Outcome) -> None:
+    """Print what a run came to."""
+    epsilon, delta = result.parameters["epsilon"], result.parameters["delta"]
+    by_paper = result.method in ("any_contexts", "near_uniform")
+    rows = [
+        ("world", result.world.removeprefix("World(").removesuffix(")")),
+        ("method", f"{NAMES[result.method]}, epsilon {epsilon:g}, delta {delta:g}"),
+        ("constants", result.constants),
+        ("seed", f"{result.seed} for the world, {result.run_seed} for the run"),
+        None,
+        ("loss", f"{result.loss:.4g}, which is {result.loss / epsilon:.2f} epsilon"),
+        ("promised loss", promise(result.promise)),
+        ("rounds used", f"{short(result.rounds)} in {result.requests} requests"),
+        ("paper's bound" if by_paper else "at most", f"{short(result.bound)} rounds"),
+        ("naive method", f"{short(result.naive_rounds)} rounds, {_promises(result.naive_promise)}"),
+        ("regret", f"{short(result.regret)}, the reward that learning cost"),
+        ("candidates", _listed(result.candidates)),
+    ]
+    out = console()
+    out.print(grid(rows))
+    for note in result.notes:
+        out.print(f"note: {note}")
+
+
+def _promises(loss: float) -> str:
+    return f"promises a loss of {promise(loss)}"
+
+
+def _listed(arms: list[int]) -> str:
+    if not arms:
+        return "none are named by this method"
+    named = ", ".join(map(str, arms[:12]))
+    return f"{len(arms)} arms: {named}{', ...' if len(arms) > 12 else ''}"
+
+
+def grid(rows: Iterable[tuple[str, str] | None]) -> Table:
+    """Return names and values side by side; None is an empty line."""
+    from rich.table import Table
+
+    found = Table.grid(padding=(0, 2))
+    found.add_column(no_wrap=True)
+    found.add_column(overflow="fold")
+    for row in rows:
+        found.add_row(*(row or ("", "")))
+    return found
+
+
+def budget(found: Budget) -> None:
+    """Print what each method costs and promises, and which one to choose."""
+    S, K, r = found.problem.letters
+    out = console()
+    out.print(
+        f"{S} contexts, {K} arms, {r} groups, epsilon {found.epsilon:g}, delta {found.delta:g}; "
+        "the paper's constants\n"
+    )
+    out.print(
+        table(
+            f"What each method costs at epsilon {found.epsilon:g}",
+            ("method", "rounds, at most", "loss, as printed", "loss, as proved"),
+            [
+                (NAMES[m.name], short(m.rounds), _bound(m.printed), _bound(m.promise))
+                for m in found.methods
+            ],
+        )
+    )
+    out.print(
+        table(
+            f"What each costs if all are to promise a loss of {found.epsilon:g}",
+            ("method", "epsilon needed", "rounds, at most"),
+            [
+                (NAMES[m.name], f"{m.equal_epsilon:.2g}", short(m.equal_rounds))
+                for m in found.methods
+            ],
+        )
+    )
+    out.print(advice(found))
+    out.print(equal_advice(found))
+    out.print(
+        f"Whatever the method, about {short(found.lower_bound)} rounds are needed (Theorem 3, "
+        "which leaves out a constant factor).\n"
+    )
+    out.print(grid(MEANINGS))
+
+
+def _bound(loss: float | None) -> str:
+    if loss is None:
+        return "-"
+    return f"{loss:.3g}" if loss <= 1 else f"{loss:.3g} (says nothing)"
+
+
+def table(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
+    """Return a table whose first column is words and whose others are numbers."""
+    from rich import box
+    from rich.table import Table
+
+    found = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for number, name in enumerate(head):
+        found.add_column(name, justify="right" if number else "left", no_wrap=True)
+    for row in rows:
+        found.add_row(*row)
+    return found
+
+
+def advice(found: Budget) -> str:
+    """Say which method is cheaper at the same epsilon, and from which size on the other one is."""
+    rounds = {m.name: m.rounds for m in found.methods}
+    return "At the same epsilon " + _choice(found.cheaper, found.other_from, rounds)
+
+
+def equal_advice(found: Budget) -> str:
+    """Say the same for an equal promise."""
+    rounds = {m.name: m.equal_rounds for m in found.methods}
+    return "At the same promise " + _choice(found.equal_cheaper, found.equal_other_from, rounds)
+
+
+def _choice(cheaper: str, other_from: tuple[int, int] | None, rounds: dict[str, int]) -> str:
+    paper, naive = short(rounds["any_contexts"]), short(rounds["naive"])
+    if cheaper == "naive":
+        words = "the naive method is the cheaper one here: "
+        words += f"{naive} rounds, Algorithm 3 at most {paper}."
+        other, way, course = "Algorithm 3", "on", "as both grow"
+    else:
+        words = "Algorithm 3 is the cheaper one here: "
+        words += f"at most {paper} rounds, the naive method {naive}."
+        other, way, course = "the naive method", "down", "as both shrink"
+    if other_from is None:
+        return f"{words} It stays so {course}."
+    S, K = other_from
+    return f"{words} From S = {short(S)}, K = {short(K)} {way}, {course}, {other} is cheaper."

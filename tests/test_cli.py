@@ -1,0 +1,595 @@
+"""The command line: what it prints, what it refuses, and how it stops.
+
+`python tests/test_cli.py` writes docs/cli.md anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+import lumpable as lb
+from lumpable import cli, demo, show, watch
+
+DOCS = Path(__file__).parent.parent / "docs" / "cli.md"
+SMALL = ("--contexts", "12", "--arms", "8", "--groups", "3", "--epsilon", "0.2")
+
+
+def call(*words: str) -> Result:
+    """Run a command in this process."""
+    return CliRunner().invoke(cli.main, words, prog_name="lumpable")
+
+
+def pac(*words: str) -> dict[str, Any]:
+    """Run a small simulation and return its JSON, which must be strict."""
+    result = call("simulate", "pac", "--json", *words)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    return strict(result.stdout)
+
+
+def strict(text: str) -> dict[str, Any]:
+    """Parse JSON that must not say NaN or Infinity."""
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is not JSON")
+
+    found: dict[str, Any] = json.loads(text, parse_constant=refuse)
+    return found
+
+
+# --- Help and docs --------------------------------------------------------------------------
+
+
+def commands(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command and of all commands below it."""
+    yield path
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            yield from commands((*path, name), below)
+
+
+def help_page() -> str:
+    """Return docs/cli.md: the help of every command, as people see it."""
+    parts = ["# The command line\n", "What `--help` says, for every command.\n"]
+    for words in commands((), cli.main):
+        title = " ".join(("lumpable", *words))
+        parts.append(f"## `{title}`\n\n```text\n{call(*words, '--help').stdout}```\n")
+    return "\n".join(parts)
+
+
+def test_docs_hold_the_help_of_every_command() -> None:
+    assert DOCS.read_text(encoding="utf-8") == help_page()
+
+
+def test_help_is_as_wide_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = set()
+    for columns in ("40", "200"):
+        monkeypatch.setenv("COLUMNS", columns)
+        pages.add(help_page())
+    assert len(pages) == 1
+
+
+def test_help_of_all_says_what_to_type() -> None:
+    text = call("--help").stdout
+    assert "lumpable demo" in text
+    assert "reward" in text
+    for name in cli.main.commands:
+        assert f"\n  {name} " in text
+
+
+def test_help_is_quick() -> None:
+    heavy = "{'rich', 'altair', 'numba', 'pandas', 'pyarrow', 'scipy'}"
+    code = (
+        "import sys; from lumpable.cli import main; main(['--help'], standalone_mode=False); "
+        f"sys.exit(str({heavy} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "set()"
+
+
+def test_module_runs_as_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "lumpable", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"lumpable {lb.__version__}\n"
+
+
+def test_cite_prints_the_citation() -> None:
+    assert call("cite").stdout == lb.citation()
+
+
+# --- simulate pac ---------------------------------------------------------------------------
+
+
+def test_json_is_the_run_of_the_library() -> None:
+    found = pac(*SMALL, "--seed", "5")
+    world = lb.worlds.lumpable(12, 8, 3, seed=5)
+    problem = lb.Problem(12, 8, 3)
+    run = lb.simulate(lb.pac.any_contexts(problem, epsilon=0.2, delta=0.05), world, seed=6)
+    assert run.result is not None
+    assert found == {
+        "version": lb.__version__,
+        "method": "any_contexts",
+        "world": repr(world),
+        "parameters": {
+            **{"algorithm": "any-contexts", "contexts": 12, "arms": 8, "groups": 3},
+            **{"epsilon": 0.2, "delta": 0.05, "sizes": "equal", "frequency": "uniform"},
+            **{"noise": "gaussian", "sd": 1.0, "means": "uniform", "seed": 5},
+            **{"rank": None, "hard": None, "matrix": None},
+        },
+        "constants": "PAPER",
+        "seed": 5,
+        "run_seed": 6,
+        "loss": world.loss(run.policy),
+        "rounds": run.rounds,
+        "requests": len(run.steps),
+        "regret": run.regret,
+        "candidates": list(run.result.candidates),
+        "bound": lb.bounds.whole(problem, 0.2, 0.05),
+        "printed": lb.bounds.any_contexts_printed(problem, 0.2, 0.05),
+        "promise": lb.bounds.any_contexts_promise(problem, 0.2, 0.05),
+        "naive_rounds": lb.bounds.naive_rounds(problem, 0.2, 0.05),
+        "naive_promise": lb.bounds.naive_promise(0.2),
+        "cheaper": "naive",
+        "notes": list(run.notes),
+        "policy": run.policy.tolist(),
+        "context_names": None,
+        "arm_names": None,
+    }
+
+
+def test_the_same_seed_gives_the_same_output() -> None:
+    first, again, other = (
+        call("simulate", "pac", "--json", *SMALL, "--seed", seed).stdout for seed in "778"
+    )
+    assert first == again
+    assert json.loads(first)["policy"] != json.loads(other)["policy"]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "method"),
+    [
+        ("near-uniform", "near_uniform"),
+        ("naive", "naive"),
+        ("elimination", "elimination"),
+        ("cheaper", "naive"),
+    ],
+)
+def test_every_algorithm_says_what_it_promises(algorithm: str, method: str) -> None:
+    found = pac(*SMALL, "--algorithm", algorithm)
+    problem = lb.Problem(12, 8, 3)
+    row = next(m for m in lb.budget(problem, 0.2, 0.05).methods if m.name == method)
+    assert found["method"] == method
+    assert (found["printed"], found["promise"]) == (row.printed, row.promise)
+    assert found["rounds"] <= found["bound"]
+    if method != "near_uniform":
+        assert found["bound"] == row.rounds
+    assert ("PAPER" in found["constants"]) == (method != "elimination")
+
+
+@pytest.mark.parametrize(
+    ("options", "world"),
+    [
+        (
+            ("--sizes", "giant", "--frequency", "zipf", "--noise", "bernoulli", "--means", "hard"),
+            lb.worlds.lumpable(
+                12, 8, 3, sizes="giant", frequency="zipf", noise="bernoulli", means="hard", seed=0
+            ),
+        ),
+        (("--sizes", "geometric"), lb.worlds.lumpable(12, 8, 3, sizes="geometric", seed=0)),
+        (("--sd", "0.5"), lb.worlds.lumpable(12, 8, 3, sd=0.5, seed=0)),
+        (("--rank", "2"), lb.worlds.low_rank(12, 8, 2, seed=0)),
+        (
+            ("--hard", "2", "--epsilon", "0.1"),
+            lb.worlds.hard(2, 12, 8, 3, epsilon=0.1, seed=0),
+        ),
+    ],
+)
+def test_options_make_the_world_that_they_name(options: tuple[str, ...], world: lb.World) -> None:
+    found = pac(*SMALL, "--algorithm", "naive", *options)
+    epsilon = found["parameters"]["epsilon"]
+    plan = lb.standard.naive(lb.Problem(12, 8, 3), epsilon=epsilon, delta=0.05)
+    run = lb.simulate(plan, world, seed=1)
+    assert found["policy"] == run.policy.tolist()
+    assert found["regret"] == run.regret
+
+
+def write_matrix(path: Path) -> None:
+    rows = [("ann", "tea", 0.9), ("ann", "rum", 0.1), ("bob", "tea", 0.2), ("bob", "rum", 0.7)]
+    if path.suffix == ".csv":
+        lines = ["context,arm,mean", *(f"{user},{drink},{mean}" for user, drink, mean in rows)]
+        path.write_text("\n".join(lines))
+    else:
+        import polars
+
+        names = ("context", "arm", "mean")
+        polars.DataFrame(rows, schema=names, orient="row").write_parquet(path)
+
+
+@pytest.mark.parametrize("name", ["rewards.csv", "rewards.parquet"])
+def test_a_matrix_of_your_own(tmp_path: Path, name: str) -> None:
+    write_matrix(tmp_path / name)
+    found = pac("--matrix", str(tmp_path / name), "--sd", "0.1")
+    assert [found["parameters"][size] for size in ("contexts", "arms", "groups")] == [2, 2, 2]
+    assert found["parameters"]["sizes"] is None
+    assert found["context_names"] == ["ann", "bob"]
+    assert found["arm_names"] == ["tea", "rum"]
+    assert found["policy"] == [0, 1]
+    told = pac("--matrix", str(tmp_path / name), "--groups", "1")
+    assert told["parameters"]["groups"] == 1
+    assert told["notes"] == [
+        "the learner was told of 1 groups and the world has 2: no theorem speaks of it"
+    ]
+
+
+def test_uneven_contexts_are_noted_for_algorithm_1() -> None:
+    options = (*SMALL, "--frequency", "zipf")
+    words = "contexts do not come about equally often: Algorithm 1's theorem does not speak of it"
+    world = lb.worlds.lumpable(100, 8, 3, frequency="zipf", seed=0)
+    assert world.frequency.max() > 8 / 100
+    uneven = ("--contexts", "100", "--algorithm")
+    assert words in pac(*options, *uneven, "near-uniform")["notes"]
+    assert words not in pac(*options, *uneven, "any-contexts")["notes"]
+    assert pac(*SMALL, "--algorithm", "near-uniform")["notes"] == []
+
+
+def test_table_says_all_that_matters() -> None:
+    text = " ".join(call("simulate", "pac", *SMALL).stdout.split())
+    found = pac(*SMALL)
+    assert f"loss {found['loss']:.4g}, which is {found['loss'] / 0.2:.2f} epsilon" in text
+    assert f"promised loss {found['promise']:.3g}, above 1: says nothing" in text
+    assert f"rounds used {show.short(found['rounds'])} in {found['requests']} requests" in text
+    assert f"paper's bound {show.short(found['bound'])} rounds" in text
+    assert f"naive method {show.short(found['naive_rounds'])} rounds" in text
+    assert "constants PAPER" in text
+    assert "seed 0 for the world, 1 for the run" in text
+    assert "the naive method is the cheaper one here" in text
+
+
+def test_pictures_are_written_where_asked(tmp_path: Path) -> None:
+    folder, page = tmp_path / "new" / "pictures", tmp_path / "page.html"
+    result = call("simulate", "pac", "--json", *SMALL, "--png", str(folder), "--html", str(page))
+    assert strict(result.stdout)["requests"] > 0
+    assert (folder / "matrix.png").read_bytes().startswith(b"\x89PNG")
+    assert "vegaEmbed" in page.read_text()
+
+
+# --- budget ---------------------------------------------------------------------------------
+
+
+def test_budget_as_json_is_the_budget_of_the_library() -> None:
+    result = call("budget", "--contexts", "200", "--arms", "300", "--groups", "4", "--json")
+    found = lb.budget(lb.Problem(200, 300, 4), 0.1, 0.05)
+    assert strict(result.stdout) == json.loads(json.dumps(msgspec.to_builtins(found)))
+
+
+def budget_text(size: int) -> tuple[str, lb.Budget]:
+    """Return what is printed for S = K, white space made even, and the budget itself."""
+    text = call("budget", "--contexts", str(size), "--arms", str(size)).stdout
+    return " ".join(text.split()), lb.budget(lb.Problem(size, size, 5), 0.1, 0.05)
+
+
+def test_budget_shows_costs_and_promises_of_every_method() -> None:
+    text, found = budget_text(1000)
+    for method in found.methods:
+        name = show.NAMES[method.name]
+        losses = [
+            "-" if loss is None else f"{loss:.3g}{' (says nothing)' if loss > 1 else ''}"
+            for loss in (method.printed, method.promise)
+        ]
+        assert f"{name} {show.short(method.rounds)} {' '.join(losses)} " in text
+        assert f"{name} {method.equal_epsilon:.2g} {show.short(method.equal_rounds)} " in text
+    assert text.count("(says nothing)") == 4
+    assert "about 1e6 rounds are needed" in text
+
+
+def test_budget_says_which_is_cheaper_and_from_where_on() -> None:
+    text, _ = budget_text(200)
+    assert "At the same epsilon the naive method is the cheaper one here" in text
+    assert "From S = 682, K = 682 on, as both grow, Algorithm 3 is cheaper." in text
+    text, found = budget_text(1000)
+    assert "At the same epsilon Algorithm 3 is the cheaper one here" in text
+    assert "From S = 681, K = 681 down, as both shrink, the naive method is cheaper." in text
+    assert "At the same promise the naive method is the cheaper one here" in text
+    assert found.equal_other_from is not None
+    S, K = map(show.short, found.equal_other_from)
+    assert f"From S = {S}, K = {K} on, as both grow, Algorithm 3 is cheaper." in text
+
+
+def test_budget_says_when_the_choice_never_turns() -> None:
+    found = lb.budget(lb.Problem(200, 200, 5), 0.1, 0.05)
+    never = dataclasses.replace(found, other_from=None, equal_other_from=None)
+    for words in (show.advice(never), show.equal_advice(never)):
+        assert words.endswith("It stays so as both grow.")
+
+
+# --- What is refused ------------------------------------------------------------------------
+
+BAD_FILES = {
+    "nan.csv": "context,arm,mean\nann,tea,0.5\nann,rum,nan\n",
+    "hole.csv": "context,arm,mean\nann,tea,0.5\nbob,rum,0.5\n",
+    "wide.csv": "context,arm,mean\nann,tea,0\nann,rum,7\n",
+    "words.csv": "context,arm,mean\nann,tea,much\n",
+    "names.csv": "user,item,value\nann,tea,0.5\n",
+    "table.xlsx": "",
+    "broken.parquet": "no parquet\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--contexts", "3", "--groups", "4"), "groups: expected one of 1 .. 3, got 4"),
+        (("--epsilon", "0.7"), "epsilon: expected a number in (0, 1/2], got 0.7"),
+        (("--epsilon", "nan"), "epsilon: expected a number in (0, 1/2], got nan"),
+        (("--delta", "1"), "delta: expected a number in (0, 1), got 1.0"),
+        (("--contexts", "0"), "contexts: expected a whole number of at least 1, got 0"),
+        (("--arms", "0"), "arms: expected a whole number of at least 1, got 0"),
+        (("--seed", "-1"), "seed: expected a whole number of at least 0, got -1"),
+        (("--sd", "-1"), "sd: expected a finite number of at least 0, got -1.0"),
+        (("--rank", "0"), "rank: expected one of 1 .. 8, got 0"),
+        (("--hard", "1"), "groups: case 1 needs at least as many groups as arms (8), got 3"),
+        (("--epsilon", "1e-9"), "rounds: a request of"),
+        (("--matrix", "none.csv"), "path: expected a CSV or Parquet file, got"),
+        (("--matrix", "nan.csv"), "rows: expected a mean for every pair, got none for"),
+        (("--matrix", "hole.csv"), "rows: expected a mean for every pair, got none for"),
+        (("--matrix", "wide.csv"), "mean: expected means of one context to span at most 1, got 7"),
+        (("--matrix", "words.csv"), "mean: expected a number, got 'much'"),
+        (("--matrix", "names.csv"), "path: expected columns context, arm, mean, got"),
+        (("--matrix", "table.xlsx"), "path: expected a name that ends in .csv or .parquet, got"),
+        (("--matrix", "broken.parquet"), "broken.parquet"),
+        (("--html", "page.pdf"), "path: expected a name that ends in .png, .svg, .html, got"),
+        (("--png", "nan.csv"), "nan.csv"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in BAD_FILES.items():
+        Path(name).write_text(text)
+    size = () if "--matrix" in options else SMALL
+    result = call("simulate", "pac", *size, *options)
+    assert result.exit_code == 2
+    assert isinstance(result.exception, SystemExit)
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert words in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--matrix", "a.csv", "--contexts", "1000"), "--contexts says nothing beside --matrix"),
+        (("--hard", "2", "--noise", "gaussian"), "--noise says nothing beside --hard"),
+        (("--rank", "2", "--sizes", "giant"), "--sizes says nothing beside --rank"),
+        (("--hard", "4"), "'--hard'"),
+        (("--arms", "many"), "'--arms'"),
+        (("--algorithm", "magic"), "'--algorithm'"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: tuple[str, ...], words: str) -> None:
+    result = call("simulate", "pac", *options)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert words in result.stderr
+
+
+def test_budget_refuses_bad_input() -> None:
+    result = call("budget", "--epsilon", "0.7")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "Error: epsilon: expected a number in (0, 1/2], got 0.7\n"
+
+
+def test_too_large_a_world_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(_: cli.Settings) -> None:
+        raise MemoryError("Unable to allocate 728. TiB")
+
+    monkeypatch.setattr(cli, "make_world", too_large)
+    result = call("simulate", "pac")
+    assert (result.exit_code, result.stderr) == (2, "Error: Unable to allocate 728. TiB\n")
+
+
+@pytest.mark.parametrize("module", ["altair", "vl_convert"])
+def test_a_missing_extra_is_told_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(cli, "make_world", lambda settings: pytest.fail("a world was made"))
+    result = call("simulate", "pac", *SMALL, "--png", str(tmp_path))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "Error: drawing pictures needs an extra that is not installed: "
+        "pip install 'lumpable[plot]'\n"
+    )
+
+
+# --- Stopping -------------------------------------------------------------------------------
+
+
+def test_ctrl_c_in_a_terminal_stops_between_requests() -> None:
+    """A real process on a real terminal: it shows its progress, and stops when asked to."""
+    words = ["simulate", "pac", "--algorithm", "naive", "--contexts", "2000", "--arms", "2000"]
+    code = (  # whoever runs the tests may have told its children to ignore SIGINT
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        f"from lumpable.cli import main; main({words!r}, prog_name='lumpable')"
+    )
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs, env=environment
+    ) as process:
+        os.close(theirs)
+        seen = ""
+        for text in terminal(ours):
+            seen += text
+            if re.search(r"request \d+,", seen):
+                process.send_signal(signal.SIGINT)
+                break
+        seen += "".join(terminal(ours))
+        os.close(ours)
+        assert process.stdout is not None
+        printed = process.stdout.read()
+    assert process.returncode == 130
+    assert printed == b""
+    assert "rounds, 2000 candidates: trying candidate" in seen
+    assert "; the same command with the same seed gives the same run" in seen
+    assert "stopped after request " in seen
+    assert "Traceback" not in seen
+
+
+def terminal(handle: int) -> Iterator[str]:
+    """Yield what is written to a terminal until nobody holds it open any more."""
+    while True:
+        try:
+            text = os.read(handle, 1 << 16)
+        except OSError:  # Linux says so when the other end is closed
+            return
+        if not text:
+            return
+        yield text.decode(errors="replace")
+
+
+def stopped_at(number: int, monkeypatch: pytest.MonkeyPatch) -> Result:
+    """Press Ctrl-C while a request is played, and return what comes of it."""
+    play = lb.simulate.__globals__["answer"]
+    requests = iter(range(100))
+
+    def answer(*words: Any) -> Any:
+        if next(requests) == number:
+            signal.raise_signal(signal.SIGINT)
+        return play(*words)
+
+    monkeypatch.setitem(lb.simulate.__globals__, "answer", answer)
+    return call("simulate", "pac", *SMALL, "--json")
+
+
+def test_ctrl_c_says_how_far_it_got(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = lb.simulate(
+        lb.pac.any_contexts(lb.Problem(12, 8, 3), epsilon=0.2, delta=0.05),
+        lb.worlds.lumpable(12, 8, 3, seed=0),
+        seed=1,
+    ).rows()[2]["rounds"]
+    result = stopped_at(2, monkeypatch)
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr == (
+        f"stopped after request 3, {show.short(rounds)} rounds; "
+        "the same command with the same seed gives the same run\n"
+    )
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_twice_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(*_: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setitem(lb.simulate.__globals__, "answer", answer)
+    result = call("simulate", "pac", *SMALL)
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr == f"{watch.how_far(None)}\n"
+    assert result.stderr.startswith("stopped before the first request was answered; ")
+
+
+def test_ctrl_c_between_runs_is_clean_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "budget", pressed)
+    result = call("budget")
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "stopped\n")
+
+
+def test_a_system_error_of_its_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise SystemError("not by Ctrl-C")
+
+    monkeypatch.setitem(lb.simulate.__globals__, "answer", broken)
+    assert isinstance(call("simulate", "pac", *SMALL).exception, SystemError)
+
+
+# --- The demo -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def short_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the demo small; what it says and writes stays the same."""
+    monkeypatch.setattr(demo, "PROBLEM", lb.Problem(40, 30, 9))
+    monkeypatch.setattr(demo, "SIZES", ((10, 10), (10, 20)))
+    monkeypatch.setattr(demo, "EPSILON", 0.1)
+
+
+def test_the_demo_runs_where_the_paper_is_cheaper() -> None:
+    assert lb.budget(demo.PROBLEM, demo.EPSILON, demo.DELTA).cheaper == "any_contexts"
+
+
+@pytest.mark.usefixtures("short_demo")
+def test_the_demo_tells_and_draws(tmp_path: Path) -> None:
+    result = call("demo", "--folder", str(tmp_path / "new"))
+    assert result.exit_code == 0, result.stderr
+    text = " ".join(result.stdout.split())
+    world = lb.worlds.lumpable(40, 30, 9, seed=demo.SEED)
+    problem = lb.Problem(40, 30, 9)
+    plan = lb.pac.any_contexts(problem, epsilon=0.1, delta=0.05)
+    run = lb.simulate(plan, world, seed=demo.SEED + 1)
+    loss = world.loss_by_context(run.policy)
+    half, within, twice = ((loss <= 0.1 * scale).mean() for scale in (0.5, 1, 2))
+    assert half < within < twice  # else any other share would do
+    naive = lb.bounds.naive_rounds(problem, 0.1, 0.05)
+    assert f"loss of the policy {world.loss(run.policy):.4f} of reward" in text
+    assert f"rounds used {show.short(run.rounds)} " in text
+    same = text.partition("The same run: lumpable ")[2].partition(" Now")[0].split()
+    assert strict(call(*same, "--json").stdout)["policy"] == run.policy.tolist()
+    assert f"the paper's bound {show.short(lb.bounds.whole(problem, 0.1, 0.05))} " in text
+    assert f"the naive method {show.short(naive)}, " in text
+    assert f"users served well {within:.1%} get an offer within epsilon" in text
+    assert f"40 x 30 70 {show.short(run.rounds)} " in text
+    assert f"{show.short(naive)} not run" in text
+    assert result.stderr == ""
+    for name in ("matrix.png", "growth.png"):
+        assert (tmp_path / "new" / name).read_bytes().startswith(b"\x89PNG")
+    for name in ("matrix.html", "growth.html"):
+        assert "vegaEmbed" in (tmp_path / "new" / name).read_text()
+
+
+@pytest.mark.usefixtures("short_demo")
+def test_the_demo_does_all_else_without_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    result = call("demo", "--folder", str(tmp_path / "new"))
+    assert result.exit_code == 0
+    assert "users served well" in result.stdout
+    assert "pip install 'lumpable[plot]'" in " ".join(result.stdout.split())
+    assert not (tmp_path / "new").exists()
+
+
+def test_clusters_are_judged_by_their_largest_group() -> None:
+    world = lb.worlds.lumpable(6, 4, 2, seed=1)
+    run = lb.simulate(
+        lb.standard.naive(lb.Problem(6, 4, 2), epsilon=0.1, delta=0.05), world, seed=1
+    )
+    by_group = lb.Run(**{**vars(run), "policy": world.group})
+    assert demo.clusters(world, by_group).startswith("2 for 2 hidden groups; 100.0% of")
+    everybody = lb.Run(**{**vars(run), "policy": world.group * 0})
+    assert demo.clusters(world, everybody).startswith("1 for 2 hidden groups; 50.0% of")
+
+
+if __name__ == "__main__":
+    DOCS.write_text(help_page(), encoding="utf-8")

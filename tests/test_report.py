@@ -1,0 +1,265 @@
+"""Pictures: the rows that are drawn are the right ones, and the files can be read by everybody."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import html
+import io
+import re
+import struct
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lumpable import MissingExtra, Problem, Run, World, report, simulate, standard, worlds
+
+
+def small(contexts: int = 12, arms: int = 6, groups: int = 3) -> Run:
+    """Return a run whose policy uses several arms, in no order of contexts."""
+    world = worlds.lumpable(contexts, arms, groups, seed=3)
+    problem = Problem(contexts, arms, groups)
+    return simulate(standard.naive(problem, epsilon=0.1, delta=0.05), world, seed=4)
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return small()
+
+
+@pytest.fixture(scope="module")
+def large() -> Run:
+    return small(contexts=400, arms=90, groups=4)
+
+
+ROWS: list[dict[str, Any]] = [
+    {"contexts": S, "arms": K, "groups": 5, "epsilon": 0.1, "method": method, **cost}
+    for S, K, method, cost in (
+        (100, 100, "Algorithm 3", {"rounds": 10**8, "loss": 0.02}),
+        (100, 100, "naive method", {"rounds": 5 * 10**7, "loss": 0.004}),
+        (50, 150, "Algorithm 3", {"rounds": 2 * 10**8, "loss": 0.01}),
+        (150, 50, "naive method", {"rounds": 4 * 10**7, "loss": None}),
+    )
+]
+
+
+def inline(chart: Any) -> list[list[dict[str, str]]]:
+    """Return the rows of every table that a chart holds, in the order of its layers."""
+    found = []
+
+    def visit(part: Any) -> None:
+        if isinstance(part, dict):
+            data = part.get("data", {})
+            if "values" in data:
+                found.append(list(csv.DictReader(io.StringIO(data["values"]))))
+            for key, value in part.items():
+                if key != "data":
+                    visit(value)
+        elif isinstance(part, list):
+            for value in part:
+                visit(value)
+
+    visit(chart.to_dict())
+    return found
+
+
+# --- The matrix -----------------------------------------------------------------------------
+
+
+def test_contexts_are_sorted_by_the_arm_that_the_policy_gives(run: Run) -> None:
+    shown = report.drawn(run.world, run)
+    given = run.policy[shown.sorted_contexts]
+    assert not np.array_equal(run.policy, np.sort(run.policy))  # else there is nothing to sort
+    assert np.array_equal(given, np.sort(run.policy))
+    assert sorted(shown.sorted_contexts) == list(shown.contexts) == list(range(12))
+    for arm in shown.used:
+        assert np.all(np.diff(shown.sorted_contexts[given == arm]) > 0)
+
+
+def test_arms_that_were_found_come_first() -> None:
+    base = small()
+    policy = np.where(base.policy == base.policy[0], 5, 2)
+    assert base.result is not None
+    result = dataclasses.replace(base.result, policy=policy, candidates=(1, 2, 5))
+    shown = report.drawn(base.world, dataclasses.replace(base, policy=policy, result=result))
+    assert list(shown.used) == [2, 5]
+    assert list(shown.sorted_arms) == [2, 5, 1, 0, 3, 4]
+    assert list(shown.arms) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_run_that_was_cut_off_is_drawn_too() -> None:
+    world = worlds.lumpable(6, 4, 2, seed=1)
+    plan = standard.naive(Problem(6, 4, 2), epsilon=0.1, delta=0.05)
+    cut = simulate(plan, world, seed=1, horizon=10)
+    assert cut.result is None
+    assert len(inline(report.matrix(world, cut))) == 5
+
+
+def test_no_more_is_drawn_than_can_be_seen(large: Run) -> None:
+    shown = report.drawn(large.world, large)
+    assert len(shown.contexts) == 150
+    assert len(shown.arms) == 40
+    assert set(np.diff(shown.contexts)) <= {2, 3}
+    subtitle = report.matrix(large.world, large).to_dict()["title"]["subtitle"]
+    assert "150 of 400 contexts, evenly spaced, and 40 of 90 arms" in subtitle[1]
+
+
+def test_panels_show_the_true_means_in_both_orders(run: Run) -> None:
+    hidden, _, found, _, _ = inline(report.matrix(run.world, run))
+    shown = report.drawn(run.world, run)
+    for table, contexts, arms in (
+        (hidden, shown.contexts, shown.arms),
+        (found, shown.sorted_contexts, shown.sorted_arms),
+    ):
+        assert len(table) == 12 * 6
+        for cell in table:
+            context, arm = contexts[int(cell["row"])], arms[int(cell["column"])]
+            assert (int(cell["context"]), int(cell["arm"])) == (context, arm)
+            assert float(cell["mean"]) == pytest.approx(run.world.mean[context, arm], rel=1e-3)
+
+
+def test_frames_hold_exactly_the_contexts_with_that_arm(run: Run) -> None:
+    shown = report.drawn(run.world, run)
+    framed = np.full(12, -1)
+    for frame in inline(report.matrix(run.world, run))[4]:
+        rows = slice(int(frame["row"]), int(frame["bottom"]))
+        framed[shown.sorted_contexts[rows]] = shown.sorted_arms[int(frame["column"])]
+    assert np.array_equal(framed, run.policy)
+
+
+def test_the_strip_shows_the_hidden_groups(run: Run) -> None:
+    strip = inline(report.matrix(run.world, run))[3]
+    shown = report.drawn(run.world, run)
+    groups = [int(row["group"]) - 1 for row in strip]
+    assert groups == list(run.world.group[shown.sorted_contexts])
+
+
+def test_many_groups_have_no_strip() -> None:
+    world = worlds.low_rank(10, 6, 2, seed=1)
+    plan = standard.naive(Problem(10, 6, 2), epsilon=0.1, delta=0.05)
+    assert len(inline(report.matrix(world, simulate(plan, world, seed=1)))) == 3
+
+
+def test_names_are_shown_where_there_are_names(run: Run) -> None:
+    names = tuple(f"user {i}" for i in range(12))
+    world = dataclasses.replace(run.world, context_names=names)
+    hidden = inline(report.matrix(world, run))[0]
+    assert [row["context"] for row in hidden[::6]] == list(names)
+
+
+# --- Growth ---------------------------------------------------------------------------------
+
+
+def test_growth_is_drawn_against_sum_and_product() -> None:
+    chart = report.growth(ROWS)
+    fields = {
+        layer["encoding"]["x"]["field"]: layer["encoding"]["x"]["scale"]["type"]
+        for panel in chart.to_dict()["hconcat"]
+        for layer in panel["layer"]
+    }
+    assert fields == {"sum": "log", "product": "log"}
+    table = inline(chart)[0]
+    assert [int(row["sum"]) for row in table] == [200, 200, 200, 200]
+    assert [int(row["product"]) for row in table] == [10_000, 10_000, 7_500, 7_500]
+    assert [row["shape"] for row in table] == ["S = K", "S = K", "S < K", "S > K"]
+    assert [row["known"] for row in table] == ["run", "run", "run", "not run: known"]
+    assert [int(row["rounds"]) for row in table] == [row["rounds"] for row in ROWS]
+
+
+def test_growth_says_which_losses_were_measured() -> None:
+    first, second = report.growth(ROWS).to_dict()["title"]["subtitle"]
+    assert "Algorithm 3: 0.01 to 0.02; naive method: 0.004 to 0.004" in first
+    assert "Hollow" in second
+    assert "Hollow" not in report.growth(ROWS[:3]).to_dict()["title"]["subtitle"][1]
+
+
+# --- Files ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["matrix", "growth"])
+def chart(request: pytest.FixtureRequest, run: Run) -> Any:
+    return report.matrix(run.world, run) if request.param == "matrix" else report.growth(ROWS)
+
+
+def test_every_chart_is_described(chart: Any) -> None:
+    spec = chart.to_dict()
+    assert len(spec["description"]) > 100
+    assert spec["title"]["text"]
+
+
+def test_png_is_twice_as_large_as_the_page(chart: Any, tmp_path: Path) -> None:
+    report.save(chart, tmp_path / "a.png")
+    report.save(chart, tmp_path / "a.svg")
+    width, height = struct.unpack(">II", (tmp_path / "a.png").read_bytes()[16:24])
+    size = re.search(r'width="(\d+)" height="(\d+)"', (tmp_path / "a.svg").read_text())
+    assert size is not None
+    assert (width, height) == (2 * int(size[1]), 2 * int(size[2]))
+
+
+def test_svg_speaks_to_screen_readers(chart: Any, tmp_path: Path) -> None:
+    report.save(chart, tmp_path / "a.svg")
+    words = html.escape(chart.to_dict()["description"])
+    assert f'<svg role="img" aria-label="{words}"' in (tmp_path / "a.svg").read_text()
+
+
+def test_page_needs_nothing_else(chart: Any, tmp_path: Path) -> None:
+    report.save(chart, tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    assert "vegaEmbed" in page
+    assert len(page) > 500_000  # the whole script is inside
+    assert attributes(page).isdisjoint({"src", "href", "srcset", "data", "action"})
+    assert f"<title>{html.escape(chart.to_dict()['title']['text'])}</title>" in page
+    assert '<html lang="en">' in page
+    assert chart.to_dict()["description"] in page
+
+
+def attributes(page: str) -> set[str]:
+    """Return the names of all attributes of all elements."""
+    found: set[str] = set()
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            found.update(name for name, _ in attrs)
+
+    Reader().feed(page)
+    assert {"lang", "charset", "id", "type"} <= found
+    return found
+
+
+def test_names_cannot_leave_the_page(run: Run, tmp_path: Path) -> None:
+    names = ("</script><script>alert(1)</script>", *map(str, range(11)))
+    world = dataclasses.replace(run.world, context_names=names)
+    report.save(report.matrix(world, run), tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    assert "<script>alert" not in page
+    assert page.count("</script>") == page.count("<script") == 3
+    assert r"\u003c/script>\u003cscript>alert(1)" in page
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a", "png"])
+def test_unknown_kinds_of_file_are_refused(run: Run, tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"path: expected a name that ends in .*, got '{name}'"):
+        report.save(report.matrix(run.world, run), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("module", ["altair", "vl_convert"])
+def test_a_missing_extra_says_what_to_type(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    chart = report.matrix(run.world, run)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=r"pip install 'lumpable\[plot\]'"):
+        report.save(chart, tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_context_and_one_arm_can_be_drawn(tmp_path: Path) -> None:
+    world: World = worlds.from_matrix([[0.5]])
+    plan = standard.naive(Problem(1, 1, 1), epsilon=0.5, delta=0.5)
+    report.save(report.matrix(world, simulate(plan, world, seed=1)), tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_text().startswith("<svg")
