@@ -1,4 +1,4 @@
-"""The compiled kernels: binomials against the binomial law, dealt plays against the multinomial.
+"""The compiled kernels: binomials and fair splits against their law, dealt plays against theirs.
 
 Every test fails only where a p-value is below 1e-9; seeds are fixed. The acceptance step of BTRD
 is also compared with the exact ratio of probabilities, because sampling cannot see an error
@@ -253,11 +253,103 @@ def test_stirling_correction(k: int) -> None:
         assert _kernels._stirling(k) == pytest.approx(1 / (12 * (k + 1)), rel=1e-8)
 
 
+# --- Fair splits ----------------------------------------------------------------------------
+
+
+def _half_loop(rng: np.random.Generator, n: int, size: int) -> IntVector:
+    heads = np.zeros(n + 1, np.int64)
+    for _ in range(size):
+        heads[_kernels.half(rng, n)] += 1
+    return heads
+
+
+count_heads: Callable[[np.random.Generator, int, int], IntVector] = njit()(_half_loop)
+FAIR = [0, 1, 2, 31, 53, 54, 80, 106, 107, 108, 150, 1000, 10**5]
+"""Coins counted in one word and in two, and the corrected normal from 107 on."""
+
+
+@pytest.mark.parametrize("n", FAIR)
+def test_half_law(n: int) -> None:
+    """So many draws that the normal left uncorrected would be seen at n = 107 and 150."""
+    size = 20_000_000
+    heads = count_heads(np.random.default_rng(n), n, size)
+    expected = size * stats.binom.pmf(np.arange(n + 1), n, 0.5)
+    common = expected >= 10
+    observed = np.append(heads[common], heads[~common].sum())
+    theory = np.append(expected[common], expected[~common].sum())
+    if theory[-1] < 10:
+        observed, theory = observed[:-1], theory[:-1]
+    if len(theory) > 1:
+        alike(float(stats.chisquare(observed, theory, sum_check=False).pvalue), f"half of {n}")
+    assert heads.sum() == size
+
+
+@pytest.mark.parametrize("n", [107, 150])
+def test_an_uncorrected_normal_would_be_seen(n: int) -> None:
+    """The check above can fail: 20 million rounded normals do not pass it."""
+    rng = np.random.default_rng(n)
+    rounded = np.floor(0.5 * (n + math.sqrt(n) * rng.standard_normal(20_000_000)) + 0.5)
+    heads = np.bincount(rounded.astype(int), minlength=n + 1)
+    expected = len(rounded) * stats.binom.pmf(np.arange(n + 1), n, 0.5)
+    common = expected >= 10
+    ratio = heads[common].sum() / expected[common].sum()
+    test = stats.chisquare(heads[common], expected[common] * ratio)
+    assert test.pvalue < FAILS_BELOW
+
+
+@pytest.mark.parametrize("n", [*range(107, 400), 1000, 1001, 10**4, 10**5, 10**6])
+def test_the_correction_is_a_probability_and_its_bound_is_below(n: int) -> None:
+    """f / P <= 1 + 1/(2n), and what decides at once is never above n f / P: for every x that
+    has a chance of 1e-40 or more, and the z of its bin for which the bound is largest."""
+    far = 14 * math.sqrt(n) / 2
+    x = np.arange(max(0, math.floor(n / 2 - far)), min(n, math.ceil(n / 2 + far)) + 1)
+    sd = math.sqrt(n) / 2
+    inner = np.maximum(np.abs(x - n / 2) - 0.5, 0.0) / sd
+    outer = (np.abs(x - n / 2) + 0.5) / sd
+    middle = np.abs(x - n / 2) < 0.5
+    rounded = np.where(
+        middle, 1 - 2 * stats.norm.sf(outer), stats.norm.sf(inner) - stats.norm.sf(outer)
+    )
+    ratio = stats.binom.pmf(x, n, 0.5) / rounded
+    some = rounded > 1e-40
+    assert (ratio[some] <= 1 + 0.5 / n).all()
+    bound = n - 0.25 - 0.1 * (inner + 0.1) ** 4
+    assert (bound[some] <= n * ratio[some]).all()
+
+
+@pytest.mark.parametrize("n", [107, 1000, 10**5])
+def test_the_exact_decision(n: int) -> None:
+    """The two probabilities that decide when the bound does not."""
+    for x in {n // 2, n // 2 + 1, int(n / 2 + math.sqrt(n)), int(n / 2 - 2 * math.sqrt(n))}:
+        low, high = (2 * (x + side - n / 2) / math.sqrt(n) for side in (-0.5, 0.5))
+        rounded = stats.norm.cdf(high) - stats.norm.cdf(low)
+        assert _kernels._rounded(n, x) == pytest.approx(rounded, rel=1e-9)
+        assert _kernels._fair(n, x) == pytest.approx(stats.binom.pmf(x, n, 0.5), rel=1e-8)
+
+
+@pytest.mark.parametrize("n", [10**9, 10**12, 10**15, 9 * 10**18])
+def test_halves_of_many(n: int) -> None:
+    """Standardised, they are normal to within far less than a sample can see."""
+    draws = halves(np.random.default_rng(4), n, SAMPLE)
+    z = (draws - n // 2) / (math.sqrt(n) / 2)
+    alike(float(stats.kstest(z, "norm").pvalue), f"half of {n}")
+
+
+def _halves_loop(rng: np.random.Generator, n: int, size: int) -> IntVector:
+    draws = np.empty(size, np.int64)
+    for i in range(size):
+        draws[i] = _kernels.half(rng, n)
+    return draws
+
+
+halves: Callable[[np.random.Generator, int, int], IntVector] = njit()(_halves_loop)
+
+
 # --- Dealing plays to arms ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("plays", [2, 12, 20, 200], ids=lambda plays: f"about {plays} an arm")
-@pytest.mark.parametrize("arms", [2, 3, 5])
+@pytest.mark.parametrize("arms", [2, 3, 5, 8])
 def test_plays_are_multinomial(arms: int, plays: int) -> None:
     """Given a context's plays, all arms together: covariances, and the law of every pair."""
     dealt = _dealt(arms, plays)

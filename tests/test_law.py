@@ -326,7 +326,7 @@ def _expected_plays(case: Case, nu: float) -> float:
 
 
 def test_cases_cover_both_ways_of_dealing_plays() -> None:
-    """Fewer than 16 plays per arm are dealt one by one, more by binomials."""
+    """Fewer than 2 plays per arm are dealt one by one, more by halving."""
     from lumpable._kernels import ONE_BY_ONE
 
     per_arm = [

@@ -1,8 +1,9 @@
 """The compiled loop of the bulk simulator. Imported only when a simulation runs.
 
-Everything here is exact in law. Binomials follow Hörmann, "The generation of binomial random
-variates", J. Stat. Comput. Simul. 46 (1993), algorithm BTRD, whose first step mostly needs one
-uniform; letters are his.
+Everything here is exact in law. Plays are dealt to arms by halving: the plays of 2^m arms are split
+between two halves until each arm has its own, and a fair split is a rounded normal, corrected.
+Other binomials follow Hörmann, "The generation of binomial random variates", J. Stat. Comput.
+Simul. 46 (1993), algorithm BTRD; letters are his.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ import math
 import numpy as np
 from numba import njit
 
-ONE_BY_ONE = 16
-"""Below this many plays per arm, plays are dealt one by one instead of by binomials."""
+ONE_BY_ONE = 2
+"""Below this many plays per arm, plays are dealt one by one instead of by halving."""
+BITS = 53
+"""Random bits in one uniform; up to twice as many coins are counted, more are approximated."""
+ROOT_HALF = math.sqrt(0.5)
 
 
 @njit(cache=True)
@@ -25,6 +29,7 @@ def collect(rng, visits, repeats, arms, policy, mean, best, sd, bernoulli):
     unfinished = np.full(S, -1, np.int64)
     regret = 0.0
     choices = np.empty(K, np.int64)
+    dealt = np.empty(K, np.int64)
     for i in range(S):
         k = 0
         for j in range(K):
@@ -37,16 +42,10 @@ def collect(rng, visits, repeats, arms, policy, mean, best, sd, bernoulli):
         if visits[i] % repeats > 0:
             unfinished[i] = choices[int(rng.random() * k)]
             regret += visits[i] % repeats * (best[i] - mean[i, unfinished[i]])
-        left = visits[i] // repeats
-        few = left < ONE_BY_ONE * k
-        if few:
-            for _ in range(left):
-                plays[i, choices[int(rng.random() * k)]] += 1
+        _deal(rng, visits[i] // repeats, dealt[:k])
         for c in range(k):
             j = choices[c]
-            if not few:
-                plays[i, j] = binomial(rng, left, 1.0 / (k - c)) if c < k - 1 else left
-                left -= plays[i, j]
+            plays[i, j] = dealt[c]
             m = repeats * plays[i, j]
             if m > 0:
                 regret += m * (best[i] - mean[i, j])
@@ -55,6 +54,90 @@ def collect(rng, visits, repeats, arms, policy, mean, best, sd, bernoulli):
                 else:
                     average[i, j] = mean[i, j] + sd * rng.standard_normal() / math.sqrt(m)
     return plays, average, unfinished, regret
+
+
+@njit(cache=True)
+def _deal(rng, plays, arms):
+    """Deal plays uniformly at random: arms ~ multinomial(plays)."""
+    k = len(arms)
+    if plays < ONE_BY_ONE * k:
+        arms[:] = 0
+        for _ in range(plays):
+            arms[int(rng.random() * k)] += 1
+        return
+    start = 0
+    while start < k:
+        width = 1
+        while 2 * width <= k - start:
+            width *= 2
+        arms[start] = plays
+        if width < k - start:
+            arms[start] = binomial(rng, plays, width / (k - start))
+        plays -= arms[start]
+        step = width // 2
+        while step > 0:
+            for j in range(start, start + width, 2 * step):
+                heads = half(rng, arms[j])
+                arms[j + step] = arms[j] - heads
+                arms[j] = heads
+            step //= 2
+        start += width
+
+
+@njit(cache=True, inline="always")
+def half(rng, n):
+    """Binomial(n, 1/2): coins counted if few, else a rounded normal that is corrected.
+
+    With x = round(n/2 + z sqrt(n)/2), P(x) = (1 + e) f(x) where f is the binomial and
+    n e = 1/12 - x'^2/3 + x'^4/12 + O(1/n), x' the standardised x. So x is kept with probability
+    f(x) / (P(x) (1 + 1/(2n))), which is nearly 1: a lower bound of it decides nearly always.
+    """
+    if n <= BITS:
+        return _ones(rng, n)
+    if n <= 2 * BITS:
+        return _ones(rng, BITS) + _ones(rng, n - BITS)
+    z = rng.standard_normal()
+    u = rng.random() * (n + 0.5)
+    z2 = (abs(z) + 0.1) * (abs(z) + 0.1)
+    x = math.floor(0.5 * (n + math.sqrt(n) * z) + 0.5)
+    if u < n - 0.25 - 0.1 * z2 * z2:
+        return np.int64(x)
+    return _half_rest(rng, n, x, u)
+
+
+@njit(cache=True)
+def _half_rest(rng, n, x, u):
+    """Decide exactly whether x is kept; if not, draw again."""
+    while True:
+        if 0 <= x <= n and u * _rounded(n, x) < n * _fair(n, x):
+            return np.int64(x)
+        x = math.floor(0.5 * (n + math.sqrt(n) * rng.standard_normal()) + 0.5)
+        u = rng.random() * (n + 0.5)
+
+
+@njit(cache=True)
+def _rounded(n, x):
+    """P(the normal with mean n/2 and variance n/4 is rounded to x)."""
+    far = abs(x - 0.5 * n)
+    scale = 2.0 * ROOT_HALF / math.sqrt(n)
+    return 0.5 * (math.erfc((far - 0.5) * scale) - math.erfc((far + 0.5) * scale))
+
+
+@njit(cache=True)
+def _fair(n, x):
+    """P(binomial(n, 1/2) = x)."""
+    ways = math.lgamma(n + 1.0) - math.lgamma(x + 1.0) - math.lgamma(n - x + 1.0)
+    return math.exp(ways - n * math.log(2.0))
+
+
+@njit(cache=True, inline="always")
+def _ones(rng, n):
+    """Toss up to 53 coins: count ones among random bits, all pairs, fours, eights at once."""
+    b = np.uint64(rng.random() * 2.0**BITS) >> np.uint64(BITS - n)
+    b -= (b >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    b = (b & np.uint64(0x3333333333333333)) + ((b >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    b = (b + (b >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((b * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(cache=True, inline="always")
