@@ -31,7 +31,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     regret: float
     candidates: list[int]
     bound: int
-    """The paper's bound on the rounds; for methods that are not the paper's, their own."""
+    """The paper's bound on the rounds (Algorithm 3: of each bucket), else the method's own."""
     printed: float | None
     """The loss bound as printed in the paper."""
     promise: float

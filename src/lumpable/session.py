@@ -252,7 +252,7 @@ def _rebuilt(header: Header) -> Plan:
             for name, value in header.parameters.items()
         }
         return make(**parameters)
-    except (msgspec.MsgspecError, KeyError, TypeError) as cause:
+    except (msgspec.MsgspecError, KeyError, TypeError, MemoryError) as cause:
         raise ValueError(f"path: not the parameters of {header.plan}: {cause}") from None
 
 

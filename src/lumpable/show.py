@@ -72,7 +72,10 @@ def outcome(result: Outcome) -> None:
         ("loss", f"{result.loss:.4g}, which is {result.loss / epsilon:.2f} epsilon"),
         ("promised loss", promise(result.promise)),
         ("rounds used", f"{short(result.rounds)} in {result.requests} requests"),
-        ("paper's bound" if by_paper else "at most", f"{short(result.bound)} rounds"),
+        (
+            "paper's bound" if by_paper else "at most",
+            f"{short(result.bound)} rounds{_each(result)}",
+        ),
         ("naive method", f"{short(result.naive_rounds)} rounds, {_promises(result.naive_promise)}"),
         ("regret", f"{short(result.regret)}, the reward that learning cost"),
         ("candidates", _listed(result.candidates)),
@@ -81,6 +84,10 @@ def outcome(result: Outcome) -> None:
     out.print(grid(rows))
     for note in result.notes:
         out.print(f"note: {note}")
+
+
+def _each(result: Outcome) -> str:
+    return " in each bucket" if result.method == "any_contexts" else ""
 
 
 def _promises(loss: float) -> str:
