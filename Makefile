@@ -27,7 +27,7 @@ test: $(READY)  ## format, lint, types and all tests
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/pytest -n 2 --dist worksteal -q -m "not nightly"
 
-nightly: $(READY)  ## the same guarantees over many more seeds and settings (about half an hour)
+nightly: $(READY)  ## the same guarantees over ten times as many runs (about five minutes)
 	$(BIN)/pytest -n 2 --dist worksteal -q -m nightly
 
 bench: $(READY)  ## speed, as ratios, in one table

@@ -18,7 +18,7 @@ PACKAGE = DOCS.parent / "src" / "lumpable"
 PAGE = DOCS / "api.md"
 MODULES = (
     *("problem", "pac", "standard", "reductions", "bounds", "budget", "worlds", "world"),
-    *("simulate", "session", "plan", "cite", "extras"),
+    *("simulate", "session", "plan", "report", "cite", "extras"),
 )
 HEAD = """\
 # API

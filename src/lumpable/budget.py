@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lumpable import bounds, checks
 from lumpable.problem import Problem
@@ -47,6 +48,42 @@ class Budget:
     equal_other_from: tuple[int, int] | None
 
 
+class Formulas(NamedTuple):
+    """What `bounds` knows of a method: rounds, printed loss and promised loss."""
+
+    rounds: Callable[[Problem, float, float], int]
+    printed: Callable[[Problem, float, float], float | None]
+    promise: Callable[[Problem, float, float], float]
+
+    def equal_epsilon(self, problem: Problem, loss: float, delta: float) -> float:
+        """Return the epsilon at which the method promises this loss."""
+        return _epsilon_for(lambda epsilon: self.promise(problem, epsilon, delta), loss)
+
+    def equal_rounds(self, problem: Problem, loss: float, delta: float) -> int:
+        """Return the rounds that it takes to promise this loss."""
+        return self.rounds(problem, self.equal_epsilon(problem, loss, delta), delta)
+
+
+METHODS = {
+    "near_uniform": Formulas(
+        bounds.near_uniform_rounds, bounds.near_uniform_printed, bounds.near_uniform_promise
+    ),
+    "any_contexts": Formulas(
+        bounds.any_contexts_rounds, bounds.any_contexts_printed, bounds.any_contexts_promise
+    ),
+    "naive": Formulas(
+        bounds.naive_rounds,
+        lambda problem, epsilon, delta: epsilon,
+        lambda problem, epsilon, delta: bounds.naive_promise(epsilon),
+    ),
+    "elimination": Formulas(
+        bounds.elimination_rounds,
+        lambda problem, epsilon, delta: None,
+        lambda problem, epsilon, delta: epsilon,
+    ),
+}
+
+
 def budget(problem: Problem, epsilon: float, delta: float) -> Budget:
     """Compare all methods at the same epsilon and at the same promise, with printed constants.
 
@@ -56,71 +93,38 @@ def budget(problem: Problem, epsilon: float, delta: float) -> Budget:
     (682, 682)
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
-
-    def paper_promise(p: Problem, e: float) -> float:
-        return bounds.any_contexts_promise(p, e, delta)
-
-    def paper_equal(p: Problem) -> int:
-        return bounds.any_contexts_rounds(
-            p, _epsilon_for(lambda e: paper_promise(p, e), epsilon), delta
-        )
-
-    naive_epsilon = _epsilon_for(bounds.naive_promise, epsilon)
-    one_epsilon = _epsilon_for(lambda e: bounds.near_uniform_promise(problem, e, delta), epsilon)
-    any_epsilon = _epsilon_for(lambda e: paper_promise(problem, e), epsilon)
-    methods = (
-        Method(
-            "near_uniform",
-            bounds.near_uniform_rounds(problem, epsilon, delta),
-            bounds.near_uniform_printed(problem, epsilon, delta),
-            bounds.near_uniform_promise(problem, epsilon, delta),
-            one_epsilon,
-            bounds.near_uniform_rounds(problem, one_epsilon, delta),
-        ),
-        Method(
-            "any_contexts",
-            bounds.any_contexts_rounds(problem, epsilon, delta),
-            bounds.any_contexts_printed(problem, epsilon, delta),
-            bounds.any_contexts_promise(problem, epsilon, delta),
-            any_epsilon,
-            bounds.any_contexts_rounds(problem, any_epsilon, delta),
-        ),
-        Method(
-            "naive",
-            bounds.naive_rounds(problem, epsilon, delta),
-            epsilon,
-            bounds.naive_promise(epsilon),
-            naive_epsilon,
-            bounds.naive_rounds(problem, naive_epsilon, delta),
-        ),
-        Method(
-            "elimination",
-            bounds.elimination_rounds(problem, epsilon, delta),
-            None,
-            epsilon,
-            epsilon,
-            bounds.elimination_rounds(problem, epsilon, delta),
-        ),
-    )
+    at = (problem, epsilon, delta)
+    paper, naive = METHODS["any_contexts"], METHODS["naive"]
     cheaper, other_from = _choice(
         problem,
-        lambda p: bounds.any_contexts_rounds(p, epsilon, delta),
-        lambda p: bounds.naive_rounds(p, epsilon, delta),
+        lambda size: paper.rounds(size, epsilon, delta),
+        lambda size: naive.rounds(size, epsilon, delta),
     )
     equal_cheaper, equal_other_from = _choice(
-        problem, paper_equal, lambda p: bounds.naive_rounds(p, naive_epsilon, delta)
-    )
-    bound = bounds.lower_bound(problem, epsilon)
-    return Budget(
         problem,
-        epsilon,
-        delta,
-        methods,
-        bound,
-        cheaper,
-        other_from,
-        equal_cheaper,
-        equal_other_from,
+        lambda size: paper.equal_rounds(size, epsilon, delta),
+        lambda size: naive.equal_rounds(size, epsilon, delta),
+    )
+    return Budget(
+        problem=problem,
+        epsilon=epsilon,
+        delta=delta,
+        methods=tuple(
+            Method(
+                name=name,
+                rounds=method.rounds(*at),
+                printed=method.printed(*at),
+                promise=method.promise(*at),
+                equal_epsilon=method.equal_epsilon(*at),
+                equal_rounds=method.equal_rounds(*at),
+            )
+            for name, method in METHODS.items()
+        ),
+        lower_bound=bounds.lower_bound(problem, epsilon),
+        cheaper=cheaper,
+        other_from=other_from,
+        equal_cheaper=equal_cheaper,
+        equal_other_from=equal_other_from,
     )
 
 
@@ -161,12 +165,7 @@ def _epsilon_for(promise: Callable[[float], float], loss: float) -> float:
     if promise(0.5) <= loss:
         return 0.5
     low, high = 0.0, 0.5
-    while high - low > 1e-12 * high:
+    for _ in range(60):
         middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        if promise(middle) <= loss:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if promise(middle) <= loss else (low, middle)
     return low

@@ -32,7 +32,9 @@ def naive(
     return Result(policy, candidates)
 
 
-def best_of(problem: Problem, candidates: Sequence[int], rounds: int) -> BestOf:
+def best_of(
+    problem: Problem, candidates: Sequence[int], rounds: int
+) -> Generator[Collect, Sample, IntVector]:
     """Step 3 of Algorithm 1: every candidate in turn on every context; the best mean wins.
 
     A context with no mean at all takes the candidate with the largest average over the contexts
@@ -54,9 +56,6 @@ def best_of(problem: Problem, candidates: Sequence[int], rounds: int) -> BestOf:
             favourite, favourite_average = arm, average
         policy[np.isneginf(best)] = favourite
     return policy
-
-
-BestOf = Generator[Collect, Sample, IntVector]
 
 
 def only(arm: int, contexts: int, arms: int) -> BoolMatrix:
