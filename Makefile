@@ -35,6 +35,7 @@ bench: $(READY)  ## speed, as ratios, in one table
 
 docs: $(READY)  ## make the generated pages of docs/ anew
 	$(BIN)/python docs/generate.py
+	$(BIN)/python tests/test_cli.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/guarantees.py
 
