@@ -225,7 +225,7 @@ two empty Python calls; numpy's own import. Bulk rows are one request at (1000, 
 2; the loop's cost of a round is taken to 10^9 and 10^12 rounds.
 
 Dealing plays to arms costs a normal and a uniform more than the floor, and every cell two square
-roots and a division: that is what keeps bulk simulation above the 3 x that was aimed for.
+roots and a division.
 
 """
 

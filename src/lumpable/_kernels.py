@@ -21,11 +21,12 @@ ROOT_HALF = math.sqrt(0.5)
 
 
 @njit(cache=True)
-def collect(rng, visits, repeats, arms, policy, mean, best, sd, bernoulli):
-    """Play one request for all contexts at once; see `simulate.answer` for the meaning."""
+def collect(rng, visits, repeats, arms, policy, mean, best, sd, bernoulli, plays, average):
+    """Play one request for all contexts at once; see `simulate.answer` for the meaning.
+
+    `plays` and `average` come as zeros and NaN and are filled in.
+    """
     S, K = arms.shape
-    plays = np.zeros((S, K), np.int64)
-    average = np.full((S, K), np.nan)
     unfinished = np.full(S, -1, np.int64)
     regret = 0.0
     choices = np.empty(K, np.int64)
@@ -53,7 +54,7 @@ def collect(rng, visits, repeats, arms, policy, mean, best, sd, bernoulli):
                     average[i, j] = binomial(rng, m, mean[i, j]) / m
                 else:
                     average[i, j] = mean[i, j] + sd * rng.standard_normal() / math.sqrt(m)
-    return plays, average, unfinished, regret
+    return unfinished, regret
 
 
 @njit(cache=True)

@@ -73,6 +73,7 @@ class Collector:
         self.rounds = 0
         self.contexts, self.arms = S, K
         self._repeats = request.repeats
+        self._end = request.rounds
         self._keys = np.array(context_keys(key, S), dtype=np.uint64)
         self._choices = _choices(request.arms)
         self._count = [0] * S  # rounds in the play under way
@@ -81,46 +82,49 @@ class Collector:
         self._sums = array("d", bytes(8 * S * K))
         self.arm: list[int] = policy.tolist()
         self._drawn = [0] * S  # plays whose arm is drawn: finished, under way, ahead
-        self._ahead: list[list[int]] = [[] for _ in range(S)]  # arms of plays to come, last first
+        # arms of plays to come, last first; None: nothing is asked
+        self._ahead: list[list[int] | None] = [None] * S
         self._look_ahead(range(S), FEW_AHEAD)
 
     def tell(self, context: int, reward: float) -> bool:
         """Count the reward of the arm assigned to this context; True: the request has ended."""
         self.rounds += 1
-        if self._choices[context]:
-            count = self._count[context] + 1
-            if count == self._repeats:
-                cell = context * self.arms + self.arm[context]
-                self._plays[cell] += 1
-                self._sums[cell] += self._sum[context] + reward
-                self._sum[context] = 0.0
+        ahead = self._ahead[context]
+        if ahead is not None:
+            if self._repeats > 1:
+                count = self._count[context] + 1
+                if count < self._repeats:
+                    self._count[context] = count
+                    self._sum[context] += reward
+                    return self.rounds == self._end
+                reward += self._sum[context]
                 self._count[context] = 0
-                ahead = self._ahead[context]
-                if ahead:
-                    self.arm[context] = ahead.pop()
-                else:
-                    self._look_ahead([context], MANY_AHEAD)
+                self._sum[context] = 0.0
+            cell = context * self.arms + self.arm[context]
+            self._plays[cell] += 1
+            self._sums[cell] += reward
+            if ahead:
+                self.arm[context] = ahead.pop()
             else:
-                self._count[context] = count
-                self._sum[context] += reward
-        return self.rounds == self.request.rounds
+                self._look_ahead([context], MANY_AHEAD)
+        return self.rounds == self._end
 
     def _look_ahead(self, contexts: Sequence[int], plays: int) -> None:
         """Assign these contexts the arm of their next play, and draw those of some more."""
         first = np.array([self._drawn[i] for i in contexts])
         number = np.array([len(self._choices[i]) for i in contexts])
         drawn = draws(self._keys[contexts], first, number, plays)
-        for i, indices in zip(contexts, drawn.tolist(), strict=True):
-            choices = self._choices[i]
-            if choices:
+        for i, indices in zip(contexts, drawn[:, ::-1], strict=True):
+            if len(self._choices[i]):
                 self._drawn[i] += plays
-                self._ahead[i] = [choices[index] for index in reversed(indices)]
-                self.arm[i] = self._ahead[i].pop()
+                ahead = self._choices[i][indices].tolist()
+                self.arm[i] = ahead.pop()
+                self._ahead[i] = ahead
 
     def _finished(self) -> list[int]:
         """Finished plays of each context."""
         drawn = zip(self._drawn, self._ahead, strict=True)
-        return [max(0, plays - len(ahead) - 1) for plays, ahead in drawn]
+        return [0 if ahead is None else plays - len(ahead) - 1 for plays, ahead in drawn]
 
     def sample(self) -> Sample:
         """Return the finished plays and their means."""
@@ -189,11 +193,11 @@ class Collector:
         return ""
 
 
-def _choices(arms: BoolMatrix) -> list[list[int]]:
-    """Return each K(i) as a list, equal rows sharing one."""
-    known: dict[bytes, list[int]] = {}
+def _choices(arms: BoolMatrix) -> list[IntVector]:
+    """Return the arms of each K(i), equal rows sharing one array."""
+    known: dict[bytes, IntVector] = {}
     for row in arms:
         key = row.tobytes()
         if key not in known:
-            known[key] = np.flatnonzero(row).tolist()
+            known[key] = np.flatnonzero(row)
     return [known[row.tobytes()] for row in arms]

@@ -143,7 +143,9 @@ def answer(
     visits = np.zeros(world.contexts, dtype=np.int64)
     comes = world.frequency > 0  # multinomial gives its rounding remainder to the last cell
     visits[comes] = rng.multinomial(request.rounds, world.frequency[comes])
-    plays, mean, unfinished, regret = _kernels.collect(
+    plays = np.zeros(world.mean.shape, dtype=np.int64)  # numpy takes large pages, numba does not
+    mean = np.full(world.mean.shape, np.nan)
+    unfinished, regret = _kernels.collect(
         rng,
         visits,
         min(request.repeats, MOST_ROUNDS),  # more would not fit, and is never finished
@@ -153,6 +155,8 @@ def answer(
         world.best,
         world.sd,
         world.noise == "bernoulli",
+        plays,
+        mean,
     )
     return Answer(Sample(plays, mean), visits, unfinished, regret)
 
