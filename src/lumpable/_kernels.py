@@ -166,7 +166,7 @@ def _binomial(rng, n, p):
 
 @njit(cache=True)
 def _inversion(rng, n, p):
-    """Count up from 0. Unlike numpy's, right for p far below the spacing of numbers near 1."""
+    """Count up from 0. Unlike numba's `Generator.binomial`, right for p below 1e-13."""
     odds = p / (1.0 - p)
     none = math.exp(n * math.log1p(-p))
     k, at, u = 0, none, rng.random()
