@@ -5,13 +5,26 @@
 
 from typing import TYPE_CHECKING, Any
 
-from lumpable import bounds, pac, reductions, standard, worlds
+from lumpable import bounds, learners, pac, reductions, regret, standard, worlds
 from lumpable.budget import Budget, budget
 from lumpable.cite import citation
 from lumpable.extras import MissingExtra
-from lumpable.plan import Belief, Bucket, Collect, Plan, Progress, Result, Sample, algorithm, replay
+from lumpable.plan import (
+    Belief,
+    Bucket,
+    Collect,
+    Plan,
+    Progress,
+    Result,
+    Sample,
+    Split,
+    algorithm,
+    replay,
+)
+from lumpable.play import Played, play
 from lumpable.problem import PAPER, Constants, Problem
-from lumpable.simulate import Run, Step, exact, simulate
+from lumpable.run import Run, Side, Step, Turn
+from lumpable.simulate import exact, simulate
 from lumpable.world import World
 
 if TYPE_CHECKING:
@@ -28,21 +41,28 @@ __all__ = [
     "Constants",
     "MissingExtra",
     "Plan",
+    "Played",
     "Problem",
     "Progress",
     "Result",
     "Run",
     "Sample",
     "Session",
+    "Side",
+    "Split",
     "Step",
+    "Turn",
     "World",
     "algorithm",
     "bounds",
     "budget",
     "citation",
     "exact",
+    "learners",
     "pac",
+    "play",
     "reductions",
+    "regret",
     "replay",
     "simulate",
     "standard",

@@ -185,8 +185,7 @@ def in_bucket(
     """
     progress = Progress(learner)
     rounds = 0
-    while progress.request is not None:
-        asked = progress.request
+    while isinstance(asked := progress.request, Collect):
         arms = np.zeros((len(contexts), asked.arms.shape[1]), dtype=bool)
         arms[contexts] = asked.arms
         longer = bounds.stretched(asked.rounds, frequency, constants)

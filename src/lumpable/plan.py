@@ -1,5 +1,7 @@
 """The one conversation: a plan asks for data (`Collect`) and is told them (`Sample`).
 
+A plan can also hand contexts to other plans, side by side (`Split`), and is told their results.
+
 Law of this module, and of every plan: no randomness, clock, I/O, logging or globals. The same
 answers always give the same requests, ties go to the first index, and what is handed in is never
 changed. So a run is the history of its answers, and to resume is to replay them.
@@ -32,6 +34,14 @@ class Belief:
     phase: str
     policy: IntVector
     candidates: tuple[int, ...] = ()
+    number: int = 0
+    """h, the number of the phase; 0 where an algorithm does not count them."""
+    cluster: IntVector | None = None
+    """P_h: the cluster of each context, numbered from 0; None where none are formed."""
+    good: BoolMatrix | None = None
+    """GOOD_h: row c holds the arms that are still good for cluster c (at the deepest level)."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know: guesses that were given up, and why."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +65,51 @@ class Collect:
         if self.arms.ndim != 2 or self.arms.size == 0:
             raise ValueError(f"arms: expected a bool (S, K) array, got shape {self.arms.shape}")
         object.__setattr__(self, "arms", checks.frozen(self.arms))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(contexts, arms)."""
+        return self.arms.shape[0], self.arms.shape[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """A request to hand contexts over to other plans for `rounds` rounds, side by side.
+
+    `bucket[i]` is the number of the plan that context i goes to, -1: none, it plays the belief's
+    policy. Each plan runs on its own clock, with its own contexts numbered from 0 in their order;
+    one that ends early serves its policy. The answer is their results so far.
+    """
+
+    rounds: int
+    bucket: IntVector
+    plans: tuple[Plan, ...]
+    belief: Belief | None = None
+
+    def __post_init__(self) -> None:
+        checks.whole("rounds", self.rounds, 1)
+        bucket = np.asarray(self.bucket)
+        if bucket.ndim != 1 or bucket.dtype.kind not in "iu" or not self.plans:
+            raise ValueError("bucket and plans: expected a plan's number for each context, plans")
+        if bucket.min() < -1 or bucket.max() >= len(self.plans):
+            wrong = bucket[(bucket < -1) | (bucket >= len(self.plans))][0]
+            raise ValueError(f"bucket: expected -1 .. {len(self.plans) - 1}, got {wrong}")
+        for number, plan in enumerate(self.plans):
+            contexts = int(np.sum(bucket == number))
+            if plan.shape != (contexts, self.plans[0].shape[1]):
+                raise ValueError(
+                    f"plans: bucket {number} has {contexts} contexts, its plan is for {plan.shape}"
+                )
+        object.__setattr__(self, "bucket", checks.frozen(bucket.astype(np.int64)))
+
+    def contexts(self, number: int) -> IntVector:
+        """Return the contexts of one plan, in their order."""
+        return np.flatnonzero(self.bucket == number)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(contexts, arms)."""
+        return len(self.bucket), self.plans[0].shape[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,31 +172,40 @@ class Result:
         object.__setattr__(self, "policy", checks.frozen(self.policy))
 
 
+Request = Collect | Split
+Reply = Sample | tuple[Result, ...]
+"""A `Collect` is answered with a sample, a `Split` with the results of its plans so far."""
+
 Conversation = Generator[Collect, Sample, Result]
 """The body of an algorithm, as a generator function writes it."""
+Branching = Generator[Request, Any, Result]
+"""The same for one that splits: it names what comes back (`sample: Sample = yield ...`)."""
 
 
-class Plan(Generator[Collect, Sample, Result]):
+class Plan(Generator[Request, Reply, Result]):
     """A conversation that knows its name and parameters, so that it can be found again.
 
     It runs to its first request when it is made: a bad argument is an error at the call, not at
     the first answer. `next`, `send` and `yield from` work as on any generator.
     """
 
-    def __init__(self, name: str, parameters: dict[str, Any], body: Conversation) -> None:
+    def __init__(self, name: str, parameters: dict[str, Any], body: Branching) -> None:
         self.name = name
         self.parameters = MappingProxyType(parameters)
         self._body = body
-        self._first: Collect | None = next(body)
+        first = next(body)
+        self.shape = first.shape
+        """(contexts, arms)."""
+        self._first: Request | None = first
 
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(f'{k}={v!s}' for k, v in self.parameters.items())})"
 
-    def send(self, sample: Sample | None) -> Collect:
+    def send(self, reply: Reply | None) -> Request:
         """Answer the open request; the next one comes back."""
         if self._first is None:
-            return self._body.send(sample)  # type: ignore[arg-type]
-        if sample is not None:
+            return self._body.send(reply)
+        if reply is not None:
             raise ValueError("sample: the first request is fetched with next(), got a sample")
         first, self._first = self._first, None
         return first
@@ -153,17 +217,17 @@ class Plan(Generator[Collect, Sample, Result]):
         val: BaseException | object = None,
         tb: TracebackType | None = None,
         /,
-    ) -> Collect: ...
+    ) -> Request: ...
     @overload
     def throw(
         self, typ: BaseException, val: None = None, tb: TracebackType | None = None, /
-    ) -> Collect: ...
-    def throw(self, typ: Any, val: Any = None, tb: TracebackType | None = None, /) -> Collect:
+    ) -> Request: ...
+    def throw(self, typ: Any, val: Any = None, tb: TracebackType | None = None, /) -> Request:
         """Raise inside the body, as `yield from` does when it is interrupted."""
         return self._body.throw(typ if val is None else val)
 
 
-def algorithm(body: Callable[P, Conversation]) -> Callable[P, Plan]:
+def algorithm(body: Callable[P, Branching]) -> Callable[P, Plan]:
     """Make the generator function of an algorithm return a `Plan`."""
     signature = inspect.signature(body)
     name = f"{body.__module__}.{body.__qualname__}"
@@ -185,43 +249,62 @@ class Progress:
     The one place that drives a plan. `request` is None exactly when `result` is not.
     """
 
-    def __init__(self, plan: Generator[Collect, Sample, Result]) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.answered = 0
         self.rounds = 0
         """Rounds of the requests answered so far."""
-        self.request: Collect | None = next(plan)
+        self.request: Request | None = next(plan)
         self.result: Result | None = None
+        self._belief: Belief | None = self.request.belief
 
-    def answer(self, sample: Sample) -> None:
-        """Give the open request its sample; a sample that does not fit changes nothing."""
+    def answer(self, reply: Reply) -> None:
+        """Give the open request its answer; one that does not fit changes nothing."""
         if self.request is None:
             raise ValueError(f"sample: the plan ended after {self.answered} requests")
-        asked = self.request.arms
-        if sample.plays.shape != asked.shape:
-            raise ValueError(
-                f"sample: request {self.answered} asks for shape {asked.shape}, "
-                f"got {sample.plays.shape}"
-            )
-        stray = (sample.plays > 0) & ~asked
-        if stray.any():
-            raise ValueError(
-                f"sample: request {self.answered} does not ask for the pair {_first(stray)}"
-            )
+        wrong = _misfit(self.request, reply)
+        if wrong:
+            raise ValueError(f"sample: request {self.answered} {wrong}")
         self.rounds += self.request.rounds
         self.answered += 1
         try:
-            self.request = self.plan.send(sample)
+            self.request = self.plan.send(reply)
+            self._belief = self.request.belief or self._belief
         except StopIteration as end:
             self.request, self.result = None, end.value
 
+    @property
+    def so_far(self) -> Result:
+        """The result or, while there is none, what the plan would answer if it were stopped now."""
+        if self.result is not None:
+            return self.result
+        if self._belief is None:
+            return Result(np.zeros(self.plan.shape[0], dtype=np.int64))
+        return Result(self._belief.policy, self._belief.candidates, notes=self._belief.notes)
 
-def replay(plan: Generator[Collect, Sample, Result], samples: Iterable[Sample]) -> Progress:
+
+def replay(plan: Plan, replies: Iterable[Reply]) -> Progress:
     """Bring a fresh plan to where these answers lead; one that does not fit is an error."""
     progress = Progress(plan)
-    for sample in samples:
-        progress.answer(sample)
+    for reply in replies:
+        progress.answer(reply)
     return progress
+
+
+def _misfit(request: Request, reply: Reply) -> str:
+    """Say why this is no answer to the request; nothing when it is one."""
+    if isinstance(request, Split):
+        if isinstance(reply, Sample):
+            return f"splits into {len(request.plans)} plans, got a sample, expected their results"
+        if len(reply) != len(request.plans):
+            return f"splits into {len(request.plans)} plans, got {len(reply)} results"
+        return ""
+    if not isinstance(reply, Sample):
+        return "asks for a sample, got results"
+    if reply.plays.shape != request.shape:
+        return f"asks for shape {request.shape}, got {reply.plays.shape}"
+    stray = (reply.plays > 0) & ~request.arms
+    return f"does not ask for the pair {_first(stray)}" if stray.any() else ""
 
 
 def _first(where: BoolMatrix) -> str:

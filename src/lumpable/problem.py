@@ -40,7 +40,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Every number that the paper's PAC algorithms multiply by; `PAPER` holds them as printed.
+    """Every number that the paper's algorithms multiply by; `PAPER` holds them as printed.
 
     `str()` says how a set differs from the printed one, so that a result can say what it was
     made with. Smaller numbers mean fewer samples and give up the proofs.
@@ -65,10 +65,24 @@ class Constants:
     """A request of a bucket becomes stretch / frequency as many rounds (reading 17)."""
     whole: float = 524.0
     """N = whole x log(rSK/delta) (1 + 2 log2(1/epsilon))^2 r (S + K) / epsilon^2."""
+    phase: float = 64.0
+    """lg_h = phase x log(rSK/delta_h): Algorithm 4, line 4."""
+    levels: float = 128.0
+    """lg_h = levels x log(rSKN_h/delta_h): Algorithm 6, line 4."""
+    taper: float = 0.5
+    """L_{h,n} = r (S + K) lg_h 2^(h - taper (h - n)): Algorithm 6, line 6."""
+    split: float = 64.0
+    """lg = split x log(S/delta'): Algorithm 5, line 2."""
+    finer: float = 4.0
+    """epsilon' = epsilon_h / (finer x r): Algorithms 4 and 6, line 8."""
+    online: float = 8.0
+    """J = online x sqrt(ST) log(2ST) rounds estimate frequencies online (reading 31)."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
+            if field.name == "taper" and value == 0:
+                continue  # every level as long as the deepest: less regret is all it gives up
             number = checks.real(field.name, value, "a positive number", 0.0, math.inf)
             object.__setattr__(self, field.name, number)
 

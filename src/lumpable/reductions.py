@@ -1,16 +1,38 @@
-"""One problem turned into another: for now the switch between the paper's and the naive method."""
+"""One problem turned into another: what the paper says in prose.
+
+The switch to a standard method, any context frequencies online, an unknown number of groups, low
+rank. Plans: no randomness, clock, I/O, logging or globals; "reading" refers to docs/paper.md.
+"""
 
 from __future__ import annotations
 
-from lumpable import bounds, checks, pac, standard
-from lumpable.plan import Conversation, algorithm
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+
+from lumpable import bounds, checks, pac, regret, standard
+from lumpable.checks import IntVector
+from lumpable.plan import (
+    Belief,
+    Branching,
+    Collect,
+    Conversation,
+    Request,
+    Result,
+    Sample,
+    Split,
+    algorithm,
+)
 from lumpable.problem import PAPER, Constants, Problem
+
+# --- The switch -------------------------------------------------------------------------------
 
 
 @algorithm
 def cheaper(
     problem: Problem, *, epsilon: float, delta: float, constants: Constants = PAPER
-) -> Conversation:
+) -> Branching:
     """Algorithm 3 or the naive method, whichever asks for fewer rounds at worst (reading 33).
 
     Equal counts: the naive method. Both run at the same epsilon; they do not promise the same
@@ -21,3 +43,174 @@ def cheaper(
     naive = bounds.naive_rounds(problem, epsilon, delta, constants)
     method = pac.any_contexts if paper < naive else standard.naive
     return (yield from method(problem, epsilon=epsilon, delta=delta, constants=constants))
+
+
+@algorithm
+def never_worse(problem: Problem, *, constants: Constants = PAPER) -> Branching:
+    """Algorithm 6, or the standard algorithm where its bound is the better one (reading 33).
+
+    The standard one when SK < r^3 (S + K), whatever the horizon.
+    """
+    if bounds.standard_is_better(problem):
+        return (yield from standard.online(problem))
+    return (yield from regret.any_groups(problem, constants=constants))
+
+
+# --- An unknown number of groups ---------------------------------------------------------------
+
+
+@algorithm
+def unknown_groups(problem: Problem, *, constants: Constants = PAPER) -> Conversation:
+    """Algorithm 6 without knowing r: a guess doubles whenever the data disprove it (reading 32).
+
+    `problem.groups` is the first guess; the paper's is 1. The notes of a run say which guesses
+    were given up and why. The paper proposes this and proves nothing of it.
+    """
+    S, K, guess = problem.letters
+    notes: tuple[str, ...] = ()
+    policy: IntVector | None = None
+    while True:
+        guessed = Problem(S, K, guess)
+        state = regret.LevelledState.start(guessed, policy)
+        try:
+            while True:
+                yield from regret.levelled_phase(
+                    guessed, state, constants, doubt=guess < S, notes=notes
+                )
+        except regret.TooFewGroups as reason:
+            notes = (*notes, f"r = {guess} was given up in phase {state.h}: {reason}")
+            policy = state.policy
+            guess = min(2 * guess, S)
+
+
+# --- Any context frequencies -------------------------------------------------------------------
+
+
+@algorithm
+def any_contexts_online(
+    problem: Problem, *, horizon: int | None = None, constants: Constants = PAPER
+) -> Branching:
+    """Algorithm 6 for any context frequencies: a copy for each bucket, side by side (reading 31).
+
+    With a horizon it ends there. Without one the horizon doubles, each time from scratch; the first
+    rounds, for which estimating frequencies would take too long, go to the standard algorithm.
+    """
+    S = problem.contexts
+    policy = np.zeros(S, dtype=np.int64)
+    if horizon is not None:
+        T = checks.whole("horizon", horizon, 1)
+        return Result((yield from _for_horizon(problem, T, policy, constants)))
+    T = bounds.first_horizon(S, constants)
+    everybody = np.zeros(S, dtype=np.int64)
+    belief = Belief(f"the standard algorithm, up to round {T}", policy)
+    first: tuple[Result, ...] = yield Split(T, everybody, (standard.online(problem),), belief)
+    policy = first[0].policy
+    while True:
+        policy = yield from _for_horizon(problem, T, policy, constants)  # rounds T + 1 .. 2T
+        T *= 2
+
+
+def _for_horizon(
+    problem: Problem, T: int, policy: IntVector, constants: Constants
+) -> Generator[Request, Any, IntVector]:
+    """Play T rounds: estimate frequencies, give up who hardly ever comes, a plan for each bucket.
+
+    Returns the policy so far.
+    """
+    S, K, r = problem.letters
+    J = bounds.estimate_rounds(S, T, constants)
+    belief = Belief(f"estimating how often each context comes, horizon {T}", policy)
+    sample: Sample = yield Collect(J, 1, np.ones((S, K), dtype=bool), belief)
+    frequency = sample.plays.sum(axis=1) / max(1, int(sample.plays.sum()))
+    bucket = side_by_side(frequency, T)
+    policy = np.full(S, pac.best_pooled_arm(sample))
+    if T == J:
+        return policy
+    given_up = int(np.sum(bucket < 0))
+    number = int(bucket.max()) + 1
+    words = f"horizon {T}: {number} buckets side by side, {given_up} contexts given up"
+    belief = Belief(words, policy)
+    if number == 0:
+        yield Collect(T - J, 1, np.zeros((S, K), dtype=bool), belief)
+        return policy
+    sizes = np.bincount(bucket[bucket >= 0]).tolist()
+    plans = tuple(
+        regret.any_groups(Problem(size, K, min(r, size)), constants=constants) for size in sizes
+    )
+    results: tuple[Result, ...] = yield Split(T - J, bucket, plans, belief)
+    policy = policy.copy()
+    for b, result in enumerate(results):
+        policy[bucket == b] = result.policy
+    return policy
+
+
+def side_by_side(frequency: checks.FloatVector, horizon: int) -> IntVector:
+    """Number the buckets (2^-l-1, 2^-l] that are not empty; -1: nu-hat <= 1/sqrt(ST), given up."""
+    S = len(frequency)
+    kept = frequency * frequency * (S * horizon) > 1
+    bucket = np.full(S, -1, dtype=np.int64)
+    level = pac.bucket_of(frequency[kept], 1 << 30)
+    bucket[kept] = np.unique(level, return_inverse=True)[1]
+    return bucket
+
+
+# --- Low rank ----------------------------------------------------------------------------------
+
+
+@algorithm
+def low_rank(
+    problem: Problem,
+    *,
+    epsilon: float,
+    delta: float,
+    bound: float = 1.0,
+    switch: bool = True,
+    constants: Constants = PAPER,
+) -> Branching:
+    """Algorithm 1 for means of low rank: contexts in one cell of a cover are nearly alike.
+
+    `problem.groups` is the rank r, `bound` is B, the largest entry in size of the contexts'
+    vectors: R = min(S, ceil(2B/epsilon)^r) cells. With `switch`, the naive method where that asks
+    for fewer rounds at worst, which is nearly everywhere (reading 34).
+    """
+    epsilon, delta = checks.accuracy(epsilon, delta)
+    bound = checks.real("bound", bound, "a positive number", 0.0, np.inf)
+    S, K, _ = problem.letters
+    cells = Problem(S, K, bounds.cover(problem, bound, epsilon))
+    cost = bounds.near_uniform_rounds(cells, epsilon, delta, constants)
+    dear = bounds.naive_rounds(problem, epsilon, delta, constants) <= cost
+    method = standard.naive if switch and dear else pac.near_uniform
+    return (yield from method(cells, epsilon=epsilon, delta=delta, constants=constants))
+
+
+@algorithm
+def low_rank_online(
+    problem: Problem,
+    *,
+    horizon: int,
+    bound: float = 1.0,
+    switch: bool = True,
+    constants: Constants = PAPER,
+) -> Branching:
+    """Algorithm 6 for means of low rank, frozen where the proof ends (reading 34).
+
+    `problem.groups` is the rank r, `bound` is B: R = min(S, ceil(2B/alpha)^r) cells of width alpha
+    = ((S + K)/T)^(1/(3r + 2)). After phase H contexts of one cell would be split; from then on the
+    deepest good sets are played as they are. With `switch`, the standard algorithm where its bound
+    is the better one, which is nearly everywhere.
+    """
+    S, K, _ = problem.letters
+    T = checks.whole("horizon", horizon, S + K + 1)
+    bound = checks.real("bound", bound, "a positive number", 0.0, np.inf)
+    alpha = bounds.cover_width(problem, T)
+    cells = Problem(S, K, bounds.cover(problem, bound, alpha))
+    if switch and bounds.standard_is_better(cells):
+        return (yield from standard.online(problem))
+    H = bounds.last_phase(alpha)
+    state = regret.LevelledState.start(cells)
+    for _ in range(H):
+        yield from regret.levelled_phase(cells, state, constants)
+    rounds = bounds.any_groups_phase(cells, H, constants).explore(H)
+    belief = regret.believed(f"frozen after phase {H}", H, state.policy, state.found)
+    while True:
+        yield Collect(rounds, 2**H, state.found.arms(-1), belief)

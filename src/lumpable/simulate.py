@@ -2,21 +2,28 @@
 
 Within one request the arms depend on visit counts only, never on rewards, so the rounds need not
 be played: visits are one multinomial, arms another, and the mean of m rewards is drawn at once.
-Exact in law; only the order of rounds inside a request is lost. Knows no algorithm.
+Exact in law; only the order of rounds inside a request is lost. Plans side by side are independent
+given their numbers of rounds, since arrivals are: one multinomial shares out the rounds. Knows no
+algorithm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 
 from lumpable import checks
-from lumpable.checks import IntVector
-from lumpable.plan import Collect, Plan, Progress, Result, Sample
+from lumpable.checks import FloatVector, IntVector
+from lumpable.plan import Belief, Collect, Plan, Progress, Request, Result, Sample, Split
+from lumpable.run import Run, Side, Step, Turn
 from lumpable.world import World
+
+__all__ = ["Answer", "Run", "Side", "Step", "Turn", "answer", "exact", "simulate"]
 
 MOST_ROUNDS = 2**63 - 1
 
@@ -31,57 +38,6 @@ class Answer:
     unfinished: IntVector
     """Arm of the play that each context was in when the request ended; -1: none."""
     regret: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
-    """One answered request of a run, for whoever watches it."""
-
-    number: int
-    request: Collect
-    sample: Sample
-    rounds: int
-    """Rounds so far."""
-    regret: float
-    """Regret so far."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Run:
-    """A plan that was run in a world: its policy, what it cost, and all that reproduces it."""
-
-    plan: str
-    parameters: Mapping[str, Any]
-    world: World
-    seed: int | None
-    rounds: int
-    regret: float
-    policy: IntVector
-    result: Result | None
-    """None when a horizon cut the plan off."""
-    steps: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know before trusting the policy."""
-        own = () if self.result is None else self.result.notes
-        if self.world.noise == "gaussian" and self.world.sd > 1:
-            return (*own, f"noise sd {self.world.sd:g} is above 1: no theorem speaks of it")
-        return own
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each request, ready for pandas or polars."""
-        return [dict(step) for step in self.steps]
-
-    def __repr__(self) -> str:
-        parameters = ", ".join(f"{name}={value!s}" for name, value in self.parameters.items())
-        return (
-            f"Run of {self.plan}({parameters})\n"
-            f"  in {self.world!r}, seed {self.seed}\n"
-            f"  {self.rounds:,} rounds in {len(self.steps)} requests, "
-            f"loss {self.world.loss(self.policy):.4g}"
-            + "".join(f"\n  note: {note}" for note in self.notes)
-        )
 
 
 Watch = Callable[[Step], None]
@@ -105,24 +61,71 @@ def simulate(
     (5701504, 0.015)
     """
     seed = checks.whole("seed", seed, 0)
-
-    def play(request: Collect, number: int, policy: IntVector) -> Answer:
-        # numbers from 1: default_rng([seed, 0]) is default_rng(seed), which a world may have used
-        return answer(request, world, np.random.default_rng([seed, number + 1]), policy)
-
-    return _run(plan, world, seed, horizon, watch, play)
+    limit = None if horizon is None else checks.whole("horizon", horizon, 1, MOST_ROUNDS)
+    return _run(plan, world, _Drawn(seed), limit, watch)
 
 
-def exact(plan: Plan, world: World, *, watch: Watch | None = None) -> Run:
+def exact(
+    plan: Plan, world: World, *, horizon: int | None = None, watch: Watch | None = None
+) -> Run:
     """Run a plan with endless data: no noise, every asked pair of a context that comes is seen.
 
-    Plays stand in proportion to the context frequencies; the rounds are those asked for.
+    Plays stand in proportion to the context frequencies; the rounds are those asked for, up to the
+    horizon. Plans side by side get their shares of the rounds, rounded.
     """
+    limit = None if horizon is None else checks.whole("horizon", horizon, 1)
+    return _run(plan, world, _Exact(), limit, watch)
 
-    def play(request: Collect, _: int, policy: IntVector) -> Answer:
+
+# --- Answers ----------------------------------------------------------------------------------
+
+
+class _Law(Protocol):
+    """How requests are answered; `path` is where a request stands among all of a run."""
+
+    @property
+    def seed(self) -> int | None: ...
+
+    def answer(
+        self, request: Collect, world: World, path: tuple[int, ...], policy: IntVector
+    ) -> Answer: ...
+
+    def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """At random: the request at `path` has its own generator, so no answer depends on others."""
+
+    seed: int
+
+    def answer(
+        self, request: Collect, world: World, path: tuple[int, ...], policy: IntVector
+    ) -> Answer:
+        return answer(request, world, self._generator(path), policy)
+
+    def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
+        return [int(share) for share in _multinomial(self._generator(path), rounds, frequency)]
+
+    def _generator(self, path: tuple[int, ...]) -> np.random.Generator:
+        # numbers from 1: default_rng([seed, 0]) is default_rng(seed), which a world may have used
+        return np.random.default_rng([self.seed, *(number + 1 for number in path)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Exact:
+    """Without noise."""
+
+    seed: None = None
+
+    def answer(
+        self, request: Collect, world: World, path: tuple[int, ...], policy: IntVector
+    ) -> Answer:
         return _exact(request, world, policy)
 
-    return _run(plan, world, None, None, watch, play)
+    def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
+        ends = [round(rounds * Fraction(end)) for end in np.cumsum(frequency)[:-1].tolist()]
+        return [b - a for a, b in pairwise([0, *(min(end, rounds) for end in ends), rounds])]
 
 
 def answer(
@@ -140,9 +143,7 @@ def answer(
             f"rounds: a request of {request.rounds:.3g} rounds is more than can be counted "
             f"({MOST_ROUNDS:.3g}); give a horizon, or a larger epsilon"
         )
-    visits = np.zeros(world.contexts, dtype=np.int64)
-    comes = world.frequency > 0  # multinomial gives its rounding remainder to the last cell
-    visits[comes] = rng.multinomial(request.rounds, world.frequency[comes])
+    visits = _multinomial(rng, request.rounds, world.frequency)
     plays = np.zeros(world.mean.shape, dtype=np.int64)  # numpy takes large pages, numba does not
     mean = np.full(world.mean.shape, np.nan)
     unfinished, regret = _kernels.collect(
@@ -159,6 +160,14 @@ def answer(
         mean,
     )
     return Answer(Sample(plays, mean), visits, unfinished, regret)
+
+
+def _multinomial(rng: np.random.Generator, number: int, frequency: FloatVector) -> IntVector:
+    """Share out at random; numpy would give its rounding remainder to a last cell that is zero."""
+    shares = np.zeros(len(frequency), dtype=np.int64)
+    comes = frequency > 0
+    shares[comes] = rng.multinomial(number, frequency[comes])
+    return shares
 
 
 def _exact(request: Collect, world: World, policy: IntVector) -> Answer:
@@ -189,45 +198,122 @@ def _check_size(request: Collect, world: World) -> None:
         )
 
 
+# --- Runs -------------------------------------------------------------------------------------
+
+
 def _run(
     plan: Plan,
     world: World,
-    seed: int | None,
-    horizon: int | None,
+    law: _Law,
+    limit: int | None,
     watch: Watch | None,
-    play: Callable[[Collect, int, IntVector], Answer],
+    path: tuple[int, ...] = (),
 ) -> Run:
-    limit = None if horizon is None else checks.whole("horizon", horizon, 1)
     progress = Progress(plan)
-    policy = np.zeros(world.contexts, dtype=np.int64)
     rounds, regret = 0, 0.0
     steps: list[dict[str, Any]] = []
+    turns: list[Turn] = []
+    sides: list[Side] = []
     while (request := progress.request) is not None and rounds != limit:
-        belief = request.belief
-        policy = policy if belief is None else belief.policy
-        cut = limit is not None and rounds + request.rounds > limit
-        asked = request
-        if limit is not None and cut:
-            asked = Collect(limit - rounds, request.repeats, request.arms, belief)
-        got = play(asked, len(steps), policy)
-        rounds, regret = rounds + asked.rounds, regret + got.regret
-        steps.append(_row(len(steps), asked, rounds, regret))
-        if watch is not None:
-            watch(Step(len(steps) - 1, asked, got.sample, rounds, regret))
-        if not cut:
-            progress.answer(got.sample)
-    result = progress.result
-    policy = policy if result is None else result.policy
-    return Run(plan.name, plan.parameters, world, seed, rounds, regret, policy, result, steps)
+        here = (*path, len(steps))
+        policy = progress.so_far.policy
+        left = request.rounds if limit is None else min(request.rounds, limit - rounds)
+        turns += _turned(turns, rounds, request.belief)
+        reply: Sample | tuple[Result, ...]
+        if isinstance(request, Split):
+            beside, lost = _side_by_side(request, left, world, law, watch, here, policy)
+            sides += beside
+            reply = tuple(_standing(side.run) for side in beside)
+        else:
+            asked = request if left == request.rounds else replace(request, rounds=left)
+            got = law.answer(asked, world, here, policy)
+            lost, reply = got.regret, got.sample
+            if watch is not None:
+                watch(Step(here[-1], asked, got.sample, rounds + left, regret + lost, path[1:2]))
+        rounds, regret = rounds + left, regret + lost
+        steps.append(_row(here[-1], request, rounds, regret))
+        if left == request.rounds:
+            progress.answer(reply)
+    end = progress.so_far
+    policy = end.policy
+    if isinstance(progress.request, Split) and progress.answered < len(steps):  # it was cut
+        policy = policy.copy()
+        for side in sides[-len(progress.request.plans) :]:
+            policy[side.contexts] = side.run.policy
+    return Run(
+        plan=plan.name,
+        parameters=plan.parameters,
+        world=world,
+        seed=law.seed,
+        rounds=rounds,
+        regret=regret,
+        policy=policy,
+        result=progress.result,
+        steps=steps,
+        turns=turns,
+        sides=sides,
+        said=end.notes,
+    )
 
 
-def _row(number: int, request: Collect, rounds: int, regret: float) -> dict[str, Any]:
+def _side_by_side(
+    request: Split,
+    rounds: int,
+    world: World,
+    law: _Law,
+    watch: Watch | None,
+    path: tuple[int, ...],
+    policy: IntVector,
+) -> tuple[list[Side], float]:
+    """Run plans side by side for so many rounds in all; returns their runs and all the regret."""
+    members = [request.contexts(number) for number in (*range(len(request.plans)), -1)]
+    mass = np.array([world.frequency[contexts].sum() for contexts in members])
+    *shares, idle = law.share(rounds, mass / mass.sum(), path)
+    sides = []
+    for number, (plan, share) in enumerate(zip(request.plans, shares, strict=True)):
+        run = _run(plan, world.part(members[number]), law, share, watch, (*path, number))
+        lost = _serve(share - run.rounds, run.world, law, (*path, number), run.policy)
+        run = replace(run, rounds=share, regret=run.regret + lost)
+        sides.append(Side(path[-1], members[number], run))
+    rest = members[-1]
+    lost = _serve(idle, world.part(rest), law, (*path, len(shares)), policy[rest]) if idle else 0.0
+    return sides, lost + sum(side.run.regret for side in sides)
+
+
+def _serve(rounds: int, world: World, law: _Law, path: tuple[int, ...], policy: IntVector) -> float:
+    """Return the regret of serving a policy for so many rounds."""
+    if rounds == 0:
+        return 0.0
+    nothing = Collect(rounds, 1, np.zeros(world.mean.shape, dtype=bool))
+    return law.answer(nothing, world, path, policy).regret
+
+
+def _standing(run: Run) -> Result:
+    """Return a plan's result, or what it would have answered when it was stopped."""
+    return run.result or Result(run.policy, notes=run.said)
+
+
+def _turned(turns: list[Turn], rounds: int, belief: Belief | None) -> Iterator[Turn]:
+    """Yield a turn when the clusters or their good arms are not what they were."""
+    if belief is None or belief.cluster is None:
+        return
+    last = turns[-1].belief if turns else None
+    if last is None or last.cluster is not belief.cluster or last.good is not belief.good:
+        yield Turn(rounds, belief)
+
+
+def _row(number: int, request: Request, rounds: int, regret: float) -> dict[str, Any]:
     belief = request.belief
+    clusters = None if belief is None or belief.good is None else len(belief.good)
+    good = None if belief is None or belief.good is None else float(belief.good.sum(1).mean())
     return {
         "request": number,
         "phase": "" if belief is None else belief.phase,
+        "h": 0 if belief is None else belief.number,
         "rounds": rounds,
-        "repeats": request.repeats,
+        "repeats": request.repeats if isinstance(request, Collect) else 1,
         "candidates": 0 if belief is None else len(belief.candidates),
+        "clusters": clusters,
+        "good_arms": good,
         "regret": regret,
     }

@@ -107,6 +107,33 @@ def elimination(problem: Problem, *, epsilon: float, delta: float) -> Conversati
     return Result(policy, notes=(f"not certified: loss <= {certified:.3g}, asked for {epsilon:g}",))
 
 
+@algorithm
+def online(problem: Problem) -> Conversation:
+    """Phased elimination per context without end: the standard algorithm for regret.
+
+    Each phase doubles the rounds and plays what may still be best, judged afresh from all data with
+    a chance of error of 1 over the rounds so far: an arm that fell by bad luck comes back, so a
+    slip costs a constant on average. It needs no groups; regret of order sqrt(SKT), constants and
+    logarithms left out (`bounds.standard_rate`).
+    """
+    S, K, _ = problem.letters
+    good = np.ones((S, K), dtype=bool)
+    plays = np.zeros((S, K), dtype=np.int64)
+    mean = np.zeros((S, K))
+    policy = np.zeros(S, dtype=np.int64)
+    phase = played = 0
+    while True:
+        phase += 1
+        words = f"phase {phase}, {good.sum() / S:.1f} arms a context"
+        rounds = S * K * 2 ** (phase - 1)
+        sample = yield Collect(rounds, 1, good, Belief(words, policy, number=phase))
+        played += rounds
+        pool(plays, mean, sample)
+        lower, upper = confidence(plays, mean, 1 / played)
+        policy = np.argmax(lower, axis=1)
+        good = upper >= lower.max(axis=1, keepdims=True)
+
+
 def pool(plays: IntMatrix, mean: FloatMatrix, sample: Sample) -> None:
     """Add a sample to the running plays and means, in place."""
     new = sample.plays > 0

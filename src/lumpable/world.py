@@ -93,6 +93,24 @@ class World:
         largest: FloatVector = self.mean.max(axis=1)
         return largest
 
+    def part(self, contexts: IntVector) -> World:
+        """Return the same world for some contexts only, which come as often among themselves.
+
+        Contexts that never come are taken to come equally often: nobody will see it.
+        """
+        share = self.frequency[contexts]
+        total = share.sum()
+        return World(
+            self.mean[contexts],
+            share / total if total > 0 else np.full(len(share), 1 / max(1, len(share))),
+            self.group[contexts],
+            self.noise,
+            self.sd,
+            self.name,
+            tuple(self.context_names[i] for i in contexts) if self.context_names else (),
+            self.arm_names,
+        )
+
     def reward(self, context: int, arm: int, rng: np.random.Generator) -> float:
         """Draw one reward, for playing round by round."""
         mean = float(self.mean[context, arm])
