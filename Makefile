@@ -1,6 +1,6 @@
 # Two commands for newcomers: `make demo` and `make test`. Both set everything up in .venv first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test nightly bench docs clean
+.PHONY: help setup demo test nightly bench reproduce docs clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -33,6 +33,11 @@ nightly: $(READY)  ## the same guarantees over ten times as many runs (about fiv
 bench: $(READY)  ## speed, as ratios, in one table
 	$(BIN)/python benchmarks/speed.py
 
+reproduce: $(READY)  ## measure every claim of the paper in full (half an hour); page in docs/
+	$(BIN)/lumpable reproduce --folder reproduce
+	cp reproduce/index.html docs/reproduce.html
+	cp reproduce/rows.parquet docs/reproduce.parquet
+
 docs: $(READY)  ## make the generated pages of docs/ anew
 	$(BIN)/python docs/generate.py
 	$(BIN)/python tests/test_cli.py
@@ -40,4 +45,4 @@ docs: $(READY)  ## make the generated pages of docs/ anew
 	$(BIN)/python benchmarks/guarantees.py
 
 clean:  ## remove .venv and everything that was made
-	rm -rf .venv dist build demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv dist build demo reproduce .mypy_cache .ruff_cache .pytest_cache .hypothesis

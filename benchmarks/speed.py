@@ -20,6 +20,7 @@ from pathlib import Path
 import numba
 import numpy as np
 from numba import njit
+from regret_rows import rows as regret_rows
 from rich.console import Console
 from rich.table import Table
 
@@ -236,6 +237,7 @@ def main() -> None:
         whole_run_rows,
         memory_rows,
         live_rows,
+        regret_rows,
         import_rows,
     ]
     rows = [row for part in parts for row in part()]

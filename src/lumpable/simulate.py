@@ -138,11 +138,7 @@ def answer(
     from lumpable import _kernels
 
     _check_size(request, world)
-    if request.rounds > MOST_ROUNDS:
-        raise ValueError(
-            f"rounds: a request of {request.rounds:.3g} rounds is more than can be counted "
-            f"({MOST_ROUNDS:.3g}); give a horizon, or a larger epsilon"
-        )
+    _check_rounds(request)
     visits = _multinomial(rng, request.rounds, world.frequency)
     plays = np.zeros(world.mean.shape, dtype=np.int64)  # numpy takes large pages, numba does not
     mean = np.full(world.mean.shape, np.nan)
@@ -190,6 +186,14 @@ def _exact(request: Collect, world: World, policy: IntVector) -> Answer:
     )
 
 
+def _check_rounds(request: Request) -> None:
+    if request.rounds > MOST_ROUNDS:
+        raise ValueError(
+            f"rounds: a request of {request.rounds:.3g} rounds is more than can be counted "
+            f"({MOST_ROUNDS:.3g}); give a horizon, or a larger epsilon"
+        )
+
+
 def _check_size(request: Collect, world: World) -> None:
     if request.arms.shape != world.mean.shape:
         raise ValueError(
@@ -217,6 +221,8 @@ def _run(
     while (request := progress.request) is not None and rounds != limit:
         here = (*path, len(steps))
         policy = progress.so_far.policy
+        if limit is None:  # a plan without end would go on for ever
+            _check_rounds(request)
         left = request.rounds if limit is None else min(request.rounds, limit - rounds)
         turns += _turned(turns, rounds, request.belief)
         reply: Sample | tuple[Result, ...]
