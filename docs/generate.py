@@ -17,8 +17,9 @@ DOCS = Path(__file__).resolve().parent
 PACKAGE = DOCS.parent / "src" / "lumpable"
 PAGE = DOCS / "api.md"
 MODULES = (
-    *("problem", "pac", "standard", "reductions", "bounds", "budget", "worlds", "world"),
-    *("simulate", "session", "plan", "report", "cite", "extras"),
+    *("problem", "pac", "regret", "standard", "reductions", "bounds", "budget", "worlds", "world"),
+    *("simulate", "run", "session", "plan", "clusters", "learners", "learners.exp4", "play"),
+    *("report", "reproduce.runner", "reproduce.record", "reproduce.claim", "cite", "extras"),
 )
 HEAD = """\
 # API
@@ -34,13 +35,17 @@ def page() -> str:
     start = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     imports = (node for node in start.body if isinstance(node, ast.ImportFrom))
     exported = {alias.name for node in imports for alias in node.names}
-    links = "\n".join(f"- [`lumpable.{module}`](#lumpable{module})" for module in MODULES)
+    links = "\n".join(
+        f"- [`lumpable.{module}`](#lumpable{module.replace('.', '')})" for module in MODULES
+    )
     return "\n".join([HEAD, links + "\n", *(section(module, exported) for module in MODULES)])
 
 
 def section(module: str, exported: set[str]) -> str:
     """Return what a module says of itself and of its public names."""
-    tree = ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
+    stem = PACKAGE.joinpath(*module.split("."))
+    path = stem / "__init__.py" if stem.is_dir() else stem.with_suffix(".py")
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     parts = [f"## lumpable.{module}", prose(tree)]
     for name, *paragraphs in entries(tree):
         mark = f"As `lumpable.{name}`." if name in exported else ""

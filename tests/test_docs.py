@@ -14,12 +14,15 @@ from types import ModuleType
 import pytest
 
 import lumpable as lb
+from lumpable.reproduce import command, runner
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "lumpable"
 PAPER = ROOT / "docs" / "paper.md"
+REGRET = ROOT / "docs" / "paper-regret.md"
+HAND_WRITTEN = [PAPER, REGRET, ROOT / "docs" / "errata.md", ROOT / "docs" / "regret.md"]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-CITATION = re.compile(r"`((?:tests/)?\w+\.py)(?:::([\w.]+))?`")
+CITATION = re.compile(r"`((?:tests/|learners/)?\w+\.py)(?:::([\w.]+))?`")
 ALGORITHM = re.compile(r"(?m)^### (Algorithm \d: .*)\n")
 
 
@@ -29,6 +32,11 @@ def text(path: Path) -> str:
 
 def without_space(code: str) -> str:
     return "".join(code.split())
+
+
+def both() -> str:
+    """Return the paper beside the code: the two pages in one."""
+    return text(PAPER) + "\n" + text(REGRET)
 
 
 def cited_file(name: str) -> Path:
@@ -56,7 +64,7 @@ def find(path: Path, name: str) -> str | None:
     return None if found is None else ast.get_source_segment(source, found)
 
 
-# --- docs/paper.md ----------------------------------------------------------------------------
+# --- docs/paper.md and docs/paper-regret.md -----------------------------------------------------
 
 
 def rows(page: str) -> Iterator[tuple[str, list[str]]]:
@@ -97,37 +105,60 @@ def wrong_citations(page: str) -> list[str]:
 
 
 def test_quoted_code_is_in_the_source() -> None:
-    assert wrong_quotes(text(PAPER)) == []
+    assert wrong_quotes(both()) == []
 
 
 def test_every_line_of_the_pseudocode_is_there() -> None:
     lines: dict[str, list[int]] = {}
-    for heading, (line, _, cell, _) in rows(text(PAPER)):
+    for heading, (line, _, cell, _) in rows(both()):
         lines.setdefault(heading.split(":")[0], []).append(int(line))
         assert cell == "nothing to do" or list(quoted(cell)), f"{heading}, line {line}"
-    assert sorted(lines) == ["Algorithm 1", "Algorithm 2", "Algorithm 3"]
+    assert sorted(lines) == [f"Algorithm {number}" for number in range(1, 7)]
     assert lines["Algorithm 1"] == list(range(1, 14))
     assert lines["Algorithm 2"] == [*range(1, 12), *range(1, 12)]  # in bulk, and round by round
     assert sorted(set(lines["Algorithm 3"])) == list(range(1, 7))
+    assert lines["Algorithm 4"] == list(range(1, 15))
+    assert lines["Algorithm 5"] == list(range(1, 11))
+    assert lines["Algorithm 6"] == list(range(1, 18))
 
 
-def test_cited_functions_and_tests_exist() -> None:
-    page = text(PAPER)
-    assert wrong_citations(page) == []
-    assert len(CITATION.findall(page)) > 100
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: page.name)
+def test_cited_functions_and_tests_exist(page: Path) -> None:
+    assert wrong_citations(text(page)) == []
+
+
+def test_there_are_citations() -> None:
+    assert all(len(CITATION.findall(text(page))) > 100 for page in (PAPER, REGRET))
 
 
 def test_every_reading_is_there_with_reason_code_and_test() -> None:
-    readings = re.findall(r"(?ms)^\*\*Reading (\d+)\*?\*?.*?(?=^\*\*Reading|^##|\Z)", text(PAPER))
-    assert [int(number) for number in readings] == [*range(1, 18), 33, 36]
-    for found in re.finditer(r"(?ms)^\*\*Reading .*?(?=^\*\*Reading|^##|\Z)", text(PAPER)):
-        assert all(word in found[0] for word in ("*Why:*", "*Code:*", "*Test:*")), found[0][:40]
+    readings = re.findall(r"(?ms)^\*\*Reading .*?(?=^\*\*Reading|^##|\Z)", both())
+    numbers = [int(reading.split()[1].strip(".*")) for reading in readings]
+    assert numbers == [*range(1, 18), 33, 36, *range(18, 36)]  # 33 has a part on either page
+    for reading in readings:
+        assert all(word in reading for word in ("*Why:*", "*Code:*", "*Test:*")), reading[:40]
+        assert ".py" in reading.split("*Code:*")[1].split("*Test:*")[0], reading[:40]
+        assert "`tests/" in reading.split("*Test:*")[1], reading[:40]
 
 
 def test_readings_that_the_code_names_are_there() -> None:
-    known = set(re.findall(r"\*\*Reading (\d+)", text(PAPER)))
-    for path in SOURCE.glob("*.py"):
+    known = set(re.findall(r"\*\*Reading (\d+)", both()))
+    for path in SOURCE.rglob("*.py"):
         assert set(re.findall(r"[Rr]eading (\d+)", text(path))) <= known, path.name
+
+
+def named_claims(page: str) -> set[int]:
+    """Return the numbers of `lumpable reproduce --only ..` on a page."""
+    return {n for part in re.findall(r"--only (\d[\d,-]*)", page) for n in command.parse(part)}
+
+
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: page.name)
+def test_claims_that_a_page_names_are_there(page: Path) -> None:
+    assert named_claims(text(page)) <= set(runner.load())
+
+
+def test_the_errata_name_their_claims() -> None:
+    assert len(named_claims(text(ROOT / "docs" / "errata.md"))) > 20
 
 
 def test_the_checks_of_quotes_and_citations_can_fail() -> None:
@@ -136,6 +167,9 @@ def test_the_checks_of_quotes_and_citations_can_fail() -> None:
     assert wrong_quotes(page.replace("`pac.py::screen` `while", "`pac.py::near_uniform` `while"))
     assert wrong_citations(page.replace("::test_levels`", "::test_level`"))
     assert wrong_citations(page.replace("`tests/test_plans.py::", "`tests/test_plan.py::"))
+    page = text(REGRET)
+    assert wrong_quotes(page.replace("> 2 * self.threshold", ">= 2 * self.threshold"))
+    assert wrong_citations(page.replace("`learners/exp4.py::", "`learners/exp3.py::"))
 
 
 # --- docs/api.md ------------------------------------------------------------------------------

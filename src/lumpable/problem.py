@@ -74,7 +74,7 @@ class Constants:
     split: float = 64.0
     """lg = split x log(S/delta'): Algorithm 5, line 2."""
     finer: float = 4.0
-    """epsilon' = epsilon_h / (finer x r): Algorithms 4 and 6, line 8."""
+    """epsilon' = epsilon_h / (finer x r): Algorithm 4, line 8; Algorithm 6, line 9."""
     online: float = 8.0
     """J = online x sqrt(ST) log(2ST) rounds estimate frequencies online (reading 31)."""
 

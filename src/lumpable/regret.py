@@ -42,8 +42,8 @@ def equal_groups(problem: Problem, *, constants: Constants = PAPER) -> Conversat
         sample = yield Collect(size.explore(h), 2**h, found.arms(), thought)  # line 6
         levels = [Level(h, size.threshold(h), sample.mean)]
         restless = yield from separate(size, found, levels, policy)  # Step 2
-        keep = levels[0].survivors(found)  # Step 3
-        found.good = [np.where(restless[:, np.newaxis], found.good[0], keep)]  # line 13
+        keep = levels[0].survivors(found)  # Step 3: line 13
+        found.good = [np.where(restless[:, np.newaxis], found.good[0], keep)]  # line 14
         policy = best_arms(found, sample)
 
 
@@ -56,9 +56,9 @@ def any_groups(
     Phases h = 1, 2, ... without end, each with accuracy levels 1 .. h. Theorem 5: regret of order
     sqrt(r^3 (S + K) T), constants and logarithms left out (`bounds.regret_rate`).
 
-    `mended` repairs the one step of its proof that does not hold (docs/errata.md): a cluster is
-    split at the accuracy of the level that showed the gap instead of the phase's, and the others
-    play their deepest good sets meanwhile.
+    `mended` repairs what clustering costs (docs/errata.md): a cluster is split at the accuracy of
+    the level that showed the gap instead of the phase's, and the others play their deepest good
+    sets meanwhile.
     """
     state = LevelledState.start(problem)
     while True:
@@ -91,7 +91,7 @@ def levelled_phase(
     doubt: bool = False,
     notes: tuple[str, ...] = (),
 ) -> Generator[Collect, Sample, None]:
-    """Lines 3 to 13 of Algorithm 6: one phase. With `doubt`, r may turn out to be too small."""
+    """Lines 3 to 17 of Algorithm 6: one phase. With `doubt`, r may turn out to be too small."""
     state.h += 1  # line 3
     h, found = state.h, state.found
     size = bounds.any_groups_phase(problem, h, constants)  # line 4
@@ -123,22 +123,23 @@ def separate(
 ) -> Generator[Collect, Sample, BoolVector]:
     """Step 2 of Algorithms 4 and 6: split clusters until none shows a gap that was not tested.
 
-    Changes `found` in place. Returns which clusters still show a gap: Algorithm 5 found them in one
-    part, so they are not tested again in this phase and Step 3 leaves them alone (reading 20).
+    Line numbers are Algorithm 4's, in brackets Algorithm 6's. Changes `found` in place. Returns
+    which clusters still show a gap: Algorithm 5 found them in one part, so they are not tested
+    again in this phase and Step 3 leaves them alone (reading 20).
     """
     tested: BoolMatrix = np.zeros(found.good[0].shape, dtype=bool)
-    while (gap := widest(levels, found, tested)) is not None:  # line 7
+    while (gap := widest(levels, found, tested)) is not None:  # line 7 (6: 8)
         inside = found.label == gap.cluster
         arms = found.arms(-1 if mended else gap.position)
-        arms[inside] = np.arange(arms.shape[1]) == gap.arm  # line 8
+        arms[inside] = np.arange(arms.shape[1]) == gap.arm  # line 8 (6: 9)
         accuracy = gap.level if mended else size.h
         thought = believed(_splitting(size.h, inside, gap), size.h, policy, found, notes)
-        parts = yield from split(size, accuracy, inside, gap.arm, arms, thought)  # line 9
+        parts = yield from split(size, accuracy, inside, gap.arm, arms, thought)  # line 9 (6: 10)
         for level in levels:
             level.set_aside(parts.unseen)
         if parts.number == 1:
             tested[gap.cluster, gap.arm] = True
-        parent = found.divide(gap.cluster, parts.label)  # line 10
+        parent = found.divide(gap.cluster, parts.label)  # line 10 (6: 11)
         tested = tested[parent]
         if doubt:
             _doubt(size.problem, found, parts)
@@ -217,9 +218,9 @@ def eliminated(found: Clusters, levels: list[Level], restless: BoolVector) -> li
     set of the lower one stays (reading 28); the level that is new starts from the deepest one.
     """
     wait = restless[:, np.newaxis]
-    good = [np.ones_like(found.good[0])]  # line 11
-    for level, before in zip(levels[1:], found.good[1:], strict=True):  # line 12
-        keep = good[-1] & level.survivors(found, before)  # lines 14 to 16
+    good = [np.ones_like(found.good[0])]  # line 12
+    for level, before in zip(levels[1:], found.good[1:], strict=True):  # line 13
+        keep = good[-1] & level.survivors(found, before)  # lines 15 to 17
         keep = np.where(keep.any(axis=1, keepdims=True), keep, good[-1])
         good.append(np.where(wait, before, keep))
     return [*good, good[-1]]
