@@ -6,15 +6,14 @@ nothing with the executors but `Collect` and `Sample`. Readings are those of doc
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from lumpable.checks import IntVector
 from lumpable.collector import context_keys, draw, request_key
-from lumpable.plan import Collect, Plan, Progress, Result, Sample
+from lumpable.plan import Collect, Sample
 from lumpable.world import World
 
 Draw = Callable[[int, int, int], int]
@@ -120,69 +119,3 @@ def in_world(
     reward = rewards(world, iter(noise(world, rng, request.rounds)))
     idle = np.zeros(world.contexts, dtype=np.int64) if policy is None else policy
     return data_collection(request, iter(contexts), from_generator(rng), reward, world, idle)
-
-
-@dataclass(frozen=True)
-class Whole:
-    """A whole plan, played literally."""
-
-    calls: list[Call]
-    rounds: int
-    regret: float
-    policy: IntVector
-    result: Result | None
-    """None when the horizon came first."""
-
-    @property
-    def played(self) -> list[int]:
-        """The arm of every round."""
-        return list(itertools.chain.from_iterable(call.played for call in self.calls))
-
-
-Play = Callable[[Collect, int, IntVector], Call]
-"""(request, its number, what idle contexts play) -> what came."""
-
-
-def run(plan: Plan, play: Play, horizon: int | None = None) -> Whole:
-    """Drive a plan to its end or to the horizon, in the middle of a request if need be."""
-    progress = Progress(plan)
-    calls: list[Call] = []
-    rounds, regret = 0, 0.0
-    policy: IntVector | None = None
-    while progress.request is not None and (horizon is None or rounds < horizon):
-        request = progress.request
-        if request.belief is not None:
-            policy = request.belief.policy
-        if policy is None:
-            policy = np.zeros(len(request.arms), dtype=np.int64)
-        left = request.rounds if horizon is None else min(request.rounds, horizon - rounds)
-        call = play(Collect(left, request.repeats, request.arms), len(calls), policy)
-        calls.append(call)
-        rounds, regret = rounds + left, regret + call.regret
-        if left == request.rounds:
-            progress.answer(call.sample)
-    if progress.result is not None:
-        policy = progress.result.policy
-    if policy is None:
-        raise ValueError(f"horizon: expected at least one round, got {horizon}")
-    return Whole(calls, rounds, regret, policy, progress.result)
-
-
-def run_in_world(
-    plan: Plan, world: World, rng: np.random.Generator, horizon: int | None = None
-) -> Whole:
-    """Play a whole plan in a world, everything random from one generator."""
-    return run(plan, lambda request, _, policy: in_world(request, world, rng, policy), horizon)
-
-
-def run_recorded(
-    plan: Plan, world: World, contexts: Sequence[int], noise: Sequence[float], seed: int
-) -> Whole:
-    """Play a whole plan on given arrivals and noise, with the arms that a live session draws."""
-    arrivals, reward = iter(contexts), rewards(world, iter(noise))
-
-    def play(request: Collect, number: int, policy: IntVector) -> Call:
-        uniform = from_counter(seed, number, world.contexts)
-        return data_collection(request, arrivals, uniform, reward, world, policy)
-
-    return run(plan, play)

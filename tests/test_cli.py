@@ -13,7 +13,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import lumpable as lb
-from lumpable import cli, demo, show, watch
+from lumpable import cli, demo, show, simulations, watch
 
 DOCS = Path(__file__).parent.parent / "docs" / "cli.md"
-SMALL = ("--contexts", "12", "--arms", "8", "--groups", "3", "--epsilon", "0.2")
+SIZE = ("--contexts", "12", "--arms", "8", "--groups", "3")
+SMALL = (*SIZE, "--epsilon", "0.2")
 
 
 def call(*words: str) -> Result:
@@ -35,8 +36,18 @@ def call(*words: str) -> Result:
 
 
 def pac(*words: str) -> dict[str, Any]:
+    """Look for a policy and return the JSON of it."""
+    return simulated("pac", *words)
+
+
+def regret(*words: str) -> dict[str, Any]:
+    """Play up to a horizon and return the JSON of it."""
+    return simulated("regret", *words)
+
+
+def simulated(*words: str) -> dict[str, Any]:
     """Run a small simulation and return its JSON, which must be strict."""
-    result = call("simulate", "pac", "--json", *words)
+    result = call("simulate", *words, "--json")
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
     return strict(result.stdout)
@@ -90,6 +101,15 @@ def test_help_of_all_says_what_to_type() -> None:
     assert "reward" in text
     for name in cli.main.commands:
         assert f"\n  {name} " in text
+
+
+def test_a_command_that_is_imported_later_is_listed_as_it_is() -> None:
+    from lumpable.reproduce.command import reproduce
+
+    later = cli.main.commands["reproduce"]
+    assert later.get_short_help_str(200) == reproduce.get_short_help_str(200)
+    assert "Usage: lumpable reproduce" in call("reproduce", "--help").stdout
+    assert call("reproduce", "--only", "x").exit_code == 2
 
 
 def test_help_is_quick() -> None:
@@ -269,6 +289,229 @@ def test_pictures_are_written_where_asked(tmp_path: Path) -> None:
     assert "vegaEmbed" in page.read_text()
 
 
+# --- simulate regret ------------------------------------------------------------------------
+
+LONG = (*SIZE, "--horizon", "1e12")
+
+
+def test_json_of_regret_is_the_run_of_the_library() -> None:
+    found = regret(*LONG, "--seed", "5")
+    world = lb.worlds.lumpable(12, 8, 3, seed=5)
+    problem = lb.Problem(12, 8, 3)
+    run = lb.simulate(lb.regret.equal_groups(problem), world, seed=6, horizon=10**12)
+    assert run.turns[-1].belief.good is not None
+    good = run.turns[-1].belief.good.sum(axis=1)
+    fell = next(
+        t.rounds for t in run.turns if t.belief.good is not None and not t.belief.good.all()
+    )
+    apart = next(
+        t.rounds for t in run.turns if t.belief.good is not None and len(t.belief.good) == 3
+    )
+    assert found == {
+        "version": lb.__version__,
+        "method": "equal_groups",
+        "world": repr(world),
+        "parameters": {
+            **{"algorithm": "equal-groups", "contexts": 12, "arms": 8, "groups": 3},
+            **{"horizon": 10**12, "mended": False, "sizes": "equal", "frequency": "uniform"},
+            **{"noise": "gaussian", "sd": 1.0, "means": "uniform", "seed": 5},
+            **{"rank": None, "matrix": None},
+        },
+        "constants": "PAPER",
+        "seed": 5,
+        "run_seed": 6,
+        "rounds": 10**12,
+        "requests": len(run.steps),
+        "regret": run.regret,
+        "regret_per_round": run.regret / 10**12,
+        "loss": world.loss(run.policy),
+        "groups": 3,
+        "clusters": 3,
+        "good_arms": good.mean(),
+        "apart": apart,
+        "first_fall": fell,
+        "buckets": None,
+        "split_possible": found["split_possible"],
+        "fall_possible": found["fall_possible"],
+        "rate": lb.bounds.regret_rate(problem, 10**12),
+        "standard_rate": lb.bounds.standard_rate(problem, 10**12),
+        "notes": [],
+        "policy": run.policy.tolist(),
+        "context_names": None,
+        "arm_names": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "method", "plan"),
+    [
+        (("any-groups",), "any_groups", lambda p: lb.regret.any_groups(p)),
+        (("any-groups", "--mended"), "any_groups", lambda p: lb.regret.any_groups(p, mended=True)),
+        (
+            ("any-contexts",),
+            "any_contexts_online",
+            lambda p: lb.reductions.any_contexts_online(p, horizon=10**12),
+        ),
+        (
+            ("unknown-groups",),
+            "unknown_groups",
+            lambda p: lb.reductions.unknown_groups(lb.Problem(12, 8, 1)),
+        ),
+        (("never-worse",), "online", lambda p: lb.standard.online(p)),
+        (("standard",), "online", lambda p: lb.standard.online(p)),
+        (("low-rank",), "online", lambda p: lb.standard.online(p)),
+    ],
+)
+def test_every_algorithm_of_regret_is_the_plan_that_it_names(
+    options: tuple[str, ...], method: str, plan: Callable[[lb.Problem], lb.Plan]
+) -> None:
+    found = regret(*LONG, "--algorithm", *options)
+    world = lb.worlds.lumpable(12, 8, 3, seed=0)
+    run = lb.simulate(plan(lb.Problem(12, 8, 3)), world, seed=1, horizon=10**12)
+    assert (found["method"], found["regret"]) == (method, run.regret)
+    assert found["policy"] == run.policy.tolist()
+    if not run.sides:
+        assert (found["clusters"] is None) == (not run.turns)
+
+
+@pytest.mark.parametrize(("text", "rounds"), [("1e5", 10**5), ("250_000", 250_000), ("7", 7)])
+def test_horizons_can_be_written_as_people_do(text: str, rounds: int) -> None:
+    assert regret(*SIZE, "--horizon", text)["rounds"] == rounds
+
+
+@pytest.mark.parametrize("algorithm", ["equal-groups", "any-groups"])
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_no_arm_of_gap_1_falls_before_it_can(algorithm: str, share: float, tmp_path: Path) -> None:
+    """Without noise and with a gap of 1, arms fall when the advice says, and not before."""
+    rows = "".join(
+        f"user {i},{arm},{mean}\n" for i in range(4) for arm, mean in (("a", 1), ("b", 0))
+    )
+    (tmp_path / "one.csv").write_text("context,arm,mean\n" + rows)
+    options = ("--matrix", str(tmp_path / "one.csv"), "--sd", "0", "--algorithm", algorithm)
+    first = regret(*options, "--horizon", "10")["fall_possible"]
+    last = regret(*options, "--horizon", str(int(share * first) + 1))
+    assert (last["first_fall"] is None) == (share < 1)
+    if share == 1:
+        assert last["first_fall"] == first
+
+
+def test_the_earliest_round_is_that_of_the_readings() -> None:
+    found = regret("--contexts", "30", "--arms", "20", "--groups", "3", "--horizon", "10")
+    assert found["fall_possible"] == pytest.approx(4.0e9, rel=0.01)
+    assert found["split_possible"] < found["fall_possible"]
+
+
+def test_the_table_of_regret_says_all_that_matters() -> None:
+    text = " ".join(call("simulate", "regret", *LONG).stdout.split())
+    found = regret(*LONG)
+    per_round = found["regret_per_round"]
+    assert "method Algorithm 4 constants PAPER seed 0 for the world, 1 for the run" in text
+    assert f"regret {show.short(found['regret'])}, the reward that learning cost" in text
+    assert f"{per_round:.3g}, as if one round in {round(1 / per_round)} had earned nothing" in text
+    assert f"policy at the end loses {found['loss']:.4g} a round" in text
+    assert "clusters 3 for 3 hidden groups" in text
+    assert f"all groups apart after {show.short(found['apart'])} rounds" in text
+    assert f"first arm fell after {show.short(found['first_fall'])} rounds" in text
+    assert f"{show.short(found['rate'])} = sqrt(r^3 (S+K) T) without constants" in text
+    assert "The standard rate is the smaller one at this size, whatever the horizon: " in text
+    assert "run the same with --algorithm standard to compare" in text
+
+
+def test_a_repaired_algorithm_is_called_so() -> None:
+    options = (*SIZE, "--horizon", "1e6", "--algorithm", "any-groups")
+    for extra, words in (((), "Algorithm 6 constants"), (("--mended",), "Algorithm 6, mended")):
+        assert words in " ".join(call("simulate", "regret", *options, *extra).stdout.split())
+
+
+def test_when_nothing_has_happened_the_table_says_when_it_can() -> None:
+    text = " ".join(call("simulate", "regret", *SIZE, "--horizon", "1e6").stdout.split())
+    found = regret(*SIZE, "--horizon", "1e6")
+    assert "all groups apart not yet first arm fell not yet" in text
+    assert "Nothing has happened yet" in text
+    assert f"split from about {show.short(found['split_possible'])} rounds on" in text
+    assert f"fall from about {show.short(found['fall_possible'])} on" in text
+
+
+def test_buckets_are_told_one_by_one() -> None:
+    options = (*LONG, "--algorithm", "any-contexts", "--frequency", "zipf")
+    found = regret(*options)
+    text = " ".join(call("simulate", "regret", *options).stdout.split())
+    world = lb.worlds.lumpable(12, 8, 3, frequency="zipf", seed=0)
+    assert sum(share["contexts"] for share in found["buckets"]) == 12
+    assert sum(share["clusters"] for share in found["buckets"]) == found["clusters"]
+    assert max(share["groups"] for share in found["buckets"]) <= world.groups
+    listed = ", ".join(f"{share['clusters']} for {share['groups']}" for share in found["buckets"])
+    assert f"clusters {listed} hidden groups" in text
+    number = len(found["buckets"])
+    assert f"buckets {number} side by side" in text
+    assert f"all groups apart in {number} of {number} buckets" in text
+
+
+def test_guesses_that_were_given_up_are_notes() -> None:
+    notes = regret(*LONG, "--algorithm", "unknown-groups")["notes"]
+    assert [note.split(" was given up")[0] for note in notes] == ["r = 1", "r = 2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--sizes", "giant"), "groups are not of equal size"),
+        (("--frequency", "zipf", "--contexts", "100"), "contexts do not come about equally often"),
+        (("--algorithm", "never-worse"), "the standard algorithm ran"),
+    ],
+)
+def test_what_no_theorem_speaks_of_is_noted(options: tuple[str, ...], words: str) -> None:
+    assert regret(*SIZE, "--horizon", "1e6")["notes"] == []
+    assert any(words in note for note in regret(*SIZE, "--horizon", "1e6", *options)["notes"])
+
+
+def test_a_matrix_of_your_own_is_played_too(tmp_path: Path) -> None:
+    write_matrix(tmp_path / "rewards.csv")
+    found = regret("--matrix", str(tmp_path / "rewards.csv"), "--horizon", "1e9")
+    assert [found["parameters"][size] for size in ("contexts", "arms", "groups")] == [2, 2, 2]
+    assert (found["policy"], found["arm_names"]) == ([0, 1], ["tea", "rum"])
+    told = regret("--matrix", str(tmp_path / "rewards.csv"), "--horizon", "1e6", "--groups", "1")
+    assert "the learner was told of 1 groups and the world has 2" in told["notes"][0]
+
+
+def test_low_rank_is_told_the_rank() -> None:
+    found = regret(*SIZE[:4], "--rank", "2", "--algorithm", "low-rank", "--horizon", "1e6")
+    assert found["parameters"]["groups"] == 2
+    assert found["rate"] is None
+
+
+def test_pictures_of_regret_are_written_where_asked(tmp_path: Path) -> None:
+    folder, page = tmp_path / "new", tmp_path / "page.html"
+    options = ("--horizon", "1e6", "--png", str(folder), "--html", str(page))
+    result = call("simulate", "regret", *SIZE, *options)
+    assert result.exit_code == 0, result.stderr
+    assert (folder / "run.png").read_bytes().startswith(b"\x89PNG")
+    assert "vegaEmbed" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--horizon", "0"), "expected a whole number from 1 to 9.22e18, got '0'"),
+        (("--horizon", "1e19"), "expected a whole number from 1 to 9.22e18, got '1e19'"),
+        (("--horizon", "2.5"), "got '2.5'"),
+        (("--horizon", "nan"), "got 'nan'"),
+        (("--horizon", "1e999"), "got '1e999'"),
+        (("--mended",), "--mended says nothing beside equal-groups"),
+        (("--rank", "2", "--sizes", "giant"), "--sizes says nothing beside --rank"),
+        (("--contexts", "2"), "groups: expected one of 1 .. 2, got 3"),
+        (("--algorithm", "low-rank", "--horizon", "5"), "horizon: expected"),
+        (("--html", "page.pdf"), "path: expected a name that ends in"),
+        (("--seed", "-1"), "seed: expected a whole number of at least 0, got -1"),
+    ],
+)
+def test_bad_input_to_regret_is_refused(options: tuple[str, ...], words: str) -> None:
+    result = call("simulate", "regret", *SIZE, *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 # --- budget ---------------------------------------------------------------------------------
 
 
@@ -398,10 +641,10 @@ def test_budget_refuses_bad_input() -> None:
 
 
 def test_too_large_a_world_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_large(_: cli.Settings) -> None:
+    def too_large(_: simulations.Settings) -> None:
         raise MemoryError("Unable to allocate 728. TiB")
 
-    monkeypatch.setattr(cli, "make_world", too_large)
+    monkeypatch.setattr(simulations, "make_world", too_large)
     result = call("simulate", "pac")
     assert (result.exit_code, result.stderr) == (2, "Error: Unable to allocate 728. TiB\n")
 
@@ -411,7 +654,7 @@ def test_a_missing_extra_is_told_before_anything_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr(cli, "make_world", lambda settings: pytest.fail("a world was made"))
+    monkeypatch.setattr(simulations, "make_world", lambda settings: pytest.fail("a world was made"))
     result = call("simulate", "pac", *SMALL, "--png", str(tmp_path))
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
@@ -466,7 +709,7 @@ def terminal(handle: int) -> Iterator[str]:
         yield text.decode(errors="replace")
 
 
-def stopped_at(number: int, monkeypatch: pytest.MonkeyPatch) -> Result:
+def stopped_at(number: int, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     """Press Ctrl-C while a request is played, and return what comes of it."""
     play = lb.simulate.__globals__["answer"]
     requests = iter(range(100))
@@ -477,7 +720,7 @@ def stopped_at(number: int, monkeypatch: pytest.MonkeyPatch) -> Result:
         return play(*words)
 
     monkeypatch.setitem(lb.simulate.__globals__, "answer", answer)
-    return call("simulate", "pac", *SMALL, "--json")
+    return call("simulate", *(words or ("pac", *SMALL, "--json")))
 
 
 def test_ctrl_c_says_how_far_it_got(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -493,6 +736,28 @@ def test_ctrl_c_says_how_far_it_got(monkeypatch: pytest.MonkeyPatch) -> None:
         "the same command with the same seed gives the same run\n"
     )
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_in_a_bucket_says_in_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ("--algorithm", "any-contexts", "--horizon", "1e9", "--json")
+    result = stopped_at(2, monkeypatch, "regret", *SIZE, *options)
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr.startswith("stopped after bucket 1, request 2, ")
+
+
+def test_progress_says_how_far_it_is() -> None:
+    said: list[str] = []
+    world = lb.worlds.lumpable(12, 8, 3, seed=0)
+    problem = lb.Problem(12, 8, 3)
+    lb.simulate(
+        lb.regret.equal_groups(problem),
+        world,
+        seed=1,
+        horizon=10**6,
+        watch=lambda step: said.append(watch.progress(step, 10**6)),
+    )
+    n = len(said)
+    assert said[-1] == f"request {n}, 1e6 of 1e6 rounds, 1 cluster: phase {n}: exploring"
 
 
 def test_ctrl_c_twice_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

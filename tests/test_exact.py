@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -78,7 +80,7 @@ def gap_to_second(world: lb.World, group: int) -> float:
     return float(gaps[gaps > 0].min(initial=math.inf))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(world=lumpable_worlds(near_uniform=True), epsilon=epsilons, constants=constants)
 def test_algorithm_1(world: lb.World, epsilon: float, constants: lb.Constants) -> None:
     problem = lb.Problem(world.contexts, world.arms, groups_of(world))
@@ -93,7 +95,7 @@ def test_algorithm_1(world: lb.World, epsilon: float, constants: lb.Constants) -
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(world=lumpable_worlds(near_uniform=False), epsilon=epsilons, constants=constants)
 @example(
     world=lb.World(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 0.0]), np.arange(2), sd=0.0),
@@ -180,3 +182,53 @@ def test_screening_finds_every_group_when_the_threshold_bites() -> None:
     assert run.result.candidates == (0, 1, 2, 3, 4)
     assert run.result.screenings[-1] == 5
     assert world.loss(run.policy) == 0
+
+
+# --- Plans without end ----------------------------------------------------------------------
+
+
+def lengths_of(run: Run) -> list[int]:
+    """Return the rounds of each request."""
+    ends = [0, *(row["rounds"] for row in run.rows())]
+    return [b - a for a, b in pairwise(ends)]
+
+
+@pytest.mark.parametrize("horizon", [1, 1000, 343_324, 343_325, 10**9, 10**12, 10**30])
+def test_a_horizon_cuts_an_endless_plan_exactly_there(horizon: int) -> None:
+    """The regret is the expected one, request by request, however long a request is."""
+    group = np.arange(30) % 3
+    world = lb.World(np.eye(20)[group], np.full(30, 1 / 30), group, sd=0.0)
+    asked: list[lb.Step] = []
+    plan = lb.regret.equal_groups(lb.Problem(30, 20, 3))
+    run = lb.exact(plan, world, horizon=horizon, watch=asked.append)
+    assert run.rounds == horizon == sum(lengths_of(run))
+    assert run.result is None
+    assert [step.request.rounds for step in asked] == lengths_of(run)
+    gap = world.best[:, np.newaxis] - world.mean
+    expected = 0.0
+    for step in asked:
+        played = (gap * step.request.arms).sum(axis=1) / step.request.arms.sum(axis=1)
+        expected += step.request.rounds * float(world.frequency @ played)
+    assert run.regret == pytest.approx(expected, rel=1e-12)
+
+
+def test_turns_say_when_groups_came_apart_and_arms_fell() -> None:
+    """Three groups that share no best arm, a gap of 1: apart at 4e9 at the earliest."""
+    group = np.arange(30) % 3
+    world = lb.World(np.eye(20)[group], np.full(30, 1 / 30), group, sd=0.0)
+    run = lb.exact(lb.regret.equal_groups(lb.Problem(30, 20, 3)), world, horizon=10**13)
+    first, *_ = run.turns
+    assert (first.rounds, _clusters(first)) == (0, [0] * 30)
+    apart = next(turn for turn in run.turns if max(_clusters(turn)) == 2)
+    assert 10**9 < apart.rounds < 10**11
+    assert len(set(zip(_clusters(apart), group.tolist(), strict=True))) == 3
+    last = run.turns[-1].belief
+    assert last.good is not None
+    assert last.good.sum() == 3
+    assert world.loss(run.policy) == 0
+    assert [turn.rounds for turn in run.turns] == sorted({turn.rounds for turn in run.turns})
+
+
+def _clusters(turn: lb.Turn) -> list[int]:
+    assert turn.belief.cluster is not None
+    return [int(label) for label in turn.belief.cluster]

@@ -18,13 +18,15 @@ import pytest
 from scipy import stats
 
 import literal
+import literal_split
 import lumpable as lb
+from literal_split import Loop
 from lumpable.checks import BoolMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.plan import Conversation
 from lumpable.simulate import Step, answer
 
 FAILS_BELOW = 1e-9
-REPLICATIONS = 3000
+REPLICATIONS = 2400
 Ints = npt.NDArray[np.int64]
 
 
@@ -428,7 +430,7 @@ def tiny_world(noise: str = "gaussian") -> lb.World:
     )
 
 
-CUT_RUNS = 1200
+CUT_RUNS = 800
 
 
 @pytest.mark.parametrize("horizon", [5, 14, 15, 33, 44])
@@ -440,7 +442,7 @@ def test_horizon_cuts_a_request_where_the_literal_loop_stops(horizon: int) -> No
         for seed in range(CUT_RUNS)
     ]
     loop = [
-        literal.run_in_world(two_requests(3, 3), world, rng, horizon=horizon)
+        literal_split.in_world(two_requests(3, 3), world, rng, horizon=horizon)
         for _ in range(CUT_RUNS)
     ]
     assert {run.rounds for run in bulk} == {run.rounds for run in loop} == {horizon}
@@ -449,11 +451,11 @@ def test_horizon_cuts_a_request_where_the_literal_loop_stops(horizon: int) -> No
     same_law(_policies(bulk), _policies(loop), "policy")
 
 
-def _regrets(runs: Iterable[lb.Run | literal.Whole]) -> FloatVector:
+def _regrets(runs: Iterable[lb.Run | Loop]) -> FloatVector:
     return np.array([run.regret for run in runs])
 
 
-def _policies(runs: Iterable[lb.Run | literal.Whole]) -> IntMatrix:
+def _policies(runs: Iterable[lb.Run | Loop]) -> IntMatrix:
     return np.array([run.policy for run in runs])
 
 
@@ -470,7 +472,7 @@ def test_horizon_plays_exactly_that_many_rounds(horizon: int) -> None:
 SMALL = dataclasses.replace(
     lb.PAPER, confidence=0.2, explore=0.4, test=0.5, policy=0.1, arrivals=0.5, stretch=2.0
 )
-WHOLE_RUNS = 400
+WHOLE_RUNS = 250
 WHOLE_PLANS: dict[str, Callable[[], lb.Plan]] = {
     "near_uniform": lambda: lb.pac.near_uniform(
         lb.Problem(3, 3, 2), epsilon=0.5, delta=0.1, constants=SMALL
@@ -490,9 +492,9 @@ def test_whole_plans(name: str, noise: str) -> None:
     world, make = tiny_world(noise), WHOLE_PLANS[name]
     rng = np.random.default_rng(11)
     bulk = [lb.simulate(make(), world, seed=seed) for seed in range(WHOLE_RUNS)]
-    loop = [literal.run_in_world(make(), world, rng) for _ in range(WHOLE_RUNS)]
+    loop = [literal_split.in_world(make(), world, rng) for _ in range(WHOLE_RUNS)]
 
-    def outcome(runs: Iterable[lb.Run | literal.Whole]) -> Ints:
+    def outcome(runs: Iterable[lb.Run | Loop]) -> Ints:
         return np.array([[*run.policy, run.rounds] for run in runs])
 
     same_law(outcome(bulk), outcome(loop), "policy and rounds")

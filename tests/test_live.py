@@ -29,8 +29,9 @@ from hypothesis import strategies as st
 
 import literal
 import lumpable as lb
+from literal_split import Loop, counted
 from lumpable import archive
-from lumpable.plan import Conversation
+from lumpable.plan import Branching, Conversation
 
 SMALL = dataclasses.replace(lb.PAPER, confidence=0.5, test=1.0, policy=1.0)
 FOUR = lb.Problem(contexts=4, arms=3, groups=2)
@@ -124,10 +125,14 @@ def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
-def play(session: lb.Session, world: lb.World, context: int, noise: float) -> int:
-    """Play one round; return the arm."""
-    arm = session.ask(context)
-    session.tell(context, arm, literal.rewards(world, iter([noise]))(context, arm))
+def play(session: lb.Session | Loop, world: lb.World, context: int, noise: float) -> int:
+    """Play one round, live or literally; return the arm."""
+    arm = session.ask(context) if isinstance(session, lb.Session) else session.arm(context)
+    reward = literal.rewards(world, iter([noise]))(context, arm)
+    if isinstance(session, lb.Session):
+        session.tell(context, arm, reward)
+    else:
+        session.tell(context, reward)
     return arm
 
 
@@ -156,10 +161,10 @@ def saved(session: lb.Session, folder: Path) -> Members:
 def listening(plan: lb.Plan, heard: list[lb.Sample]) -> lb.Plan:
     """Return the same plan, which also notes the samples that it is sent."""
 
-    def body() -> Conversation:
+    def body() -> Branching:
         progress = lb.Progress(plan)
         while progress.request is not None:
-            sample = yield progress.request
+            sample: lb.Sample = yield progress.request
             heard.append(sample)
             progress.answer(sample)
         assert progress.result is not None
@@ -177,15 +182,14 @@ def test_every_round_is_that_of_the_literal_loop(scene: Scene) -> None:
     session = lb.Session(listening(scene.make(), heard), seed=scene.seed)
     played = play_to_the_end(session, scene)
 
-    contexts, noise = zip(*scene.many(len(played)), strict=True)
-    oracle = literal.run_recorded(scene.make(), scene.world, contexts, noise, scene.seed)
-
-    assert played == oracle.played
+    oracle = Loop(scene.make(), counted(scene.seed))
+    literally = [play(oracle, scene.world, *now) for now in scene.many(len(played))]
+    assert played == literally
     assert session.rounds == oracle.rounds == len(played)
-    assert len(heard) == len(oracle.calls)
-    for sample, call in zip(heard, oracle.calls, strict=True):
-        np.testing.assert_array_equal(sample.plays, call.sample.plays)
-        np.testing.assert_allclose(sample.mean, call.sample.mean, rtol=1e-12, atol=1e-12)
+    assert len(heard) == len(oracle.heard)
+    for sample, other in zip(heard, oracle.samples, strict=True):
+        np.testing.assert_array_equal(sample.plays, other.plays)
+        np.testing.assert_allclose(sample.mean, other.mean, rtol=1e-12, atol=1e-12)
     _same_result(session.result, oracle.result)
     np.testing.assert_array_equal(session.policy, oracle.policy)
 
@@ -298,6 +302,7 @@ def test_contexts_that_are_asked_nothing_play_the_policy_and_their_rounds_count(
             break
         assert request.belief is not None
         np.testing.assert_array_equal(session.policy, request.belief.policy)
+        assert isinstance(request, lb.Collect)
         if not request.arms[context].any():
             assert session.ask(context) == request.belief.policy[context]
             idle_rounds += 1
@@ -434,8 +439,8 @@ def test_resume_after_any_tell_of_a_short_run(tmp_path: Path) -> None:
         assert [_tell(opened, scene.world, *r) for r in rounds[step:]] == told[step:]
         assert saved(opened, tmp_path) == final
         _same_result(opened.result, whole.result)
-        header = json.loads(members(path)["header.json"])
-        between_requests += header["open_rounds"] == 0 and header["samples"] > 0
+        place = json.loads(members(path)["header.json"])["place"]
+        between_requests += place["rounds"] == 0 and len(place["answers"]) > 0
         after_the_end += session.result is not None
         _tell(session, scene.world, *now)
     assert between_requests > 3
@@ -518,6 +523,7 @@ def session_under_way() -> lb.Session:
     source = scene.rounds()
     while session.request is None or session.rounds < session.request.rounds + 12:
         play(session, scene.world, *next(source))
+    assert isinstance(session.request, lb.Collect)
     assert session.request.repeats > 1
     assert session.rounds > session.request.rounds
     return session
@@ -551,12 +557,12 @@ def test_a_truncated_file(tmp_path: Path) -> None:
 
 
 def test_a_flipped_bit_is_refused_or_does_no_harm(tmp_path: Path) -> None:
-    """One bit of every other byte, and every bit of the last 80, where the zip is described."""
+    """One bit of every third byte, and every bit of the last 80, where the zip is described."""
     path, damaged = tmp_path / "session.lump", tmp_path / "damaged.lump"
     session_under_way().save(path)
     whole, raw = members(path), path.read_bytes()
     rng = np.random.default_rng(3)
-    flips = [(at, int(rng.integers(8))) for at in range(0, len(raw) - 80, 2)]
+    flips = [(at, int(rng.integers(8))) for at in range(0, len(raw) - 80, 3)]
     flips += [(at, bit) for at in range(len(raw) - 80, len(raw)) for bit in range(8)]
     refused = 0
     wrong: dict[str, tuple[int, int]] = {}
@@ -593,19 +599,26 @@ def _with_header(held: Members, **changes: Any) -> Members:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"schema": 2}, "schema 1, got .* schema 2"),
-        ({"schema": "1"}, "header says: .*schema"),
+        ({"schema": 1}, "schema 2, got .* schema 1"),
+        ({"schema": 3}, "schema 2, got .* schema 3"),
+        ({"schema": "2"}, "header says: .*schema"),
         ({"format": "lumpable table"}, "expected a lumpable session .*got 'lumpable table'"),
         ({"surprise": 1}, "surprise"),
         ({"seed": -1}, "seed: expected"),
         ({"seed": None}, "header says: .*seed"),
-        ({"samples": 2}, "sample-1-.* is missing"),
-        ({"samples": -1}, "samples"),
-        ({"open_rounds": -1}, "rounds"),
-        ({"open_rounds": 10**9}, "rounds"),
-        ({"after": -1}, "after"),
-        ({"after": 3}, "after"),
         ({"late": -1}, "late"),
+        ({"place": {"answers": [None, None]}}, "sample-1-.* is missing"),
+        ({"place": {"answers": [], "rounds": 0}}, "open-0-.* is missing"),
+        ({"place": {"answers": [[]]}}, "request 0 asks for a sample, got results"),
+        ({"place": {"answers": [[{"answers": []}]]}}, "1 plans side by side, expected 0"),
+        ({"place": {"answers": [None], "sides": [{"answers": []}]}}, "1 plans side by side"),
+        ({"place": {"answers": -1}}, "header says: .*answers"),
+        ({"place": {"answers": [None], "rounds": -1}}, "header says: .*rounds"),
+        ({"place": {"answers": [None], "rounds": 10**9}}, "expected rounds below"),
+        ({"place": {"answers": [None], "rounds": 10**30}}, "rounds"),
+        ({"place": {"answers": [None], "rounds": 0}}, "add up to the"),
+        ({"place": {"answers": [None], "surprise": 1}}, "surprise"),
+        ({"place": None}, "header says: .*place"),
         ({"parameters": {}}, "not the parameters of lumpable.pac.near_uniform"),
         ({"parameters": []}, "header says: .*parameters"),
     ],

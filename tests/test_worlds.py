@@ -326,3 +326,42 @@ def test_rewards_round_by_round() -> None:
     draws = np.array([bell.reward(1, 2, rng) for _ in range(4000)])
     assert abs(draws.mean() - 0.3) < 6 * 0.5 / np.sqrt(4000)
     assert draws.std() == pytest.approx(0.5, rel=0.1)
+
+
+def test_a_part_of_a_world() -> None:
+    mean = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
+    whole = lb.World(
+        mean,
+        np.array([0.5, 0.3, 0.2]),
+        np.array([0, 1, 0]),
+        sd=0.7,
+        name="three",
+        context_names=("x", "y", "z"),
+        arm_names=("a", "b"),
+    )
+    part = whole.part(np.array([0, 2]))
+    np.testing.assert_array_equal(part.mean, whole.mean[[0, 2]])
+    np.testing.assert_allclose(part.frequency, [5 / 7, 2 / 7])
+    np.testing.assert_array_equal(part.group, whole.group[[0, 2]])
+    assert (part.noise, part.sd, part.name) == (whole.noise, whole.sd, whole.name)
+    assert part.context_names == ("x", "z")
+    assert part.arm_names == whole.arm_names == ("a", "b")
+
+
+def test_a_part_that_never_comes_is_taken_to_come_evenly() -> None:
+    whole = lb.World(np.eye(4), np.array([0.5, 0.0, 0.0, 0.5]), np.arange(4))
+    np.testing.assert_array_equal(whole.part(np.array([1, 2])).frequency, [0.5, 0.5])
+    np.testing.assert_array_equal(whole.part(np.array([0, 1])).frequency, [1.0, 0.0])
+
+
+def test_parts_cover_the_whole() -> None:
+    """Bucket by bucket, what comes how often adds up again, and so does a policy's loss."""
+    whole = lb.worlds.lumpable(9, 4, 3, frequency="zipf", seed=2)
+    policy = np.arange(9) % 4
+    buckets = [np.array([0, 4, 7]), np.array([1, 2]), np.array([3, 5, 6, 8])]
+    mass = [whole.frequency[bucket].sum() for bucket in buckets]
+    parts = [whole.part(bucket) for bucket in buckets]
+    for part, bucket, weight in zip(parts, buckets, mass, strict=True):
+        np.testing.assert_allclose(part.frequency * weight, whole.frequency[bucket])
+    loss = sum(w * p.loss(policy[b]) for w, p, b in zip(mass, parts, buckets, strict=True))
+    assert loss == pytest.approx(whole.loss(policy))

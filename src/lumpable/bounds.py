@@ -212,8 +212,10 @@ def standard_is_better(problem: Problem) -> bool:
 
 def cover(problem: Problem, bound: float, alpha: float) -> int:
     """Return R = min(S, ceil(2B/alpha)^r), the cells of the cover of low rank (reading 34)."""
-    cells = max(1, round_up(2 * bound / alpha))
-    return int(min(problem.contexts, cells**problem.groups))
+    S, _, r = problem.letters
+    if 2 * bound / alpha >= S:
+        return S
+    return int(min(S, max(1, round_up(2 * bound / alpha)) ** r))
 
 
 def cover_width(problem: Problem, horizon: int) -> float:

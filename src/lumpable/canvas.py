@@ -30,7 +30,7 @@ def data(rows: Iterable[Row]) -> Any:
     alt = altair()
     table = list(rows)
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(table[0]))
+    writer = csv.DictWriter(text, list(table[0]) if table else [])
     writer.writeheader()
     writer.writerows(table)
     return alt.Data(values=text.getvalue(), format=alt.DataFormat(type="csv"))
@@ -39,20 +39,34 @@ def data(rows: Iterable[Row]) -> Any:
 def styled(chart: Any, title: str, subtitle: list[str], description: str) -> Any:
     """Give a chart its title, its words for screen readers and legible type."""
     heading = {"text": title, "subtitle": subtitle, "fontSize": 18, "subtitleFontSize": 13}
-    return (
-        chart.properties(
-            title={**heading, "anchor": "start", "offset": 18, "subtitlePadding": 6},
-            description=description,
-            background="white",
-            padding=16,
-        )
-        .configure(font="Helvetica, Arial, sans-serif")
-        .configure_title(fontSize=14, color=INK, subtitleColor=GREY, anchor="start")
-        .configure_axis(
-            labelFontSize=12, titleFontSize=13, titleFontWeight="normal", labelColor=INK
-        )
-        .configure_legend(labelFontSize=12, titleFontSize=12, labelColor=INK, titleColor=INK)
-        .configure_view(stroke=None)
+    return chart.properties(  # all at once: each change would copy the whole chart
+        title={**heading, "anchor": "start", "offset": 18, "subtitlePadding": 6},
+        description=description,
+        background="white",
+        padding=16,
+        config={
+            "font": "Helvetica, Arial, sans-serif",
+            "title": {
+                "fontSize": 14,
+                "color": INK,
+                "subtitleColor": GREY,
+                "anchor": "start",
+                "frame": "group",
+            },
+            "axis": {
+                "labelFontSize": 12,
+                "titleFontSize": 13,
+                "titleFontWeight": "normal",
+                "labelColor": INK,
+            },
+            "legend": {
+                "labelFontSize": 12,
+                "titleFontSize": 12,
+                "labelColor": INK,
+                "titleColor": INK,
+            },
+            "view": {"stroke": None},
+        },
     )
 
 

@@ -18,6 +18,8 @@ IntMatrix = npt.NDArray[np.int64]
 BoolVector = npt.NDArray[np.bool_]
 FloatVector = npt.NDArray[np.float64]
 IntVector = npt.NDArray[np.int64]
+MOST_ROUNDS = 2**63 - 1
+"""More rounds than this cannot be counted in 64 bits."""
 TINIEST = 1e-100
 """Below this, counts would leave the range of floats."""
 Scalar = TypeVar("Scalar", bound=np.generic)

@@ -10,6 +10,7 @@ import msgspec
 from lumpable import bounds
 from lumpable.budget import Budget
 from lumpable.simulate import Run
+from lumpable.world import World
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,14 +76,14 @@ def outcome(run: Run, found: Budget, *, version: str, seed: int, given: dict[str
         cheaper=found.cheaper,
         notes=[*run.notes, *_notes(run, found, method.name)],
         policy=run.policy.tolist(),
-        context_names=_names(run.world.context_names),
-        arm_names=_names(run.world.arm_names),
+        context_names=names(run.world.context_names),
+        arm_names=names(run.world.arm_names),
     )
 
 
 def _notes(run: Run, found: Budget, method: str) -> Iterator[str]:
     """Yield what the world, but not the plan, knows to be outside the theorems."""
-    S, _, r = found.problem.letters
+    _, _, r = found.problem.letters
     world = run.world
     if method not in ("any_contexts", "near_uniform"):
         return
@@ -91,10 +92,16 @@ def _notes(run: Run, found: Budget, method: str) -> Iterator[str]:
             f"the learner was told of {r} groups and the world has {world.groups}: "
             "no theorem speaks of it"
         )
-    uneven = world.frequency.min() < 1 / (8 * S) or world.frequency.max() > 8 / S
-    if method == "near_uniform" and uneven:
+    if method == "near_uniform" and uneven(world):
         yield "contexts do not come about equally often: Algorithm 1's theorem does not speak of it"
 
 
-def _names(names: tuple[Hashable, ...]) -> list[str] | None:
-    return [str(name) for name in names] or None
+def uneven(world: World) -> bool:
+    """Say whether contexts do not come about equally often."""
+    S = world.contexts
+    return bool(world.frequency.min() < 1 / (8 * S) or world.frequency.max() > 8 / S)
+
+
+def names(given: tuple[Hashable, ...]) -> list[str] | None:
+    """Return names as words; None where there are none."""
+    return [str(name) for name in given] or None

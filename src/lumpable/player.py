@@ -70,6 +70,8 @@ class Player:
             self.answers.append(Packed.of(reply))
         else:
             words = tuple(side.standing for side in reply)
+            for side in reply:
+                side.close()
             self.answers.append(reply)
         self.progress.answer(words)
         self.collector, self.sides, self.told = None, [], 0
@@ -88,6 +90,12 @@ class Player:
             self.arm = self.collector.arm
         elif isinstance(request, Split):
             self._open_sides(request, self.beside() if sides is None else sides)
+
+    def close(self) -> None:
+        """Stop playing: keep what it takes to come to the same place again, and no more."""
+        self.told, self.collector, self.arm = self.open_rounds, None, []
+        for side in self.sides:
+            side.close()
 
     def beside(self) -> list[Player]:
         """Return new players for the plans of the open request, not opened yet."""
@@ -129,12 +137,13 @@ class Player:
 
     @property
     def policy(self) -> IntVector:
-        """The best policy so far; where plans run side by side, theirs."""
+        """The best policy so far; where plans have begun to run side by side, theirs."""
         policy = self.progress.so_far.policy
-        if self.sides:
+        request = self.progress.request
+        if isinstance(request, Split) and self.told:
             policy = policy.copy()
-            for side, members in zip(self.sides, self._members, strict=True):
-                policy[members] = side.policy
+            for b, side in enumerate(self.sides):
+                policy[request.contexts(b)] = side.policy
         return policy
 
     @property
@@ -143,16 +152,16 @@ class Player:
         so_far = self.progress.so_far
         return so_far if self.progress.result else Result(self.policy, notes=so_far.notes)
 
-    def wrong(self) -> str:
-        """Say why the rounds of plans side by side do not add up; nothing when they do."""
+    def wrong(self, rounds: int, sides: list[Player]) -> str:
+        """Say why plans beside each other cannot have taken so many rounds; nothing: they can."""
         request = self.progress.request
         if not isinstance(request, Split):
             return ""
-        spent = sum(side.rounds for side in self.sides)
+        spent = sum(side.rounds for side in sides)
+        if not spent <= rounds <= request.rounds:
+            return f"expected rounds from {spent} to {request.rounds}, got {rounds}"
         alone = bool(np.all(request.bucket >= 0))
-        if not 0 <= self.told < request.rounds or spent > self.told:
-            return f"expected rounds below {request.rounds} and at least {spent}, got {self.told}"
-        return f"expected {spent} rounds, got {self.told}" if alone and spent != self.told else ""
+        return f"expected {spent} rounds, got {rounds}" if alone and spent != rounds else ""
 
     def leaves(self, path: tuple[int, ...] = ()) -> Iterator[tuple[str, Collector]]:
         """Yield every open collector with the path of its request."""

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from lumpable import checks
 
+LARGEST = 1e50
+"""A larger constant would take request lengths out of the range of floats."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -84,6 +87,8 @@ class Constants:
             if field.name == "taper" and value == 0:
                 continue  # every level as long as the deepest: less regret is all it gives up
             number = checks.real(field.name, value, "a positive number", 0.0, math.inf)
+            if number > LARGEST:
+                raise ValueError(f"{field.name}: expected at most {LARGEST:g}, got {value!r}")
             object.__setattr__(self, field.name, number)
 
     def __str__(self) -> str:

@@ -98,7 +98,7 @@ def any_contexts_online(
     S = problem.contexts
     policy = np.zeros(S, dtype=np.int64)
     if horizon is not None:
-        T = checks.whole("horizon", horizon, 1)
+        T = checks.whole("horizon", horizon, 1, checks.MOST_ROUNDS)
         return Result((yield from _for_horizon(problem, T, policy, constants)))
     T = bounds.first_horizon(S, constants)
     everybody = np.zeros(S, dtype=np.int64)
@@ -200,7 +200,7 @@ def low_rank_online(
     is the better one, which is nearly everywhere.
     """
     S, K, _ = problem.letters
-    T = checks.whole("horizon", horizon, S + K + 1)
+    T = checks.whole("horizon", horizon, S + K + 1, checks.MOST_ROUNDS)
     bound = checks.real("bound", bound, "a positive number", 0.0, np.inf)
     alpha = bounds.cover_width(problem, T)
     cells = Problem(S, K, bounds.cover(problem, bound, alpha))

@@ -6,14 +6,14 @@ colour-blind people too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lumpable import canvas
+from lumpable import canvas, heat
 from lumpable.canvas import Row, save
-from lumpable.checks import IntVector
+from lumpable.heat import PANEL, Drawn
 from lumpable.simulate import Run
 from lumpable.world import World
 
@@ -22,52 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["growth", "matrix", "save"]
 
-MOST_CONTEXTS = 150
-MOST_ARMS = 40
-PANEL = 360
-"""Pixels of a square panel."""
-FRAME = "#D00000"
 METHODS = {"Algorithm 3": "#0072B2", "naive method": "#D55E00"}
-GROUPS = ("#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442", "#000000")
-"""Colours of Okabe and Ito; with more groups than these the strip of hidden groups is left out."""
 
 
 # --- The matrix -----------------------------------------------------------------------------
 
 
-class Drawn(NamedTuple):
-    """Which contexts and arms a picture of the matrix shows, and in which order."""
-
-    contexts: IntVector
-    """In their own order."""
-    arms: IntVector
-    """In their own order."""
-    sorted_contexts: IntVector
-    """By the arm that the policy gives them, then in their own order."""
-    sorted_arms: IntVector
-    """The arms that the policy gives, other candidates, then others."""
-    used: IntVector
-    """The arms that the policy gives to these contexts: one cluster each."""
-
-
 def drawn(world: World, run: Run) -> Drawn:
-    """Choose evenly spaced contexts and, after the arms that were found, evenly spaced others."""
-    contexts = evenly(np.arange(world.contexts), MOST_CONTEXTS)
-    used = evenly(np.unique(run.policy[contexts]), MOST_ARMS)
+    """Sort contexts by the arm that they are given; that arm stands for their cluster."""
     candidates = () if run.result is None else run.result.candidates
-    unused = np.setdiff1d(np.array(candidates, dtype=np.int64), used)
-    found = np.concatenate([used, evenly(unused, MOST_ARMS - len(used))])
-    others = np.setdiff1d(np.arange(world.arms), found)
-    arms = np.concatenate([found, evenly(others, MOST_ARMS - len(found))])
-    by_arm = contexts[np.argsort(run.policy[contexts], kind="stable")]
-    return Drawn(contexts, np.sort(arms), by_arm, arms, used)
-
-
-def evenly(values: IntVector, most: int) -> IntVector:
-    """Return at most that many of the values, evenly spaced."""
-    if len(values) <= most:
-        return values
-    return values[np.arange(most) * len(values) // max(most, 1)]
+    return heat.arranged(world, run.policy, run.policy, np.array(candidates, dtype=np.int64))
 
 
 def matrix(world: World, run: Run) -> altair.HConcatChart:
@@ -77,117 +41,17 @@ def matrix(world: World, run: Run) -> altair.HConcatChart:
     contexts that were given the same arm stand together, and their cells of that arm are framed.
     """
     shown = drawn(world, run)
-    number = len(np.unique(run.policy))
-    clusters = f"{number} cluster{'s' if number > 1 else ''}"
-    as_hidden = _panel(world, shown.contexts, shown.arms, "arms in their own order")
-    as_found = _panel(
-        world,
-        shown.sorted_contexts,
-        shown.sorted_arms,
-        "first the arms that the policy gives, then others",
-        frames=frames(shown, run.policy),
-    )
+    clusters = heat.counted(len(np.unique(run.policy)), "cluster")
     chart: altair.HConcatChart = canvas.styled(
-        canvas.altair().hconcat(
-            as_hidden.properties(title="As hidden: contexts in their own order"),
-            as_found.properties(title=f"As found: the same contexts in {clusters}"),
-            spacing=40,
-        ),
+        heat.both(world, shown, run.policy, clusters),
         "Who is alike, found from rewards alone",
-        [
-            "A row is a context, a column an arm. Framed: the arm that a cluster is given. "
-            f"Loss of this policy: {world.loss(run.policy):.2g}.",
-            f"Drawn: {len(shown.contexts)} of {world.contexts} contexts, evenly spaced, and "
-            f"{len(shown.arms)} of {world.arms} arms, those found and evenly spaced others.",
-        ],
+        heat.captions(world, shown, run.policy),
         f"Two heat maps of the mean rewards of {world.contexts} contexts (rows) and {world.arms} "
         "arms (columns). Left: as hidden, contexts in their own order. Right: sorted by the "
         f"policy that was found, so that contexts with the same arm stand together, in {clusters}. "
         f"The policy's loss is {world.loss(run.policy):.2g}.",
     )
     return chart
-
-
-def cells(world: World, contexts: IntVector, arms: IntVector) -> Iterator[Row]:
-    """Yield one row for each cell of a panel, from top left on."""
-    for row, context in enumerate(contexts):
-        for column, arm in enumerate(arms):
-            yield {
-                **_box(row, row + 1, column, column + 1),
-                "context": world.context_names[context] if world.context_names else context,
-                "arm": world.arm_names[arm] if world.arm_names else arm,
-                "mean": f"{world.mean[context, arm]:.4g}",
-            }
-
-
-def frames(shown: Drawn, policy: IntVector) -> Iterator[Row]:
-    """Yield the cells of each cluster's own arm, as one frame."""
-    given = policy[shown.sorted_contexts]
-    for column, arm in enumerate(shown.used):
-        rows = np.flatnonzero(given == arm)
-        yield _box(int(rows[0]), int(rows[-1]) + 1, column, column + 1)
-
-
-def _box(top: float, bottom: float, left: float, right: float) -> dict[str, Any]:
-    return {"row": top, "bottom": bottom, "column": left, "right": right}
-
-
-def _panel(
-    world: World,
-    contexts: IntVector,
-    arms: IntVector,
-    arms_title: str,
-    frames: Iterable[Row] | None = None,
-) -> Any:
-    """Draw one matrix; the one with frames has the legends too."""
-    alt = canvas.altair()
-    legends = frames is not None
-    height, width = max(1, PANEL // len(contexts)), max(1, PANEL // len(arms))  # whole: no seams
-    strip = 0 if world.groups > len(GROUPS) else 18 / width
-    edge = 2 / height  # room for the frames
-    across = alt.Scale(domain=[-strip, len(arms)], nice=False)
-    down = alt.Scale(domain=[len(contexts) + edge, -edge], nice=False)
-    bare = alt.Axis(labels=False, ticks=False, grid=False, domain=False)
-    place = {
-        "x": alt.X("column:Q", title=arms_title, axis=bare, scale=across),
-        "x2": "right:Q",
-        "y": alt.Y("row:Q", title="contexts", axis=bare, scale=down),
-        "y2": "bottom:Q",
-    }
-    reward = alt.Color(
-        "mean:Q",
-        title="mean reward",
-        scale=alt.Scale(scheme="viridis", domain=[world.mean.min(), world.mean.max()]),
-        legend=alt.Legend(gradientLength=140) if legends else None,
-    )
-    heat = alt.Chart(canvas.data(cells(world, contexts, arms))).mark_rect(aria=False)
-    layers = [heat.encode(**place, color=reward, tooltip=["context:N", "arm:N", "mean:Q"])]
-    if strip:
-        layers.append(_strip(world, contexts, strip, legends).encode(**place))
-    if frames is not None:
-        outline = alt.Chart(canvas.data(frames)).mark_rect(
-            aria=False, fillOpacity=0, stroke=FRAME, strokeWidth=2.5
-        )
-        layers.append(outline.encode(**place))
-    size = {"width": width * (len(arms) + strip), "height": height * (len(contexts) + 2 * edge)}
-    return alt.layer(*layers).resolve_scale(color="independent").properties(**size)
-
-
-def _strip(world: World, contexts: IntVector, width: float, legend: bool) -> Any:
-    """Draw the hidden group of each context, left of the matrix."""
-    alt = canvas.altair()
-    names = [str(group + 1) for group in range(world.groups)]
-    rows = (
-        {**_box(row, row + 1, -width, -width / 3), "group": names[world.group[context]]}
-        for row, context in enumerate(contexts)
-    )
-    colour = alt.Color(
-        "group:N",
-        title="hidden group",
-        scale=alt.Scale(domain=names, range=list(GROUPS[: world.groups])),
-        legend=alt.Legend() if legend else None,
-    )
-    return alt.Chart(canvas.data(rows)).mark_rect(aria=False).encode(color=colour)
 
 
 # --- Growth ---------------------------------------------------------------------------------

@@ -63,15 +63,11 @@ def header(plan: Plan, player: Player, late: int) -> bytes:
 
 
 def _place(player: Player) -> Place:
-    return Place(_answers(player), player.open_rounds, [_place(side) for side in player.sides])
-
-
-def _answers(player: Player) -> list[list[Place] | None]:
-    """Of plans that ran side by side only the answers count: they were stopped where they were."""
-    return [
-        None if isinstance(answer, Packed) else [Place(_answers(side)) for side in answer]
+    answers = [
+        None if isinstance(answer, Packed) else [_place(side) for side in answer]
         for answer in player.answers
     ]
+    return Place(answers, player.open_rounds, [_place(side) for side in player.sides])
 
 
 def arrays(player: Player) -> dict[str, Array]:
@@ -116,20 +112,30 @@ def _replay(player: Player, place: Place, reader: Reader, path: tuple[int, ...])
             packed = Packed.read(reader, _prefix("sample", (*path, k)), shape)
             player.answer(packed.sample(shape))
         else:
-            player.answer(_replayed(player, sides, reader, (*path, k)))
+            open_request = player.progress.request
+            rounds = 0 if open_request is None else open_request.rounds
+            player.answer(_replayed(player, sides, rounds, reader, (*path, k)))
+    request = player.progress.request
+    if request is not None and place.rounds >= request.rounds:
+        raise ValueError(f"path: expected rounds below {request.rounds}, got {place.rounds}")
+    player.told = place.rounds
     if place.sides:
         here = (*path, len(place.answers))
-        player.sides = _replayed(player, place.sides, reader, here)
+        player.sides = _replayed(player, place.sides, place.rounds, reader, here)
 
 
 def _replayed(
-    player: Player, places: list[Place], reader: Reader, path: tuple[int, ...]
+    player: Player, places: list[Place], rounds: int, reader: Reader, path: tuple[int, ...]
 ) -> list[Player]:
+    """Return the plans side by side of the open request as they were after so many rounds."""
     sides = player.beside()
     if len(sides) != len(places):
         raise ValueError(f"path: {len(places)} plans side by side, expected {len(sides)}")
     for b, (side, place) in enumerate(zip(sides, places, strict=True)):
         _replay(side, place, reader, (*path, b))
+    wrong = player.wrong(rounds, sides)
+    if wrong:
+        raise ValueError(f"path: plans side by side: {wrong}")
     return sides
 
 
@@ -146,15 +152,11 @@ def _restore(player: Player, place: Place, reader: Reader, path: tuple[int, ...]
         player.collector.restore(place.rounds, state)
         player.arm = player.collector.arm
         return
-    player.told = place.rounds
     if len(player.sides) != len(place.sides):
         raise ValueError(f"path: {len(place.sides)} plans side by side, not {len(player.sides)}")
     for b, (side, inner) in enumerate(zip(player.sides, place.sides, strict=True)):
         _restore(side, inner, reader, (*here, b))
     player.gather()
-    wrong = player.wrong()
-    if wrong:
-        raise ValueError(f"path: {wrong}")
 
 
 def encoded(plan: Plan) -> dict[str, msgspec.Raw]:
@@ -204,7 +206,7 @@ def _rebuilt(header: Header) -> Plan:
             for name, value in header.parameters.items()
         }
         return make(**parameters)
-    except (msgspec.MsgspecError, KeyError, TypeError, MemoryError) as cause:
+    except (msgspec.MsgspecError, KeyError, TypeError, MemoryError, OverflowError) as cause:
         raise ValueError(f"path: not the parameters of {header.plan}: {cause}") from None
 
 

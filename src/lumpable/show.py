@@ -5,9 +5,10 @@ Computes nothing. Rich is imported when something is shown, so that `--help` is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from lumpable.account import Account, Share
 from lumpable.budget import Budget
 from lumpable.outcome import Outcome
 
@@ -20,6 +21,15 @@ NAMES = {
     "near_uniform": "Algorithm 1",
     "naive": "naive method",
     "elimination": "elimination",
+    "cheaper": "Algorithm 3 or the naive method",
+    "equal_groups": "Algorithm 4",
+    "any_groups": "Algorithm 6",
+    "any_contexts_online": "Algorithm 6 in buckets",
+    "unknown_groups": "Algorithm 6 without r",
+    "never_worse": "Algorithm 6 or the standard one",
+    "online": "standard algorithm",
+    "low_rank": "Algorithm 1 on a cover",
+    "low_rank_online": "Algorithm 6 on a cover",
 }
 """What a method is called in words."""
 MEANINGS = (
@@ -33,6 +43,9 @@ MEANINGS = (
         "a bound above 1 says nothing, for no loss is larger",
     ),
 )
+
+
+COMPARE = "What rates leave out can matter more: run the same with --algorithm standard to compare."
 
 
 def console() -> Console:
@@ -84,6 +97,95 @@ def outcome(result: Outcome) -> None:
     out.print(grid(rows))
     for note in result.notes:
         out.print(f"note: {note}")
+
+
+def account(result: Account) -> None:
+    """Print what playing up to a horizon came to."""
+    rows = [
+        ("world", result.world.removeprefix("World(").removesuffix(")")),
+        ("method", NAMES[result.method] + (", mended" if result.parameters["mended"] else "")),
+        ("constants", result.constants),
+        ("seed", f"{result.seed} for the world, {result.run_seed} for the run"),
+        None,
+        ("rounds played", f"{short(result.rounds)} in {result.requests} requests"),
+        ("regret", f"{short(result.regret)}, the reward that learning cost"),
+        ("regret per round", _per_round(result.regret_per_round)),
+        ("policy at the end", f"loses {result.loss:.4g} a round"),
+        None,
+        *_found(result),
+        ("paper's rate", _rate(result.rate, "sqrt(r^3 (S+K) T)")),
+        ("standard rate", _rate(result.standard_rate, "sqrt(S K T)")),
+    ]
+    out = console()
+    out.print(grid(rows))
+    for note in result.notes:
+        out.print(f"note: {note}")
+    out.print("\n" + regret_advice(result))
+
+
+def _per_round(regret: float) -> str:
+    if regret <= 0:
+        return "0"
+    return f"{regret:.3g}, as if one round in {short(max(1, round(1 / regret)))} had earned nothing"
+
+
+def _rate(rate: float | None, formula: str) -> str:
+    if rate is None:
+        return "no theorem gives one here"
+    return f"{short(rate)} = {formula} without constants and logarithms"
+
+
+def _found(result: Account) -> list[tuple[str, str] | None]:
+    """Say what was found and when; nothing where a method forms no clusters."""
+    if result.buckets is not None:
+        return [*_in_buckets(result.buckets), None]
+    if result.clusters is None:
+        return [("clusters", "none are formed by this method"), None]
+    good = "" if result.good_arms is None else f"{result.good_arms:.3g} a cluster on average"
+    return [
+        ("clusters", f"{result.clusters} for {result.groups} hidden groups"),
+        ("all groups apart", _after(result.apart)),
+        ("first arm fell", _after(result.first_fall)),
+        ("arms still good", good),
+        None,
+    ]
+
+
+def _in_buckets(buckets: list[Share]) -> Iterator[tuple[str, str]]:
+    apart = sum(share.apart is not None for share in buckets)
+    falls = [share.first_fall for share in buckets if share.first_fall is not None]
+    found = ", ".join(f"{share.clusters or 0} for {share.groups}" for share in buckets)
+    yield "buckets", f"{len(buckets)} side by side, the most frequent contexts first"
+    yield "clusters", f"{found} hidden groups"
+    yield "all groups apart", f"in {apart} of {len(buckets)} buckets"
+    first = f", first after {short(min(falls))} of a bucket's own rounds" if falls else ""
+    yield "arms fell", f"in {len(falls)} of {len(buckets)} buckets{first}"
+
+
+def _after(rounds: int | None) -> str:
+    return "not yet" if rounds is None else f"after {short(rounds)} rounds"
+
+
+def regret_advice(result: Account) -> str:
+    """Say when something can happen if nothing has, else which bound is the better one here."""
+    fell = [result.first_fall, *(share.first_fall for share in result.buckets or ())]
+    found = [result.clusters or 1, *(share.clusters or 1 for share in result.buckets or ())]
+    if result.fall_possible and fell == [None] * len(fell) and max(found) == 1:
+        return (
+            "Nothing has happened yet: with these constants clusters can be split from about "
+            f"{short(result.split_possible or 0)} rounds on and arms can fall from about "
+            f"{short(result.fall_possible)} on, if their means differ by 1, and later if by less. "
+            "Try a larger --horizon."
+        )
+    if result.rate is None:
+        return "The paper gives no bound of this form for low rank."
+    rates = {"paper's": result.rate, "standard": result.standard_rate}
+    better, worse = sorted(rates, key=lambda name: rates[name])
+    return (
+        f"The {better} rate is the smaller one at this size, whatever the horizon: the {worse} one "
+        f"is {rates[worse] / rates[better]:.3g} times as large."
+        + ("" if result.method == "online" else f" {COMPARE}")
+    )
 
 
 def _each(result: Outcome) -> str:

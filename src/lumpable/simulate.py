@@ -12,20 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
 from lumpable import checks
-from lumpable.checks import FloatVector, IntVector
+from lumpable.checks import MOST_ROUNDS, FloatVector, IntVector
 from lumpable.plan import Belief, Collect, Plan, Progress, Request, Result, Sample, Split
 from lumpable.run import Run, Side, Step, Turn
 from lumpable.world import World
 
 __all__ = ["Answer", "Run", "Side", "Step", "Turn", "answer", "exact", "simulate"]
-
-MOST_ROUNDS = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,8 +122,9 @@ class _Exact:
         return _exact(request, world, policy)
 
     def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
-        ends = [round(rounds * Fraction(end)) for end in np.cumsum(frequency)[:-1].tolist()]
-        return [b - a for a, b in pairwise([0, *(min(end, rounds) for end in ends), rounds])]
+        so_far = list(accumulate(map(Fraction, frequency.tolist())))
+        ends = [round(rounds * part / so_far[-1]) for part in so_far]
+        return [b - a for a, b in pairwise([0, *ends])]
 
 
 def answer(

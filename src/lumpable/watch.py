@@ -20,7 +20,9 @@ class Stopped(KeyboardInterrupt):
     """Ctrl-C during a run; the message says how far it got."""
 
 
-def watched(plan: Plan, world: World, *, seed: int, label: str = "") -> Run:
+def watched(
+    plan: Plan, world: World, *, seed: int, horizon: int | None = None, label: str = ""
+) -> Run:
     """Simulate with a live line on stderr, where that is a terminal; Ctrl-C raises `Stopped`."""
     last: Step | None = None
 
@@ -29,12 +31,12 @@ def watched(plan: Plan, world: World, *, seed: int, label: str = "") -> Run:
         def watch(step: Step) -> None:
             nonlocal last
             last = step
-            show(progress(step))
+            show(progress(step, horizon))
             if pressed:
                 raise KeyboardInterrupt
 
         try:
-            run = simulate(plan, world, seed=seed, watch=watch)
+            run = simulate(plan, world, seed=seed, horizon=horizon, watch=watch)
         except (KeyboardInterrupt, SystemError):
             if not pressed:
                 raise
@@ -66,14 +68,22 @@ def _noticed(tell: Callable[[], None]) -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def progress(step: Step) -> str:
-    """Say where a run is, in one line."""
+def progress(step: Step, horizon: int | None = None) -> str:
+    """Say where a run is, in one line; plans side by side count on clocks of their own."""
     belief = step.request.belief
-    words = f"request {step.number + 1}, {short(step.rounds)} rounds"
+    words = f"{_bucket(step)}request {step.number + 1}, {short(step.rounds)}"
+    far = "" if horizon is None or step.bucket else f" of {short(horizon)}"
+    words += f"{far} rounds"
     if belief is None:
         return words
     found = f", {len(belief.candidates)} candidates" if belief.candidates else ""
+    if belief.good is not None:
+        found = f", {len(belief.good)} cluster{'s' if len(belief.good) > 1 else ''}"
     return f"{words}{found}: {belief.phase}"
+
+
+def _bucket(step: Step) -> str:
+    return f"bucket {step.bucket[0] + 1}, " if step.bucket else ""
 
 
 def how_far(step: Step | None) -> str:
@@ -81,7 +91,8 @@ def how_far(step: Step | None) -> str:
     same = "the same command with the same seed gives the same run"
     if step is None:
         return f"stopped before the first request was answered; {same}"
-    return f"stopped after request {step.number + 1}, {short(step.rounds)} rounds; {same}"
+    where = f"{_bucket(step)}request {step.number + 1}, {short(step.rounds)} rounds"
+    return f"stopped after {where}; {same}"
 
 
 @contextlib.contextmanager

@@ -1,0 +1,52 @@
+"""Pictures of a run: its regret, the clusters it found, which arms fell when, who is alike.
+
+Chart functions take runs and return Altair charts; `lumpable.canvas.save` writes them. The rows
+behind each panel come from functions of their own, so that they can be checked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lumpable import canvas, history
+from lumpable.heat import PANEL
+from lumpable.pictures import alike, cost, falls, found
+from lumpable.pictures.alike import sorted_matrix
+from lumpable.pictures.cost import regret
+from lumpable.pictures.falls import fallen
+from lumpable.pictures.found import clusters
+from lumpable.pictures.words import label, setting
+from lumpable.run import Run
+from lumpable.show import short
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["clusters", "fallen", "regret", "run", "sorted_matrix"]
+
+
+def run(run: Run) -> altair.VConcatChart:
+    """Draw all that applies to a run: what it cost, what it found and when, who is alike."""
+    alt = canvas.altair()
+    name = label(run)
+    said = [cost.words({name: run})]
+    if found.any_clusters(run):
+        rows = [alt.hconcat(cost.panel({name: run}), found.panel(run), spacing=60)]
+        said.append(found.words(run))
+    else:
+        rows = [cost.panel({name: run}, width=2 * PANEL + 60)]
+    if history.latest(run):
+        rows.append(falls.panel(run))
+        said.append(falls.words(run))
+    rows.append(alike.panel(run))
+    said.append(alike.words(run))
+    chart: altair.VConcatChart = canvas.styled(
+        alt.vconcat(*rows, spacing=50).resolve_scale(
+            color="independent", shape="independent", strokeDash="independent"
+        ),
+        f"{name}: {run.regret / max(1, run.rounds):.3g} of reward lost a round "
+        f"in {short(run.rounds)} rounds",
+        [setting(run), *(f"Note: {note}." for note in run.notes)],
+        " ".join(said),
+    )
+    return chart

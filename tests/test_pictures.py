@@ -1,0 +1,355 @@
+"""Pictures of runs: the rows behind each panel are those of the run, for every kind of plan."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lumpable import (
+    PAPER,
+    Problem,
+    Run,
+    World,
+    bounds,
+    canvas,
+    history,
+    pac,
+    pictures,
+    reductions,
+    regret,
+    report,
+    simulate,
+    standard,
+    worlds,
+)
+from lumpable.pictures import cost, falls, found
+from lumpable.plan import Belief, Plan
+from lumpable.run import Side, Turn
+from test_report import inline
+
+# --- A run made by hand ---------------------------------------------------------------------
+
+MEANS = [[0.9, 0.1, 0.5], [0.9, 0.1, 0.5], [0.2, 0.8, 0.4], [0.2, 0.8, 0.4]]
+ALL = [1, 1, 1]
+TURNS: list[tuple[int, int, Sequence[int], Sequence[Sequence[int]]]] = [
+    (0, 1, [0, 0, 0, 0], [ALL]),
+    (10, 2, [0, 0, 0, 0], [ALL]),
+    (25, 2, [0, 0, 1, 1], [ALL, ALL]),
+    (40, 3, [0, 0, 1, 1], [[1, 0, 1], [0, 1, 1]]),
+    (90, 4, [0, 0, 1, 1], [[1, 0, 0], [0, 1, 1]]),
+]
+
+
+def turn(
+    rounds: int,
+    h: int,
+    cluster: Sequence[int],
+    good: Sequence[Sequence[int]],
+    notes: tuple[str, ...] = (),
+) -> Turn:
+    policy = np.zeros(len(cluster), dtype=np.int64)
+    return Turn(
+        rounds,
+        Belief(f"phase {h}", policy, (), h, np.array(cluster), np.array(good, dtype=bool), notes),
+    )
+
+
+def by_hand(turns: Sequence[Turn], world: World | None = None, **changes: Any) -> Run:
+    steps = [
+        {"rounds": 10, "regret": 4.0, "phase": "a"},
+        {"rounds": 100, "regret": 9.0, "phase": "b"},
+    ]
+    run = Run(
+        plan="lumpable.regret.equal_groups",
+        parameters={"problem": Problem(4, 3, 2), "constants": PAPER},
+        world=world or worlds.from_matrix(MEANS),
+        seed=1,
+        rounds=100,
+        regret=9.0,
+        policy=np.array([0, 0, 1, 1]),
+        result=None,
+        steps=steps,
+        turns=list(turns),
+    )
+    return dataclasses.replace(run, **changes)
+
+
+@pytest.fixture
+def run() -> Run:
+    return by_hand([turn(*row) for row in TURNS])
+
+
+def test_a_phase_is_drawn_with_its_first_round_and_its_last_belief(run: Run) -> None:
+    names = ("place", "start", "phase", "rounds", "clusters", "fewest", "average", "most")
+    assert [tuple(row[name] for name in names) for row in found.phase_rows(run)] == [
+        (1, 1, 1, 0, 1, 3, 3.0, 3),
+        (2, 1, 2, 10, 2, 3, 3.0, 3),
+        (3, 1, 3, 40, 2, 2, 2.0, 2),
+        (4, 1, 4, 90, 2, 1, 1.5, 2),
+    ]
+
+
+def test_groups_are_apart_and_arms_fall_when_the_turns_say_so(run: Run) -> None:
+    assert history.apart(run.turns, run.world) == 25
+    assert history.first_fall(run) == 40
+    assert history.apart(run.turns[:2], run.world) is None
+    assert history.first_fall(by_hand(run.turns[:3])) is None
+
+
+def test_contexts_that_never_come_need_not_be_apart(run: Run) -> None:
+    absent = worlds.from_matrix(MEANS, frequency=[0.5, 0.5, 0, 0])
+    assert history.apart(run.turns, absent) == 0
+
+
+def test_an_arm_falls_in_the_last_phase_in_which_it_was_good(run: Run) -> None:
+    assert history.last_good(run.turns).tolist() == [[4, 2, 3], [2, 4, 4]]
+    rows = [tuple(row.values()) for row in falls.fallen_rows(run)]
+    assert rows == [
+        ("Cluster 1: 2 contexts", 0, 0.0, 4, falls.BEST),
+        ("Cluster 1: 2 contexts", 2, 0.4, 3, falls.FELL),
+        ("Cluster 1: 2 contexts", 1, 0.8, 2, falls.FELL),
+        ("Cluster 2: 2 contexts", 1, 0.0, 4, falls.BEST),
+        ("Cluster 2: 2 contexts", 2, 0.4, 4, falls.KEPT),
+        ("Cluster 2: 2 contexts", 0, 0.6, 2, falls.FELL),
+    ]
+    assert "3 fell, in phases 2 to 3; best arms that fell: 0." in falls.words(run)
+
+
+def test_an_arm_that_came_back_fell_when_it_fell_last() -> None:
+    good = [[1, 1, 1], [1, 0, 1], [1, 1, 1], [1, 1, 1], [1, 0, 1]]
+    turns = [turn(h, h, [0] * 4, [row]) for h, row in enumerate(good, start=1)]
+    assert history.last_good(turns).tolist() == [[5, 4, 5]]
+
+
+def test_a_lost_best_arm_is_shown(run: Run) -> None:
+    lost = by_hand([*run.turns, turn(95, 5, [0, 0, 1, 1], [[1, 0, 0], [0, 0, 1]])])
+    kinds = {(row["cluster"][8], row["arm"]): row["kind"] for row in falls.fallen_rows(lost)}
+    assert kinds["2", 1] == falls.LOST
+    assert "best arms that fell: 1." in falls.words(lost)
+
+
+def test_in_a_mixed_cluster_gaps_are_averages_and_all_best_arms_are_marked(run: Run) -> None:
+    often = worlds.from_matrix(MEANS, frequency=[0.1, 0.2, 0.3, 0.4])
+    rows = list(falls.fallen_rows(by_hand(run.turns[:2], often)))
+    gaps = {row["arm"]: (row["gap"], row["kind"]) for row in rows}
+    assert gaps[0] == (pytest.approx(0.7 * 0.6), falls.BEST)
+    assert gaps[1] == (pytest.approx(0.3 * 0.8), falls.BEST)
+    assert gaps[2] == (pytest.approx(0.4), falls.KEPT)
+
+
+def test_a_plan_that_starts_again_is_drawn_from_its_last_start() -> None:
+    first = [turn(0, 1, [0] * 4, [ALL]), turn(5, 2, [0] * 4, [[1, 0, 1]])]
+    again = [turn(9 + t.rounds, t.belief.number, [0] * 4, [ALL], ("r = 1",)) for t in first]
+    run = by_hand([*first, *again])
+    assert history.starts(run) == [first, again]
+    rows = [(row["place"], row["start"], row["phase"]) for row in found.phase_rows(run)]
+    assert rows == [(1, 1, 1), (2, 1, 2), (3, 2, 1), (4, 2, 2)]
+    assert history.first_fall(run) == 5
+    assert falls.words(run).endswith("none has fallen.")
+    assert "It started 2 times." in found.words(run)
+
+
+def test_a_start_that_is_given_up_at_once_counts() -> None:
+    run = by_hand([turn(0, 1, [0] * 4, [ALL]), turn(5, 1, [0] * 4, [ALL], ("r = 1",))])
+    assert [len(turns) for turns in history.starts(run)] == [1, 1]
+
+
+def test_only_the_largest_clusters_and_evenly_spaced_arms_are_drawn() -> None:
+    world = worlds.lumpable(30, 400, 10, seed=1)
+    label = np.repeat(np.arange(10), [1, 2, 3, 3, 3, 3, 3, 4, 4, 4])
+    run = by_hand([turn(0, 1, label.tolist(), np.ones((10, 400), dtype=int).tolist())], world)
+    run = dataclasses.replace(run, policy=np.zeros(30, dtype=np.int64))
+    rows = list(falls.fallen_rows(run))
+    assert sorted({row["cluster"] for row in rows})[0] == "Cluster 10: 4 contexts"
+    assert {row["cluster"][:10] for row in rows}.isdisjoint({"Cluster 1:", "Cluster 2:"})
+    assert len(rows) == 8 * 150
+    assert "8 of 10 clusters, the largest, and 150 of 400 arms" in falls.captions(run)[-1]
+
+
+def test_regret_is_drawn_beside_the_rates_of_its_problem(run: Run) -> None:
+    points = [(row["line"], row["rounds"], row["regret"]) for row in cost.regret_rows({"a": run})]
+    assert points == [("a", 10, 4.0), ("a", 100, 9.0)]
+    rates = {(row["line"], row["rounds"]): row["regret"] for row in cost.rate_rows({"a": run})}
+    assert rates == {
+        (line, T): pytest.approx(rate)
+        for T in (10, 100)
+        for line, rate in ((cost.THEOREM, (8 * 7 * T) ** 0.5), (cost.STANDARD, (12 * T) ** 0.5))
+    }
+
+
+def test_rates_are_left_out_where_they_say_nothing(run: Run) -> None:
+    other = dataclasses.replace(run, parameters={"problem": Problem(4, 3, 3)})
+    seeking = dataclasses.replace(run, parameters={"problem": Problem(4, 3, 2), "epsilon": 0.1})
+    low = dataclasses.replace(run, plan="lumpable.reductions.low_rank_online")
+    assert list(cost.rate_rows({"a": run, "b": run}))
+    for runs in ({"a": run, "b": other}, {"a": seeking}, {"a": low}):
+        assert not list(cost.rate_rows(runs))
+        assert "left out" not in cost.caption(runs)
+    guess = dataclasses.replace(
+        run,
+        plan="lumpable.reductions.unknown_groups",
+        parameters={"problem": Problem(4, 3, 1)},
+    )
+    assert history.rated(guess) == Problem(4, 3, 2)
+
+
+def test_long_runs_are_thinned_and_keep_their_end(run: Run) -> None:
+    steps = [{"rounds": t, "regret": float(t), "phase": ""} for t in range(1, 1001)]
+    rows = list(cost.regret_rows({"a": dataclasses.replace(run, steps=steps)}))
+    assert len(rows) == cost.MOST_POINTS
+    assert rows[-1]["rounds"] == 1000
+    assert [row["rounds"] for row in rows] == sorted({row["rounds"] for row in rows})
+
+
+def test_a_run_without_regret_can_be_drawn(run: Run) -> None:
+    none = dataclasses.replace(run, steps=[{"rounds": 9, "regret": 0.0, "phase": ""}], regret=0.0)
+    assert not list(cost.regret_rows({"a": none}))
+    assert pictures.run(none).to_dict()
+
+
+def test_the_matrix_is_sorted_by_clusters_with_lines_between() -> None:
+    turns = [turn(0, 1, [1, 0, 1, 0], [ALL, ALL])]
+    run = by_hand(turns, policy=np.array([2, 0, 2, 0]))
+    _, _, heat, strip, frames, bands, _ = inline(pictures.sorted_matrix(run))
+    assert [row["context"] for row in heat[::3]] == ["1", "3", "0", "2"]
+    assert [row["group"] for row in strip] == ["1", "2", "1", "2"]
+    assert [(row["row"], row["bottom"], row["column"]) for row in frames] == [
+        ("0", "2", "0"),
+        ("2", "4", "1"),
+    ]
+    assert [(row["row"], row["number"]) for row in bands] == [("0", "1"), ("2", "2")]
+
+
+def test_frames_follow_the_policy_where_a_cluster_is_given_two_arms() -> None:
+    run = by_hand([turn(0, 1, [0] * 4, [ALL])], policy=np.array([0, 1, 1, 0]))
+    frames = inline(pictures.sorted_matrix(run))[4]
+    places = [(row["row"], row["bottom"], row["column"]) for row in frames]
+    assert places == [("0", "1", "0"), ("1", "3", "1"), ("3", "4", "0")]
+
+
+# --- Plans side by side ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def split(run: Run) -> Run:
+    """Two plans side by side, twice; context 3 is in no bucket the second time."""
+
+    def side(request: int, contexts: list[int], cluster: list[int]) -> Side:
+        good = [ALL] * (max(cluster) + 1)
+        part = by_hand([turn(0, 1, cluster, good)], run.world.part(np.array(contexts)))
+        policy = np.zeros(len(contexts), dtype=np.int64)
+        return Side(request, np.array(contexts), dataclasses.replace(part, policy=policy))
+
+    sides = [side(1, [0, 1, 2, 3], [0] * 4), side(3, [1, 2], [1, 0]), side(3, [0], [0])]
+    plan = "lumpable.reductions.any_contexts_online"
+    return dataclasses.replace(run, plan=plan, turns=[], sides=sides)
+
+
+def test_clusters_of_buckets_are_numbered_through(split: Run) -> None:
+    label = history.found(split)
+    assert label is not None
+    assert label.tolist() == [2, 1, 0, 3]
+    rows = [
+        (row["bucket"], row["groups"], row["clusters"], row["most"])
+        for row in found.bucket_rows(split)
+    ]
+    assert rows == [("1: 2 contexts", 2, 2, 3), ("2: 1 context", 1, 1, 3)]
+    assert "in each of 2 buckets: 2 for 2, 1 for 1." in found.words(split)
+
+
+def test_regret_of_buckets_is_drawn_on_their_own_clocks(split: Run) -> None:
+    rows = [(row["bucket"], row["rounds"], row["regret"]) for row in cost.bucket_rows({"a": split})]
+    assert rows == [
+        (f"a, bucket {number}", rounds, regret)
+        for number in (1, 2)
+        for rounds, regret in ((10, 4.0), (100, 9.0))
+    ]
+
+
+def test_buckets_without_clusters_are_no_clusters(split: Run) -> None:
+    bare = dataclasses.replace(split.sides[0], run=dataclasses.replace(split, sides=[]))
+    run = dataclasses.replace(split, sides=[bare])
+    assert history.found(run) is None
+    assert pictures.run(run).to_dict()
+
+
+# --- Every kind of plan -----------------------------------------------------------------------
+
+SMALL = dataclasses.replace(PAPER, phase=1, levels=1, split=1, online=0.01)
+PLANS: dict[str, Callable[[Problem], Plan]] = {
+    "Algorithm 4": lambda p: regret.equal_groups(p, constants=SMALL),
+    "Algorithm 6": lambda p: regret.any_groups(p, constants=SMALL, mended=True),
+    "unknown": lambda p: reductions.unknown_groups(Problem(12, 8, 1), constants=SMALL),
+    "buckets": lambda p: reductions.any_contexts_online(p, constants=SMALL),
+    "never worse": lambda p: reductions.never_worse(p, constants=SMALL),
+    "standard": standard.online,
+    "low rank": lambda p: reductions.low_rank_online(p, horizon=10**7, switch=False),
+    "Algorithm 1": lambda p: pac.near_uniform(p, epsilon=0.2, delta=0.1),
+    "Algorithm 3": lambda p: pac.any_contexts(p, epsilon=0.2, delta=0.1),
+}
+
+
+@pytest.fixture(params=PLANS, scope="module")
+def real(request: pytest.FixtureRequest) -> Run:
+    world = worlds.lumpable(12, 8, 3, frequency="zipf", seed=3)
+    return simulate(PLANS[request.param](Problem(12, 8, 3)), world, horizon=10**7, seed=4)
+
+
+def test_every_run_can_be_drawn_and_is_described(real: Run, tmp_path: Path) -> None:
+    chart = real.plot()
+    canvas.save(chart, tmp_path / "run.svg")
+    spec = chart.to_dict()
+    assert "regret against rounds" in spec["description"]
+    assert "heat maps of the mean rewards" in spec["description"]
+    assert len(spec["vconcat"]) == 2 + bool(real.turns)
+    assert len(json.dumps(spec)) < 200_000
+    assert spec["title"]["text"].endswith(" rounds")
+
+
+def test_every_panel_stands_alone(real: Run) -> None:
+    charts = [pictures.regret(real), pictures.sorted_matrix(real)]
+    if found.any_clusters(real):
+        charts.append(pictures.clusters(real))
+    else:
+        with pytest.raises(ValueError, match="run: expected one that forms clusters, got"):
+            pictures.clusters(real)
+    if real.turns:
+        charts.append(pictures.fallen(real))
+    else:
+        with pytest.raises(ValueError, match="run: expected one that forms clusters, got"):
+            pictures.fallen(real)
+    for chart in charts:
+        spec = chart.to_dict()
+        assert len(spec["description"]) > 60
+        assert spec["title"]["text"]
+
+
+def test_several_runs_share_a_chart_of_regret() -> None:
+    world = worlds.lumpable(12, 8, 3, seed=3)
+    problem = Problem(12, 8, 3)
+    plans = {"groups": regret.equal_groups(problem), "none": standard.online(problem)}
+    runs = {name: simulate(plan, world, horizon=10**7, seed=4) for name, plan in plans.items()}
+    rates, lines, _ = inline(pictures.regret(runs))
+    assert {row["line"] for row in lines} == {"groups", "none"}
+    last = {row["line"]: float(row["regret"]) for row in lines}
+    assert last == {name: pytest.approx(run.regret) for name, run in runs.items()}
+    assert float(rates[-1]["regret"]) == pytest.approx(bounds.standard_rate(problem, 10**7))
+
+
+def test_large_worlds_are_drawn_in_a_few_hundred_kilobytes() -> None:
+    world = worlds.lumpable(1500, 1500, 5, seed=1)
+    good = np.ones((5, 1500), dtype=bool)
+    run = by_hand([turn(0, 1, world.group.tolist(), good.tolist())], world, policy=world.policy)
+    assert len(json.dumps(run.plot().to_dict())) < 600_000
+
+
+def test_plain_matrices_are_those_of_the_report() -> None:
+    world = worlds.lumpable(12, 8, 3, seed=3)
+    run = simulate(standard.online(Problem(12, 8, 3)), world, horizon=10**5, seed=4)
+    assert pictures.sorted_matrix(run).to_dict() == report.matrix(world, run).to_dict()
