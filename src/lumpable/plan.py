@@ -89,7 +89,7 @@ class Split:
     def __post_init__(self) -> None:
         checks.whole("rounds", self.rounds, 1)
         bucket = np.asarray(self.bucket)
-        if bucket.ndim != 1 or bucket.dtype.kind not in "iu" or not self.plans:
+        if bucket.ndim != 1 or bucket.dtype.kind not in "iu" or not (bucket.size and self.plans):
             raise ValueError("bucket and plans: expected a plan's number for each context, plans")
         if bucket.min() < -1 or bucket.max() >= len(self.plans):
             wrong = bucket[(bucket < -1) | (bucket >= len(self.plans))][0]
@@ -298,6 +298,10 @@ def _misfit(request: Request, reply: Reply) -> str:
             return f"splits into {len(request.plans)} plans, got a sample, expected their results"
         if len(reply) != len(request.plans):
             return f"splits into {len(request.plans)} plans, got {len(reply)} results"
+        for number, (plan, result) in enumerate(zip(request.plans, reply, strict=True)):
+            policy, (contexts, arms) = result.policy, plan.shape
+            if policy.shape != (contexts,) or policy.min() < 0 or policy.max() >= arms:
+                return f"expects an arm below {arms} for {contexts} contexts of plan {number}"
         return ""
     if not isinstance(reply, Sample):
         return "asks for a sample, got results"

@@ -47,6 +47,8 @@ class ConstantExperts:
         """Report the reward, in [0, 1], of the arm that was asked for."""
         checks.whole("arm", arm, 0, len(self._loss) - 1)
         gain = checks.real("reward", reward, "a number in [0, 1]", -math.ulp(0.0), 1.0)
+        if self._probability[arm] == 0:
+            raise ValueError(f"arm: expected the one that was asked for, got {arm}")
         self.rounds += 1
         self._loss[arm] += (1 - gain) / self._probability[arm]
         least = min(self._loss)
