@@ -277,17 +277,34 @@ def test_never_worse_is_the_algorithm_itself() -> None:
         plan.tell({})
 
 
-def test_the_standard_algorithm_doubles_its_phases_and_forgives() -> None:
-    """An arm falls when its bounds say so, judged from all data: it can come back."""
+def test_the_standard_algorithm_doubles_its_phases_and_takes_nothing_back() -> None:
+    """An arm falls when its bounds, from all data, say so; they hold for all time: for good."""
     plan = Script(lb.standard.online(lb.Problem(2, 2, 1)))
     for phase, (mean, good) in enumerate(
-        [([0.0, 0.5], [0, 1]), ([-30.0, 5.0], [1]), ([NAN, -90.0], [0])], 1
+        [([0.0, 0.5], [0, 1]), ([-30.0, 5.0], [1]), ([NAN, -90.0], [1])], 1
     ):
         assert (plan.asks.rounds, plan.asks.repeats) == (4 * 2 ** (phase - 1), 1)
         assert plan.belief.number == phase
         plan.tell_all(mean, plays=4)
         assert plan.arms == [good] * 2
-    assert plan.belief.policy.tolist() == [0, 0]
+    assert plan.belief.policy.tolist() == [1, 1]
+
+
+def test_the_standard_algorithm_drops_an_arm_exactly_when_its_bounds_part() -> None:
+    """Normal mixture at delta = 2^-63: |sum| < sqrt((n+1) (2 log(2SK/delta) + log(n+1)))."""
+    n, cells = 1000, 2
+    width = math.sqrt((n + 1) * (2 * math.log(2 * cells * (2**63 - 1)) + math.log(n + 1))) / n
+    for gap, good in ((2.001 * width, [1]), (1.999 * width, [0, 1])):
+        plan = Script(lb.standard.online(lb.Problem(1, 2, 1)))
+        plan.tell_all([0.0, gap], plays=n)
+        assert plan.arms == [good]
+
+
+def test_the_standard_algorithm_is_flat_once_it_knows() -> None:
+    """No arm comes back in a late phase, which would cost half of its rounds."""
+    world = lb.worlds.lumpable(10, 10, 3, seed=0)
+    run = lb.simulate(lb.standard.online(lb.Problem(10, 10, 3)), world, seed=0, horizon=4**31)
+    assert len({row["regret"] for row in run.rows()[-30:]}) == 1
 
 
 # --- Low rank -------------------------------------------------------------------------------
@@ -334,8 +351,9 @@ def test_low_rank_online_line_by_line() -> None:
         assert (plan.asks.rounds, plan.asks.repeats) == (size.explore(n), 2**n)
         plan.tell_all([0.0, 0.0, 0.0, 3 * size.threshold(n)])
     frozen = (any_groups_phase(cells, 2).explore(2), 4)
-    for mean in (9e9, -9e9, NAN, 0.0):  # whatever comes, GOOD_{3,3} is played
+    for mean in (9e9, -9e9, NAN, 0.0):  # whatever comes, GOOD_{3,3} is played, for twice as long
         assert (plan.asks.rounds, plan.asks.repeats) == frozen
+        frozen = (2 * frozen[0], 4)
         assert plan.arms == [[3]] * 6
         assert plan.belief.phase == "frozen after phase 2"
         assert plan.belief.number == 2

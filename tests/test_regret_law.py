@@ -56,7 +56,7 @@ CASES = {
         opposites(4, sd=0.25),
         700,
     ),
-    "online": Case(lambda: lb.standard.online(lb.Problem(2, 3, 1)), opposites(2), 1100),
+    "online": Case(lambda: lb.standard.online(lb.Problem(2, 3, 1)), opposites(2), 4500),
 }
 
 

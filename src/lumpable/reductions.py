@@ -178,8 +178,8 @@ def low_rank(
     S, K, _ = problem.letters
     cells = Problem(S, K, bounds.cover(problem, bound, epsilon))
     cost = bounds.near_uniform_rounds(cells, epsilon, delta, constants)
-    dear = bounds.naive_rounds(problem, epsilon, delta, constants) <= cost
-    method = standard.naive if switch and dear else pac.near_uniform
+    naive_is_cheaper = bounds.naive_rounds(problem, epsilon, delta, constants) <= cost
+    method = standard.naive if switch and naive_is_cheaper else pac.near_uniform
     return (yield from method(cells, epsilon=epsilon, delta=delta, constants=constants))
 
 
@@ -214,3 +214,4 @@ def low_rank_online(
     belief = regret.believed(f"frozen after phase {H}", H, state.policy, state.found)
     while True:
         yield Collect(rounds, 2**H, state.found.arms(-1), belief)
+        rounds *= 2  # the same arms for ever: longer requests are only fewer

@@ -217,12 +217,12 @@ def eliminated(found: Clusters, levels: list[Level], restless: BoolVector) -> li
     Level 1 explores everything for ever (reading 27); where two levels have nothing in common the
     set of the lower one stays (reading 28); the level that is new starts from the deepest one.
     """
-    wait = restless[:, np.newaxis]
+    left_alone = restless[:, np.newaxis]
     good = [np.ones_like(found.good[0])]  # line 12
     for level, before in zip(levels[1:], found.good[1:], strict=True):  # line 13
         keep = good[-1] & level.survivors(found, before)  # lines 15 to 17
         keep = np.where(keep.any(axis=1, keepdims=True), keep, good[-1])
-        good.append(np.where(wait, before, keep))
+        good.append(np.where(left_alone, before, keep))
     return [*good, good[-1]]
 
 

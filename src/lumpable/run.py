@@ -29,7 +29,7 @@ class Step:
     regret: float
     """Regret so far, in its own bucket."""
     bucket: tuple[int, ...] = ()
-    """The number of its plan among those side by side; empty: there is but one."""
+    """The number of its plan among those side by side (the outermost); empty: there is but one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +47,7 @@ class Run:
     """None when a horizon cut the plan off."""
     steps: list[dict[str, Any]] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
-    """What the plan believed about clusters and good arms, whenever that changed."""
+    """What the plan believed about clusters and good arms: in every phase, after every split."""
     sides: list[Side] = field(default_factory=list)
     """The runs of plans side by side, in order."""
     said: tuple[str, ...] = ()
@@ -97,7 +97,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """One of several plans side by side: its contexts, and its run on its own clock."""
+    """One of several plans side by side: its contexts, and its run on its own clock.
+
+    The run counts the rounds too in which a plan that had ended served its policy.
+    """
 
     request: int
     """The number of the request that split."""

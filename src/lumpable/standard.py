@@ -111,9 +111,9 @@ def elimination(problem: Problem, *, epsilon: float, delta: float) -> Conversati
 def online(problem: Problem) -> Conversation:
     """Phased elimination per context without end: the standard algorithm for regret.
 
-    Each phase doubles the rounds and plays what may still be best, judged afresh from all data with
-    a chance of error of 1 over the rounds so far: an arm that fell by bad luck comes back, so a
-    slip costs a constant on average. It needs no groups; regret of order sqrt(SKT), constants and
+    Each phase doubles the rounds and plays what may still be best. All bounds hold for all time
+    but for a chance of one in 2^63, and nobody plays more rounds than that, so a slip costs less
+    than one round on average. It needs no groups; regret of order sqrt(SKT), constants and
     logarithms left out (`bounds.standard_rate`).
     """
     S, K, _ = problem.letters
@@ -121,17 +121,18 @@ def online(problem: Problem) -> Conversation:
     plays = np.zeros((S, K), dtype=np.int64)
     mean = np.zeros((S, K))
     policy = np.zeros(S, dtype=np.int64)
-    phase = played = 0
+    phase = 0
     while True:
         phase += 1
         words = f"phase {phase}, {good.sum() / S:.1f} arms a context"
-        rounds = S * K * 2 ** (phase - 1)
-        sample = yield Collect(rounds, 1, good, Belief(words, policy, number=phase))
-        played += rounds
+        sample = yield Collect(
+            S * K * 2 ** (phase - 1), 1, good, Belief(words, policy, number=phase)
+        )
         pool(plays, mean, sample)
-        lower, upper = confidence(plays, mean, 1 / played)
+        lower, upper = confidence(plays, mean, 1 / checks.MOST_ROUNDS)
+        lower[~good] = -math.inf
         policy = np.argmax(lower, axis=1)
-        good = upper >= lower.max(axis=1, keepdims=True)
+        good = good & (upper >= lower.max(axis=1, keepdims=True))
 
 
 def pool(plays: IntMatrix, mean: FloatMatrix, sample: Sample) -> None:

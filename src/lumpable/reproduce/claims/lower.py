@@ -1,0 +1,210 @@
+"""Claim 15: the budgets at which the three hard instances of Theorem 3 are lost half of the time.
+
+Played directly, without a plan: uniform play on the cells that are unknown, then the best mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lumpable import worlds
+from lumpable.checks import FloatMatrix
+from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
+from lumpable.reproduce.claims import sketch
+from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A hard instance (1, 2 or 3) of S contexts, K arms and r groups, with good arms 4 epsilon."""
+
+    case: int
+    contexts: int
+    arms: int
+    groups: int
+    epsilon: float = 0.05
+
+    @property
+    def cells(self) -> int:
+        """The unknown cells: S K, S r or r K."""
+        rows = self.groups if self.case == 3 else self.contexts
+        return rows * self.unknown
+
+    @property
+    def unknown(self) -> int:
+        """The arms that may be good."""
+        return self.groups if self.case == 2 else self.arms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instances:
+    """Many draws of one hard instance: means (runs, rows, arms) and how often each row comes."""
+
+    mean: FloatMatrix
+    weight: FloatMatrix
+    epsilon: float
+
+    def lost(self, plays: int, rng: np.random.Generator) -> float:
+        """Return the share of runs that end more than epsilon below the best policy.
+
+        Every cell is played equally often; the best mean wins, ties go to anybody.
+        """
+        heads = rng.binomial(plays, self.mean) + rng.random(self.mean.shape) / 2
+        chosen = heads.argmax(axis=2)[:, :, np.newaxis]
+        gap = self.mean.max(axis=2) - np.take_along_axis(self.mean, chosen, axis=2)[:, :, 0]
+        loss = np.sum(gap * self.weight, axis=1)
+        return float(np.mean(loss > self.epsilon + 1e-12))
+
+
+def draw(size: Size, runs: int, told: bool) -> Instances:
+    """Draw an instance for each seed; one who is told the groups sees groups as rows."""
+    means, weights = [], []
+    for seed in range(runs):
+        world = worlds.hard(
+            size.case, size.contexts, size.arms, size.groups, epsilon=size.epsilon, seed=seed
+        )
+        if told:
+            mean = np.full((size.groups, size.arms), 0.5)
+            mean[world.group] = world.mean
+            weight = np.zeros(size.groups)
+            np.add.at(weight, world.group, world.frequency)
+        else:
+            comes = world.frequency > 0
+            mean, weight = world.mean[comes], world.frequency[comes]
+        means.append(mean[:, : size.unknown].astype(float))
+        weights.append(weight)
+    return Instances(np.array(means), np.array(weights), size.epsilon)
+
+
+def half_lost(size: Size, runs: int, told: bool, rng: np.random.Generator) -> float:
+    """Return the budget at which half of the runs fail: plays of a cell times cells."""
+    drawn = draw(size, runs, told)
+    low, high = 1.0, 2.0
+    while drawn.lost(round(high), rng) > 0.5:
+        low, high = high, 2 * high
+    for _ in range(8):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if drawn.lost(round(middle), rng) > 0.5 else (low, middle)
+    return math.sqrt(low * high) * int(drawn.mean[0].size)
+
+
+def families(sides: Sequence[int], epsilons: Sequence[float]) -> dict[str, dict[str, list[Size]]]:
+    """Return for each instance what grows, one letter at a time."""
+    wide = [4 * side for side in sides]
+    return {
+        "1: S K": {
+            "S": [Size(1, n, 8, 8) for n in wide],
+            "K": [Size(1, 64, n, n) for n in sides],
+            "1/ε²": [Size(1, 64, 8, 8, e) for e in epsilons],
+        },
+        "2: r S": {
+            "S": [Size(2, n, 12, 8) for n in wide],
+            "r": [Size(2, 64, 40, n) for n in sides],
+            "1/ε²": [Size(2, 64, 12, 8, e) for e in epsilons],
+        },
+        "3: r K": {
+            "K": [Size(3, 20, n, 16) for n in wide],
+            "r": [Size(3, 140, 40, n) for n in wide],
+            "1/ε²": [Size(3, 20, 40, 16, e) for e in epsilons],
+        },
+    }
+
+
+def growing(size: Size, letter: str) -> float:
+    """Return the value of a letter of a size."""
+    values = {"S": size.contexts, "K": size.arms, "r": size.groups, "1/ε²": 1 / size.epsilon**2}
+    return float(values[letter])
+
+
+def _budgets(rows: Rows, runs: int) -> Any:
+    """Draw budgets against cells, with a line of slope one."""
+    ends = [pick(row["cells"] for row in rows) for pick in (min, max)]
+    line = [{"series": "0.05 cells", "cells": cells, "budget": 0.05 * cells} for cells in ends]
+    return sketch.picture(
+        [*rows, *line],
+        Axis("cells", "unknown cells: S K, r S or r K", "log"),
+        Axis("budget", "budget lost by half of the runs, times ε²", "log"),
+        {
+            "instance 1: S K": Series(sketch.BLUE, "ring"),
+            "instance 2: r S": Series(sketch.GREEN, "point"),
+            "instance 3: r K": Series(sketch.PINK, "point"),
+            "told who is alike": Series(sketch.ORANGE, "point"),
+            "0.05 cells": Series("#222222", "dash"),
+        },
+        title="The lower bound: every unknown cell costs its share",
+        subtitle=[f"Uniform play on the unknown cells, best mean, gap 4ε, {runs} runs a try."],
+        description=(
+            "Budget at which half of the runs fail against the number of unknown cells on log "
+            "axes: all three hard instances follow a line of slope one; who is told which "
+            "contexts are alike stays flat as contexts are added."
+        ),
+    )
+
+
+@claim(
+    15,
+    "Theorem 3: the lower bound",
+    printed=(
+        "Being ε-optimal with probability ≥ 1/2 takes Ω(min(r(S + K), S K)/ε²) samples: S K, r S "
+        "and r K over ε² on three hard instances (here with gap 4ε: with the printed gap ε every "
+        "policy is ε-optimal)"
+    ),
+    broken="a learner that is told which contexts are alike",
+    seconds=(4.0, 42.0),
+)
+def lower_bound(effort: Effort) -> Finding:
+    """Find the budget at which uniform play fails half of the time, at many sizes."""
+    runs = effort.pick(60, 400)
+    sides = effort.pick((4, 8, 16, 32), (4, 6, 8, 12, 16, 24, 32))
+    epsilons = effort.pick((0.02, 0.04, 0.08), (0.01, 0.02, 0.03, 0.04, 0.06, 0.08))
+    rows: Rows = []
+    checks: dict[bool, list[Check]] = {False: [], True: []}
+    found: list[str] = []
+    multiples: list[float] = []
+    for told in (False, True):
+        rng = np.random.default_rng(15)
+        for name, family in families(sides, epsilons).items():
+            for letter, sizes in family.items():
+                if told and letter != "S":
+                    continue  # to know who is alike helps where contexts share a group
+                budgets = [half_lost(size, runs, told, rng) for size in sizes]
+                value, error = slope([growing(size, letter) for size in sizes], budgets)
+                what = f"exponent of {letter} on instance {name[0]}, ± {error:.3f}"
+                checks[told].append(
+                    Check(f"{what}; two errors allowed", value, ">=", 1 - 2 * error)
+                )
+                series = "told who is alike" if told else f"instance {name}"
+                rows += [
+                    {"series": series, "cells": size.cells, "budget": budget * size.epsilon**2}
+                    for size, budget in zip(sizes, budgets, strict=True)
+                    if letter != "1/ε²"
+                ]
+                if not told:
+                    found.append(f"{letter} {value:.2f} ± {error:.2f}")
+                    multiples += [
+                        budget * size.epsilon**2 / size.cells
+                        for size, budget in zip(sizes, budgets, strict=True)
+                    ]
+    return Finding(
+        setting=(
+            f"gap 4ε, ε = 0.05 (and {epsilons}); instance 1: S up to 128 at K = 8, K up to 32 at "
+            "S = 64; 2: S up to 128 at r = 8, r up to 32 at S = 64; 3: K up to 128 at r = 16, r up "
+            "to 128 at K = 40"
+        ),
+        seeds=runs,
+        printed=tuple(checks[False]),
+        broken=tuple(checks[True]),
+        words=(
+            "Exponents of the budget at which half of the runs fail: "
+            f"instance 1: {', '.join(found[:3])}; 2: {', '.join(found[3:6])}; 3: "
+            f"{', '.join(found[6:])}. It is {min(multiples):.3f} to {max(multiples):.3f} cells/ε²; "
+            "arms cost more than in proportion, by their logarithm and because few are guessed "
+            "more easily. Told who is alike, S costs nothing."
+        ),
+        figure=_budgets(rows, runs),
+    )

@@ -1,0 +1,60 @@
+"""Reads growth off runs: regret at many times, exponents, and the logarithms that a tilde hides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+import lumpable as lb
+from lumpable import bounds
+from lumpable.checks import FloatVector
+from lumpable.problem import Problem
+
+
+def equal_logs(problem: Problem, T: float) -> float:
+    """lg_h of the phase of round T: 6 eps~_h times the rounds is of order lg_h sqrt(T)."""
+    return last_phase(problem, T, bounds.equal_groups_phase, 2.0).lg
+
+
+def any_logs(problem: Problem, T: float) -> float:
+    """lg_h and the number of levels of the phase of round T, whose bounds are added up."""
+    phase = last_phase(problem, T, bounds.any_groups_phase, 2 / (1 - 2**-0.5))
+    return phase.lg * phase.h
+
+
+def standard_logs(problem: Problem, T: float) -> float:
+    """sqrt(log T): the widths of its confidence intervals."""
+    return math.sqrt(math.log(problem.contexts * problem.arms * T))
+
+
+def last_phase(
+    problem: Problem, T: float, law: Callable[[Problem, int], bounds.Phase], whole: float
+) -> bounds.Phase:
+    """Return the phase in which round T is, when all phases to h take `whole` times L_{h,h}."""
+    h = 1
+    while whole * law(problem, h).explore(h) < T:
+        h += 1
+    return law(problem, h)
+
+
+def curve(plan: lb.Plan, world: lb.World, seed: int, times: Sequence[float]) -> FloatVector:
+    """Run once and read the regret at many times; inside a request it grows evenly on average."""
+    run = lb.simulate(plan, world, seed=seed, horizon=int(times[-1]))
+    rounds = [0.0, *(float(step["rounds"]) for step in run.steps)]
+    lost: FloatVector = np.interp(times, rounds, [0.0, *(step["regret"] for step in run.steps)])
+    return lost
+
+
+def exponent(found: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """Return the mean of the slopes of several worlds, and the error of the mean.
+
+    The error is the larger of that of the fits and that of the spread between worlds.
+    """
+    pairs = list(found)
+    values, errors = np.array(pairs).T
+    n = len(pairs)
+    spread = float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+    fits = math.sqrt(float(errors @ errors)) / n
+    return float(values.mean()), max(spread, fits)

@@ -1,0 +1,601 @@
+"""`lumpable reproduce` but for the claims: verdicts, workers, resuming, the page and the table."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import math
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from lumpable.cli import Careful
+from lumpable.reproduce import Row, as_expected, command, page, record, run, runner, source, wording
+from lumpable.reproduce.claim import Check, Claim, Effort, Finding
+from lumpable.reproduce.workers import Running, Task
+
+GOOD, BAD = Check("share", 0.01, "<=", 0.05), Check("share", 0.3, "<=", 0.05)
+TOY = '''
+"""Claims to try the runner with; each leaves a mark in toy.log when it is measured."""
+import math, os, signal, time
+from pathlib import Path
+from lumpable import canvas
+from lumpable.reproduce.claim import Check, Claim, Finding
+
+HERE = Path(__file__).parent
+GOOD, BAD = Check("share & more", 0.01, "<=", 0.05), Check("share", 0.3, "<=", 0.05)
+
+def mark(number):
+    with (HERE / "toy.log").open("a") as log:
+        log.write(f"{number}\\n")
+
+def chart(title):
+    alt = canvas.altair()
+    rows = [{"x": x, "y": x * x} for x in range(3)]
+    drawn = alt.Chart(canvas.data(rows)).mark_line(clip=True).encode(x="x:Q", y="y:Q", color="y:Q")
+    return canvas.styled(drawn, title, [], f"A line, {title}.")
+
+def one(effort):
+    mark(1)
+    seeds = effort.pick(1_000, 20_000)
+    return Finding("S = 3", seeds, (GOOD,), (BAD,), words="It holds.", figure=chart("<b>one</b>"))
+
+def two(effort):
+    mark(2)
+    printed = (GOOD, Check("share", 0.0500001, "<=", 0.05))
+    broken = (Check("share", math.nan, "<=", 0.05), Check("share", math.inf, "<=", 0.05))
+    return Finding("S = 3", 7, printed, broken, (GOOD,), figure=chart('"two"'))
+
+def three(effort):
+    mark(3)
+    raise TypeError("no such <thing>\\nand more")
+
+def four(effort):
+    mark(4)
+    return Finding("S = 3", 1, (GOOD,), (BAD,))
+
+def five(effort):
+    mark(5)
+    if (HERE / "signal").exists():
+        number = int((HERE / "signal").read_text())
+        (HERE / "signal").unlink()
+        while number > 0 and not (HERE / "reproduce" / "claims" / "04.json").exists():
+            time.sleep(0.02)
+        if number == signal.SIGINT:
+            os.killpg(0, number)  # as a terminal does: the workers get it too
+        else:
+            os.kill(os.getpid() if number < 0 else os.getppid(), abs(number))
+        signal.pause()
+    return Finding("S = 3", 1, (GOOD,), (BAD,))
+
+def claim(number, title, measure, stands=True, repaired=""):
+    seconds = (10.0 - number, 10.0 - number)  # longest first is by number
+    return Claim(number, title, "a < b & c", "broken <i>", measure, repaired, stands, seconds)
+
+CLAIMS = {
+    1: claim(1, "One & only", one),
+    2: claim(2, "<script>alert(2)</script>", two, False, "`12` for 10"),
+    3: claim(3, "Raises", three),
+    4: claim(4, "Four", four),
+    5: claim(5, "Five may stop the whole run", five),
+}
+'''
+SCRIPT = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+import toy
+from lumpable import cli
+from lumpable.reproduce import command, runner
+runner.load = lambda: toy.CLAIMS
+if "reproduce" not in cli.main.commands:
+    cli.main.add_command(command.reproduce)
+if __name__ == "__main__":
+    cli.main(prog_name="lumpable")
+"""
+
+
+def toy(folder: Path) -> Mapping[int, Claim]:
+    """Import the toy claims of a folder anew."""
+    (folder / "toy.py").touch()
+    importlib.invalidate_caches()
+    sys.modules.pop("toy", None)
+    claims: Mapping[int, Claim] = importlib.import_module("toy").CLAIMS
+    return claims
+
+
+@pytest.fixture
+def claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mapping[int, Claim]]:
+    (tmp_path / "toy.py").write_text(TOY)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield toy(tmp_path)
+    sys.modules.pop("toy", None)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[Row]]]:
+    """One whole run of four toy claims, and where it left its files."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "toy.py").write_text(TOY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield folder / "out", run([1, 2, 3, 4], folder=folder / "out", jobs=2, claims=toy(folder))
+        sys.modules.pop("toy", None)
+
+
+def marks(folder: Path) -> list[int]:
+    """Return which claims were measured, in order."""
+    log = folder / "toy.log"
+    return [int(word) for word in log.read_text().split()] if log.exists() else []
+
+
+# --- Verdicts -------------------------------------------------------------------------------
+
+
+def finding(printed: Check, repaired: Check | None, broken: Check) -> Finding:
+    return Finding("", 1, (printed,), (broken,), () if repaired is None else (repaired,))
+
+
+def nothing(effort: Effort) -> Finding:
+    raise NotImplementedError
+
+
+def stand(stands: bool) -> Claim:
+    return Claim(1, "t", "p", "b", nothing, "", stands, (1.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("stands", "printed", "repaired", "broken", "expected"),
+    [
+        (True, GOOD, None, BAD, True),
+        (True, BAD, None, BAD, False),
+        (True, GOOD, None, GOOD, False),  # the broken variant was not caught
+        (True, GOOD, GOOD, BAD, True),
+        (True, GOOD, BAD, BAD, False),
+        (False, BAD, GOOD, BAD, True),
+        (False, GOOD, GOOD, BAD, False),  # it holds though nobody expected that
+        (False, BAD, BAD, BAD, False),
+        (False, BAD, None, BAD, False),  # and nothing repairs it
+    ],
+)
+def test_as_expected(
+    stands: bool, printed: Check, repaired: Check | None, broken: Check, expected: bool
+) -> None:
+    assert as_expected(stand(stands), finding(printed, repaired, broken)) is expected
+
+
+def test_no_check_proves_nothing() -> None:
+    empty = Finding("", 1, (), (BAD,))
+    assert record.verdicts(stand(True), empty)["printed_holds"] is False
+    assert not as_expected(stand(True), empty)
+    assert not as_expected(stand(True), Finding("", 1, (GOOD,), ()))
+    assert as_expected(stand(True), Finding("", 1, (GOOD,), (GOOD, BAD)))  # one caught is enough
+
+
+def test_verdicts_of_a_run(made: tuple[Path, list[Row]]) -> None:
+    one, two, three, four = made[1]
+    assert [row.as_expected for row in made[1]] == [True, True, False, True]
+    assert (one.printed_holds, one.repaired_holds, one.broken_caught) == (True, None, True)
+    assert (two.printed_holds, two.repaired_holds, two.broken_caught) == (False, True, True)
+    assert (three.printed_holds, three.broken_caught, three.checks) == (None, None, ())
+    assert re.fullmatch(r"TypeError: no such <thing> \(toy\.py, line \d+\)", three.error)
+    assert (one.seeds, four.seeds) == (20_000, 1)
+
+
+# --- Which claims ---------------------------------------------------------------------------
+
+
+def test_only_takes_numbers_and_ranges() -> None:
+    assert command.parse("3,15") == [3, 15]
+    assert command.parse(" 1-3, 7 ") == [1, 2, 3, 7]
+    for wrong in ("", "a", "3,", "-3", "5-1", "1-", "1.5", "1-2-3", "1-99999999", "²"):
+        with pytest.raises(ValueError, match="only: expected"):
+            command.parse(wrong)
+
+
+@pytest.mark.parametrize(
+    ("only", "words"),
+    [([2, 31, 30], "no claim 30, 31; there are 1-5"), ([], "at least one claim")],
+)
+def test_unknown_claims_are_named(
+    claims: Mapping[int, Claim], tmp_path: Path, only: list[int], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        run(only, folder=tmp_path / "out", claims=claims)
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_module_with_claims_is_forgotten() -> None:
+    files = Path(runner.__file__).parent.rglob("*.py")
+    register = {path.stem for path in files if "\n@claim(" in path.read_text(encoding="utf-8")}
+    loaded = {claim.measure.__module__ for claim in runner.load().values()}
+    assert {f"lumpable.reproduce.claims.{name}" for name in register} == loaded
+
+
+def test_a_quick_row_does_not_overwrite_a_whole_one(
+    claims: Mapping[int, Claim], tmp_path: Path
+) -> None:
+    for quick in (False, True, False):
+        run([1], quick, tmp_path, jobs=1, claims=claims)
+    names = sorted(path.name for path in (tmp_path / "claims").iterdir())
+    assert names == ["01-quick.json", "01.json"]
+
+
+def test_jobs_and_extras_come_before_anything(
+    claims: Mapping[int, Claim], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match="jobs: expected at least 1, got 0"):
+        run(folder=tmp_path / "out", jobs=0, claims=claims)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=re.escape("pip install 'lumpable[research]'")):
+        run(folder=tmp_path / "out", claims=claims)
+    assert not (tmp_path / "out").exists()
+    assert marks(tmp_path) == []
+
+
+def test_import_is_light() -> None:
+    code = "import sys, lumpable.reproduce.command; print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"altair", "scipy", "pyarrow", "vl_convert", "numba", "rich", "polars"}
+    assert not heavy & set(out.stdout.split())
+
+
+# --- Going on where it stopped --------------------------------------------------------------
+
+
+def script(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line with the toy claims in a process of its own."""
+    (folder / "go.py").write_text(SCRIPT)
+    typed = [sys.executable, str(folder / "go.py"), str(folder), "reproduce", *words]
+    # waits until nobody holds stderr any more: a worker that outlived its parent would time out
+    return subprocess.run(
+        typed,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        start_new_session=True,
+        timeout=100,
+    )
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_a_stopped_run_goes_on(
+    claims: Mapping[int, Claim], tmp_path: Path, sent: int, code: int
+) -> None:
+    """Claim 5 stops the whole run while 4 is kept already; the next run measures only 5."""
+    (tmp_path / "signal").write_text(str(int(sent)))
+    stopped = script(tmp_path, "--jobs", "2", "--only", "4,5")
+    assert stopped.returncode == code
+    assert "Traceback" not in stopped.stderr
+    assert not (tmp_path / "reproduce" / "index.html").exists()
+    if sent == signal.SIGINT:
+        last = "stopped after 1 of 2 claims; to go on from there: lumpable reproduce --only 4-5"
+        assert stopped.stderr.splitlines()[-1] == last
+    steps: list[runner.Step] = []
+    rows = run([4, 5], folder=tmp_path / "reproduce", jobs=1, claims=claims, watch=steps.append)
+    assert [row.as_expected for row in rows] == [True, True]
+    assert steps[-1].taken == (4,)
+    assert sorted(marks(tmp_path)) == [4, 5, 5]
+    assert not list((tmp_path / "reproduce").rglob(".*"))
+
+
+def test_a_lost_worker_does_not_lose_the_rest(claims: Mapping[int, Claim], tmp_path: Path) -> None:
+    (tmp_path / "signal").write_text(str(-signal.SIGKILL))
+    first = dataclasses.replace(claims[5], seconds=(99.0, 99.0))
+    rows = run(folder=tmp_path / "out", jobs=1, claims={4: claims[4], 5: first})
+    assert [row.as_expected for row in rows] == [True, False]
+    assert "ended abruptly" in rows[1].error
+    assert marks(tmp_path) == [5, 4]
+    assert [path.name for path in (tmp_path / "out" / "claims").iterdir()] == ["04.json"]
+
+
+def test_what_is_taken_over(made: tuple[Path, list[Row]], tmp_path: Path) -> None:
+    """The same code and effort: yes. Other code, effort or version, or a damaged file: no."""
+    folder = tmp_path / "out"
+    shutil.copytree(made[0], folder)
+    (tmp_path / "toy.py").write_text(TOY)
+    row = made[1][0]
+
+    def kept(quick: bool = False, source: str = row.source) -> bool:
+        return runner.kept(folder, Task(stand(True), quick, source)) is not None
+
+    assert kept()
+    assert not kept(quick=True)
+    assert not kept(source="other")
+    place = folder / "claims" / "01.json"
+    content = place.read_bytes()
+    place.write_bytes(record.encode(msgspec.structs.replace(row, version="0.0.1")))
+    assert not kept()
+    for damaged in (b"", content[:-9], b"\xff", b"{}", b"[1]"):
+        place.write_bytes(damaged)
+        assert not kept()
+    place.write_bytes(content)
+    assert kept()
+
+
+def test_a_run_measures_only_what_is_new(claims: Mapping[int, Claim], tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    steps: list[runner.Step] = []
+    run([4], folder=folder, claims=claims)
+    run([4], folder=folder, claims=claims, watch=steps.append)
+    assert marks(tmp_path) == [4]
+    assert [(step.taken, step.total, step.latest) for step in steps] == [((4,), 1, None)]
+    (tmp_path / "toy.py").write_text(TOY + "# other code\n")
+    run([4], folder=folder, claims=toy(tmp_path))
+    assert marks(tmp_path) == [4, 4]
+
+
+def test_the_fingerprint_sees_what_a_claim_reaches() -> None:
+    reached = {path.name for path in source.reached(Path(source.__file__).with_name("claim.py"))}
+    assert reached == {"claim.py", "extras.py"}
+    home = Path(source.__file__).parent.parent
+    assert home / "_kernels.py" in source.reached(home / "simulate.py")
+    assert not any("reproduce" in path.parts for path in source.reached(home / "simulate.py"))
+
+
+def test_the_longest_come_first_and_time_is_told(
+    claims: Mapping[int, Claim], tmp_path: Path
+) -> None:
+    steps: list[runner.Step] = []
+    (tmp_path / "out" / "claims").mkdir(parents=True)
+    stale = tmp_path / "out" / "claims" / "03.json"
+    stale.touch()
+    some = {number: claims[number] for number in (3, 4, 5)}
+    run(folder=tmp_path / "out", jobs=1, fresh=True, claims=some, watch=steps.append)
+    assert not stale.exists()  # forgotten at once, though 3 could not be measured
+    assert [step.latest.number for step in steps if step.latest] == [3, 4, 5]
+    assert steps[0].left == 7 + 6 + 5
+    assert steps[-1].left == 0
+    assert (4,) in {step.running for step in steps}
+
+
+def test_time_left_goes_by_the_pace_so_far() -> None:
+    """Of 9 + 8 + 7 expected seconds the first took twice as long; the second has run for 3."""
+    tasks = [
+        Task(dataclasses.replace(stand(True), number=n, seconds=(10.0 - n, 1)), True, "")
+        for n in (1, 2, 3)
+    ]
+    rows = {1: record.unmeasured(tasks[0].claim, "", **tasks[0].about(18.0))}
+    running = [Running(tasks[1], time.monotonic() - 3)]
+    assert runner.time_left(tasks, rows, running, 1) == pytest.approx(13 + 14, abs=0.1)
+    assert runner.time_left(tasks, rows, running, 2) == pytest.approx(14, abs=0.1)
+
+
+# --- Files ----------------------------------------------------------------------------------
+
+
+def strict(text: bytes) -> Any:
+    """Parse JSON that must not say NaN or Infinity."""
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_rows_survive_json(made: tuple[Path, list[Row]]) -> None:
+    folder, rows = made
+    names = sorted(path.name for path in (folder / "claims").iterdir())
+    assert names == ["01.json", "02.json", "04.json"]  # what raised is measured again
+    kept = strict((folder / "claims" / "02.json").read_bytes())
+    assert [line["measured"] for line in kept["checks"]][-2:] == ["nan", "inf"]
+    for row in rows:
+        back = record.decode(record.encode(row))
+        assert repr(back) == repr(row)  # by repr, for NaN is not NaN
+
+
+def test_the_table_has_the_same_rows(made: tuple[Path, list[Row]]) -> None:
+    import polars
+    import pyarrow.parquet
+
+    folder, rows = made
+    by_arrow = pyarrow.parquet.read_table(folder / "rows.parquet").to_pylist()
+    by_polars = polars.read_parquet(folder / "rows.parquet").to_dicts()
+    assert repr(by_arrow) == repr(by_polars)
+    assert [line["number"] for line in by_arrow] == [1, 2, 3, 4]
+    for line, row in zip(by_arrow, rows, strict=True):
+        plain = msgspec.to_builtins(row)
+        del plain["picture"]
+        plain["figure"] = None if row.figure is None else msgspec.json.encode(row.figure).decode()
+        plain["checks"] = list(plain["checks"])
+        assert repr({name: line[name] for name in plain}) == repr(plain)
+        assert set(line) == set(plain)
+
+
+# --- The page -------------------------------------------------------------------------------
+
+
+class Reader(HTMLParser):
+    """Takes a page apart: tags, ids, links, headings and the texts of table lines."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.lines: list[list[str]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+        if tag == "tr":
+            self.lines.append([])
+        if tag in ("td", "th") and self.lines:
+            self.lines[-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "td" in self.open or "th" in self.open:
+            self.lines[-1][-1] += data
+
+    def every(self, attribute: str) -> list[str]:
+        return [found for _, attrs in self.tags if (found := attrs.get(attribute)) is not None]
+
+
+@pytest.fixture(scope="module")
+def text(made: tuple[Path, list[Row]]) -> str:
+    return (made[0] / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_page_is_whole_and_alone(text: str) -> None:
+    read = Reader(text)
+    assert read.open == []
+    names = [tag for tag, _ in read.tags]
+    assert not {"script", "link", "img", "iframe", "object", "embed"} & set(names)
+    assert not [link for link in (*read.every("href"), *read.every("src")) if link[:1] != "#"]
+    assert not re.search(r"url\((?!#)|@import", text)
+    assert names.count("svg") == 2  # one for each claim that has a figure
+    ids = read.every("id")
+    assert len(ids) == len(set(ids))
+    targets = {link[1:] for link in read.every("href")} | set(re.findall(r"url\(#([^)]+)\)", text))
+    assert {"figure-1-clip1", "figure-2-clip1"} <= targets
+    assert targets <= set(ids)
+
+
+def test_the_page_is_for_everybody(text: str) -> None:
+    read = Reader(text)
+    levels = [int(tag[1]) for tag, _ in read.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels == [1, 2, 2, 2, 3, 3, 3, 3]
+    assert [attrs["aria-label"] for tag, attrs in read.tags if tag == "svg"] == [
+        "A line, <b>one</b>.",
+        'A line, "two".',
+    ]
+    assert ("html", {"lang": "en"}) in read.tags
+    for words in ("prefers-color-scheme: dark", "@media print", "@media (max-width"):
+        assert words in text
+
+
+def test_everything_is_escaped(text: str) -> None:
+    assert "<script>" not in text
+    assert "&lt;script&gt;alert(2)&lt;/script&gt;" in text
+    assert "a &lt; b &amp; c" in text
+    assert "broken &lt;i&gt;" in text
+    assert "Could not be measured: TypeError: no such &lt;thing&gt;" in text
+    assert "<b>" not in text
+    assert "<code>12</code> for 10" in text
+
+
+def test_the_page_has_the_same_rows(text: str, made: tuple[Path, list[Row]]) -> None:
+    lines = Reader(text).lines
+    assert lines[1:5] == [
+        ["1", "One & only", "holds", "-", "caught", "20,000", "yes"],
+        ["2", "<script>alert(2)</script>", "does not hold", "holds", "caught", "7", "yes"],
+        ["3", "Raises", "not measured", "-", "-", "-", "no"],
+        ["4", "Four", "holds", "-", "caught", "1", "yes"],
+    ]
+    checks = [line for row in made[1] for line in row.checks]
+    shown = [line for line in lines[5:] if line[-1] in ("yes", "no")]
+    assert len(shown) == len(checks) == 9
+    for line, check in zip(shown, checks, strict=True):
+        relation = {"<=": "at most", ">=": "at least"}[check.relation]
+        measured, bar = wording.pair(check.measured, check.bar)
+        assert line == [check.what, measured, relation, bar, "yes" if check.holds else "no"]
+    assert "20,000 seeds" in text
+    assert "lumpable reproduce --only 1-4 --folder" in text
+    assert "3 of 4 claims came out as expected" in text
+
+
+def test_numbers_that_differ_look_different() -> None:
+    assert wording.pair(0.0500001, 0.05) == ("0.0500001", "0.05")
+    assert wording.pair(0.3, 0.1 + 0.2) == ("0.29999999999999999", "0.30000000000000004")
+    assert wording.pair(0.05, 0.05) == ("0.05", "0.05")
+    assert wording.pair(math.nan, -math.inf) == ("not a number", "−∞")
+    assert wording.pair(1906.4, 1.0) == ("1,906", "1")
+    assert wording.pair(1906.4, 1906.0) == ("1,906.4", "1,906")
+    assert wording.pair(-0.4, 1e-7) == ("-0.4", "1e-7")
+    assert wording.pair(99_999, 123_456_789) == ("99,999", "1.23e8")
+
+
+def test_a_page_of_a_quick_run_says_so(made: tuple[Path, list[Row]]) -> None:
+    about = page.About("lumpable reproduce", datetime(2030, 1, 2, 3, 4, tzinfo=UTC), 1, 1, 3700.0)
+    quick = page.page([msgspec.structs.replace(made[1][0], quick=True)], about)
+    assert "a quick look" in quick
+    assert "1 h 1 min, 1 worker on a machine with 1 core" in quick
+    assert "2030-01-02 03:04 UTC" in quick
+
+
+# --- The command ----------------------------------------------------------------------------
+
+
+def call(claims: Mapping[int, Claim], monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
+    monkeypatch.setattr(runner, "load", lambda: claims)
+    group = Careful(commands={"reproduce": command.reproduce})
+    return CliRunner().invoke(group, ("reproduce", *words), prog_name="lumpable")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--only", "2,31"), "Error: only: there is no claim 31; there are 1-5"),
+        (("--only", "one"), "Error: only: expected numbers such as 3,15 or 1-5, got 'one'"),
+        (("--jobs", "0"), "Error: Invalid value for '--jobs': 0 is not in the range x>=1."),
+    ],
+)
+def test_bad_input_is_named(
+    claims: Mapping[int, Claim],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: tuple[str, ...],
+    message: str,
+) -> None:
+    result = call(claims, monkeypatch, "--folder", str(tmp_path / "out"), *words)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == message
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_end_of_a_run(
+    claims: Mapping[int, Claim], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    good = call(claims, monkeypatch, "--quick", "--only", "1-2", "--jobs", "1")
+    assert good.exit_code == 0, good.output
+    assert "2 of 2 claims came out as expected." in good.stdout
+    assert f"page: {Path('reproduce', 'index.html')}" in good.stdout
+    assert re.search(r" 2 .* fails +holds +caught +7 +yes", good.stdout)
+    first, second = good.stderr.splitlines()
+    assert re.fullmatch(r"\[1/2\] 1 One & only: as expected, \S+ s", first)
+    assert second.startswith("[2/2] 2 <script>")
+    bad = call(claims, monkeypatch, "--quick", "--only", "1-3", "--jobs", "1")
+    assert bad.exit_code == 1
+    assert "taken over: 1-2 (" in bad.stderr
+    assert "2 of 3 claims came out as expected." in bad.stdout
+    assert "Claim 3, Raises: could not be measured: TypeError" in bad.stdout
+    assert marks(tmp_path) == [1, 2, 3]
+
+
+def test_the_live_line(made: tuple[Path, list[Row]]) -> None:
+    step = runner.Step(tuple(made[1]), (1, 2, 3), (5, 9), 30, None, 61.4)
+    assert command.state(step) == "4 of 30 done, about 1 min 1 s left, now 5, 9"
+    assert command.state(dataclasses.replace(step, left=0.2)).startswith("4 of 30 done, nearly")
+    assert "taken over: 1-3 (" in command.taken_over(step)
+    odd = msgspec.structs.replace(made[1][1], as_expected=False, broken_caught=False)
+    words = "printed does not hold, repaired holds, broken variant not caught"
+    assert command.outcome(odd) == f"not as expected: {words}"
+
+
+def test_help_tells_the_exit_codes() -> None:
+    text = CliRunner().invoke(command.reproduce, ["--help"]).stdout
+    assert "130 stopped" in text
+    assert isinstance(command.reproduce, click.Command)

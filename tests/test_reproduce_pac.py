@@ -1,0 +1,145 @@
+"""What the claims about the PAC half are measured with: against brute force and by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import lumpable as lb
+from lumpable import PAPER, bounds, pac, worlds
+from lumpable.reproduce.claims import (
+    buckets,
+    candidates,
+    levels,
+    lower,
+    samples,
+    sketch,
+    tails,
+    witness,
+)
+
+
+@pytest.mark.parametrize(("elements", "draws"), [(1, 1), (2, 1), (2, 4), (3, 5), (4, 6)])
+def test_miss_probability_by_counting_all_sequences(elements: int, draws: int) -> None:
+    sequences = list(itertools.product(range(elements), repeat=draws))
+    missed = sum(len(set(sequence)) < elements for sequence in sequences)
+    assert tails.miss_probability(elements, draws) == pytest.approx(missed / len(sequences))
+
+
+def test_tails_by_hand() -> None:
+    risk = math.exp(-0.5)  # one radius is 1/sqrt(2): a fair sign is always further off
+    assert tails.largest_error_tail(risk, 1.0) == 1.0
+    # at p = 1/2 and M = 2 a count below 1/2 is none at all: 1/4; rarer successes come near e^-1
+    assert tails.largest_count_tail(1 / math.e, 1.0) == pytest.approx(math.exp(-1), rel=1e-3)
+
+
+def test_a_wider_threshold_leaves_all_lengths() -> None:
+    problem = lb.Problem(12, 8, 3)
+    printed = bounds.lengths(problem, 0.01, 0.05)
+    wide = bounds.lengths(problem, 0.01, 0.05, witness.threshold_times(4.0))
+    assert list(wide.worst_case()) == list(printed.worst_case())
+    assert wide.threshold(3) == pytest.approx(4 * printed.threshold(3))
+
+
+def test_worlds_are_what_they_say() -> None:
+    root = math.sqrt(witness.log_x(lb.Problem(12, 8, 2)))
+    decoy = witness.decoy(12, 8, 0.01, 3.0)
+    assert decoy.mean[1, 1] - decoy.mean[1, 0] == pytest.approx(3 * root * 0.01)
+    large = witness.one_large_block(50, 6, 3, 0.5)
+    assert np.bincount(large.group).tolist() == [48, 1, 1]
+    assert large.frequency[-2:] == pytest.approx([1 / 400, 1 / 400])
+    assert 1 / 8 <= large.frequency.min() * 50 <= large.frequency.max() * 50 <= 8
+    assert witness.most_uneven(63).sum() == pytest.approx(1)
+    assert buckets.spread_out(100, 0.1).min() == pytest.approx(1e-4)
+
+
+def test_sizeable_blocks_and_their_levels() -> None:
+    """omega = (1/2, 3/8, 1/8) and r = 3: only the last has r omega below 1, so n_b below N."""
+    mean = np.eye(3)[np.array([0, 0, 0, 0, 1, 1, 1, 2])]
+    world = worlds.from_matrix(mean)
+    epsilon = 2.0**-4
+    found = list(witness.sizeable(world, 3, epsilon))
+    assert [block.level for block in found] == [8, 8, 7]
+    assert found[2].epsilon == pytest.approx(epsilon / math.sqrt(3 / 8))
+    assert len(list(witness.sizeable(world, 3, 0.5))) == 2  # 1/8 is below epsilon / r = 1/6
+
+
+def test_what_a_run_missed_is_seen() -> None:
+    world = worlds.lumpable(6, 5, 2, seed=1)
+    few = replace(PAPER, explore=PAPER.explore / 500)
+    for constants, missing in ((PAPER, False), (few, True)):
+        run = witness.algorithm_1(world, 0.3, 1, constants, only_step_1=True)
+        assert run.run.result is None
+        assert any(run.uncovered(block) for block in run.blocks()) is missing
+    whole = witness.algorithm_1(world, 2.0**-8, 1)
+    assert [whole.gap(block) for block in whole.blocks()] == [0.0, 0.0]
+    assert whole.candidates == sorted(set(world.policy))
+
+
+def test_one_arm_for_all_is_the_best_single_candidate() -> None:
+    run = witness.algorithm_1(witness.planted(6, 4, 2, 0.5), 2.0**-6, 0)
+    assert run.candidates == [0, 1]
+    assert candidates.one_arm_for_all(run) == pytest.approx(0.25)
+
+
+def test_the_deepest_level_alone_is_one_level_of_algorithm_1() -> None:
+    world = worlds.lumpable(6, 5, 2, seed=1)
+    problem = witness.size_of(world)
+    alone = witness.watch(levels.deepest_level_only(problem, epsilon=0.1, delta=0.05), world, 1)
+    N = bounds.lengths(problem, 0.1, 0.05).levels
+    repeats = [step.request.repeats for step in alone.steps]
+    assert repeats == [2**N, 2**N] + [1] * len(alone.candidates)
+
+
+def test_the_slip_of_the_estimate_by_drawing() -> None:
+    """A lower bound on the probability, and close to it: five standard errors of 4,000 draws."""
+    _, probability = buckets.slip(100, 1.0)
+    drawn = buckets.slips(100, 4000, 1.0) / 4000
+    assert abs(drawn - probability) < 5 * math.sqrt(probability / 4000)
+    assert buckets.slip(100, 2.0)[1] < probability / 10
+
+
+def test_skipping_bucket_0_changes_its_contexts_only() -> None:
+    from lumpable.reproduce.claims import theorems
+
+    world = worlds.lumpable(8, 4, 2, frequency=theorems.one_dominates(8), seed=3)
+    plan = pac.any_contexts(lb.Problem(8, 4, 2), epsilon=0.01, delta=0.05)
+    run = lb.simulate(plan, world, seed=3)
+    worst = 0.6 * float(world.best[0] - world.mean[0].min())
+    own = world.loss(run.policy) - 0.6 * float(world.loss_by_context(run.policy)[0])
+    assert theorems.without_bucket_0(run) == pytest.approx(worst + own)
+
+
+def test_hard_instances_are_lost_without_plays_and_won_with_many() -> None:
+    rng = np.random.default_rng(0)
+    for case, cells in ((1, 20 * 8), (2, 20 * 8), (3, 8 * 12)):
+        size = lower.Size(case, 20, 8 if case == 1 else 12, 8)
+        assert size.cells == cells
+        for told in (False, True):
+            drawn = lower.draw(size, 20, told)
+            assert drawn.weight.sum(axis=1) == pytest.approx(np.ones(20))
+            assert drawn.lost(0, rng) == 1.0
+            assert drawn.lost(100_000, rng) == 0.0
+
+
+def test_the_exponent_at_the_same_sum() -> None:
+    """Rounds in proportion to log(rSK/delta) (S + 2 K) have exponent 0 in S K."""
+    sizes = [lb.Problem(S, K, 5) for S, K in samples.SAME_SUM]
+    found = []
+    for problem in sizes:
+        S, K, _ = problem.letters
+        rounds = round(1e6 * witness.log_x(problem) * (S + 2 * K))
+        found.append(samples.Runs(problem, 0.1, (rounds, rounds), (0.0, 0.0)))
+    assert samples.at_same_sum(found, naive=False)[0] == pytest.approx(0, abs=1e-6)
+    assert samples.at_same_sum(found, naive=True)[0] == pytest.approx(1, abs=0.02)
+
+
+def test_ticks_are_few_and_inside() -> None:
+    for low, high in ((1e-22, 1.0), (0.003, 8.0), (25.0, 400.0), (0.9, 1.1)):
+        ticks = sketch.log_ticks(low, high)
+        assert 1 <= len(ticks) <= 9
+        assert low / 1.02 <= min(ticks) <= max(ticks) <= high * 1.02
