@@ -17,7 +17,8 @@ DOCS = Path(__file__).resolve().parent
 PACKAGE = DOCS.parent / "src" / "lumpable"
 PAGE = DOCS / "api.md"
 MODULES = (
-    *("problem", "pac", "regret", "standard", "reductions", "bounds", "budget", "worlds", "world"),
+    *("problem", "pac", "regret", "standard", "reductions", "schedule"),
+    *("bounds", "budget", "worlds", "world"),
     *("simulate", "run", "session", "plan", "clusters", "learners", "learners.exp4", "play"),
     *("report", "pictures", "pictures.cost", "pictures.found", "pictures.falls", "pictures.alike"),
     *("reproduce.runner", "reproduce.record", "reproduce.claim", "cite", "extras"),

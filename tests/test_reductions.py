@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lumpable as lb
-from lumpable.bounds import any_groups_phase
 from lumpable.plan import Plan
 from lumpable.reductions import (
     any_contexts_online,
@@ -22,6 +21,7 @@ from lumpable.reductions import (
     side_by_side,
     unknown_groups,
 )
+from lumpable.schedule import any_groups_phase
 from scripted import Script
 
 NAN = math.nan

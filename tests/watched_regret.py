@@ -14,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 import lumpable as lb
-from lumpable.bounds import Phase
 from lumpable.checks import BoolMatrix, BoolVector, IntVector
+from lumpable.schedule import Phase
 
 SizeOf = Callable[[lb.Problem, int, lb.Constants], Phase]
 
@@ -54,7 +54,9 @@ class Witness:
         self.looks.append(Look(belief.number, told, splits, step.request.arms, belief.cluster))
 
     def threshold(self, h: int, n: int) -> float:
-        make: SizeOf = lb.bounds.any_groups_phase if self.levelled else lb.bounds.equal_groups_phase
+        make: SizeOf = (
+            lb.schedule.any_groups_phase if self.levelled else lb.schedule.equal_groups_phase
+        )
         return make(self.problem, h, self.constants).threshold(n)
 
     @property
@@ -167,7 +169,7 @@ def watched(
 
 def horizon(problem: lb.Problem, constants: lb.Constants, phases: int, levelled: bool) -> int:
     """So many phases with r - 1 calls of Algorithm 5, all in the last one."""
-    make: SizeOf = lb.bounds.any_groups_phase if levelled else lb.bounds.equal_groups_phase
+    make: SizeOf = lb.schedule.any_groups_phase if levelled else lb.schedule.equal_groups_phase
     total = 0
     for h in range(1, phases + 1):
         size = make(problem, h, constants)

@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from lumpable import bounds, learners, pac, reductions, regret, standard, worlds
+from lumpable import bounds, learners, pac, reductions, regret, schedule, standard, worlds
 from lumpable.budget import Budget, budget
 from lumpable.cite import citation
 from lumpable.extras import MissingExtra
@@ -64,6 +64,7 @@ __all__ = [
     "reductions",
     "regret",
     "replay",
+    "schedule",
     "simulate",
     "standard",
     "worlds",

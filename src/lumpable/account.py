@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from lumpable import bounds, history
+from lumpable import bounds, history, schedule
 from lumpable.outcome import names, uneven
 from lumpable.problem import PAPER, Problem
 from lumpable.run import Run
@@ -146,10 +146,10 @@ def possible(problem: Problem, run: Run, times: int) -> int | None:
     while True:
         h += 1
         if name == "equal_groups":
-            size = bounds.equal_groups_phase(problem, h, constants)
+            size = schedule.equal_groups_phase(problem, h, constants)
             rounds += size.explore(h)
         else:
-            size = bounds.any_groups_phase(problem, h, constants)
+            size = schedule.any_groups_phase(problem, h, constants)
             rounds += sum(size.explore(n) for n in range(1, h + 1))
         if times * size.threshold(h) <= 1:
             return rounds

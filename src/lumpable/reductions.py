@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lumpable import bounds, checks, pac, regret, standard
+from lumpable import bounds, checks, pac, regret, schedule, standard
 from lumpable.checks import IntVector
 from lumpable.plan import (
     Belief,
@@ -100,7 +100,7 @@ def any_contexts_online(
     if horizon is not None:
         T = checks.whole("horizon", horizon, 1, checks.MOST_ROUNDS)
         return Result((yield from _for_horizon(problem, T, policy, constants)))
-    T = bounds.first_horizon(S, constants)
+    T = schedule.first_horizon(S, constants)
     everybody = np.zeros(S, dtype=np.int64)
     belief = Belief(f"the standard algorithm, up to round {T}", policy)
     first: tuple[Result, ...] = yield Split(T, everybody, (standard.online(problem),), belief)
@@ -118,7 +118,7 @@ def _for_horizon(
     Returns the policy so far.
     """
     S, K, r = problem.letters
-    J = bounds.estimate_rounds(S, T, constants)
+    J = schedule.estimate_rounds(S, T, constants)
     belief = Belief(f"estimating how often each context comes, horizon {T}", policy)
     sample: Sample = yield Collect(J, 1, np.ones((S, K), dtype=bool), belief)
     frequency = sample.plays.sum(axis=1) / max(1, int(sample.plays.sum()))
@@ -176,7 +176,7 @@ def low_rank(
     epsilon, delta = checks.accuracy(epsilon, delta)
     bound = checks.real("bound", bound, "a positive number", 0.0, np.inf)
     S, K, _ = problem.letters
-    cells = Problem(S, K, bounds.cover(problem, bound, epsilon))
+    cells = Problem(S, K, schedule.cover(problem, bound, epsilon))
     cost = bounds.near_uniform_rounds(cells, epsilon, delta, constants)
     naive_is_cheaper = bounds.naive_rounds(problem, epsilon, delta, constants) <= cost
     method = standard.naive if switch and naive_is_cheaper else pac.near_uniform
@@ -202,15 +202,15 @@ def low_rank_online(
     S, K, _ = problem.letters
     T = checks.whole("horizon", horizon, S + K + 1, checks.MOST_ROUNDS)
     bound = checks.real("bound", bound, "a positive number", 0.0, np.inf)
-    alpha = bounds.cover_width(problem, T)
-    cells = Problem(S, K, bounds.cover(problem, bound, alpha))
+    alpha = schedule.cover_width(problem, T)
+    cells = Problem(S, K, schedule.cover(problem, bound, alpha))
     if switch and bounds.standard_is_better(cells):
         return (yield from standard.online(problem))
-    H = bounds.last_phase(alpha)
+    H = schedule.last_phase(alpha)
     state = regret.LevelledState.start(cells)
     for _ in range(H):
         yield from regret.levelled_phase(cells, state, constants)
-    rounds = bounds.any_groups_phase(cells, H, constants).explore(H)
+    rounds = schedule.any_groups_phase(cells, H, constants).explore(H)
     belief = regret.believed(f"frozen after phase {H}", H, state.policy, state.found)
     while True:
         yield Collect(rounds, 2**H, state.found.arms(-1), belief)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lumpable import bounds
-from lumpable.bounds import Phase
+from lumpable import schedule
 from lumpable.checks import BoolMatrix, BoolVector, FloatVector, IntVector
 from lumpable.clusters import Clusters, Gap, Level, widest
 from lumpable.plan import Belief, Collect, Conversation, Sample, algorithm
 from lumpable.problem import PAPER, Constants, Problem
+from lumpable.schedule import Phase
 
 
 class TooFewGroups(Exception):
@@ -37,7 +37,7 @@ def equal_groups(problem: Problem, *, constants: Constants = PAPER) -> Conversat
     h = 0
     while True:
         h += 1  # line 3
-        size = bounds.equal_groups_phase(problem, h, constants)  # lines 4 and 5
+        size = schedule.equal_groups_phase(problem, h, constants)  # lines 4 and 5
         thought = believed(f"phase {h}: exploring", h, policy, found)
         sample = yield Collect(size.explore(h), 2**h, found.arms(), thought)  # line 6
         levels = [Level(h, size.threshold(h), sample.mean)]
@@ -94,7 +94,7 @@ def levelled_phase(
     """Lines 3 to 17 of Algorithm 6: one phase. With `doubt`, r may turn out to be too small."""
     state.h += 1  # line 3
     h, found = state.h, state.found
-    size = bounds.any_groups_phase(problem, h, constants)  # line 4
+    size = schedule.any_groups_phase(problem, h, constants)  # line 4
     levels = []
     for n in range(1, h + 1):  # line 5
         words = f"phase {h}: exploring, level {n} of {h}"

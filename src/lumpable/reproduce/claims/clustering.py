@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, regret, worlds
-from lumpable.bounds import Phase
+from lumpable import regret, schedule, worlds
 from lumpable.plan import Belief
 from lumpable.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.schedule import Phase
 from lumpable.simulate import answer
 
 # --- 16: Algorithm 5 ------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def cuts(gap: float, runs: int, constants: Constants, *, coarser: int = 0) -> Cu
     """
     problem = Problem(36, 2, 4)
     S, _, r = problem.letters
-    size = bounds.equal_groups_phase(problem, ACCURACY, constants)
+    size = schedule.equal_groups_phase(problem, ACCURACY, constants)
     told = LEMMA * r * size.split_threshold(ACCURACY)
     group = np.arange(S) % r
     mean = np.stack([-gap * told / (r - 1) * group] * 2, axis=1)

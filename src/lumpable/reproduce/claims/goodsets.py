@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, regret, worlds
+from lumpable import regret, schedule, worlds
 from lumpable.problem import PAPER, Constants, Problem
 from lumpable.reproduce import wording
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
@@ -50,7 +50,7 @@ def silent(levelled: bool) -> lb.World:
 def uncovered_phases(levelled: bool, constants: Constants, runs: int) -> tuple[int, int]:
     """Count phases in which a block lacks a good arm, and all phases."""
     algorithm = regret.any_groups if levelled else regret.equal_groups
-    phase = bounds.any_groups_phase if levelled else bounds.equal_groups_phase
+    phase = schedule.any_groups_phase if levelled else schedule.equal_groups_phase
     lengths = [phase(SILENT, h, constants) for h in range(1, LAST + 1)]
     horizon = sum(
         size.explore(n)
@@ -183,7 +183,7 @@ def not_nested(plan: lb.Plan, world: lb.World, seed: int, horizon: int) -> list[
     23,
     "Good sets are nested in the level",
     printed="GOOD_{h,n} is part of GOOD_{h,n′} for all levels n′ ≤ n of a phase, always",
-    broken="Algorithm 6 without line 16: each level drops arms by its own data only",
+    broken="Algorithm 6 without line 17: each level drops arms by its own data only",
     seconds=(2.0, 11.0),
 )
 def nested(effort: Effort) -> Finding:
@@ -230,7 +230,7 @@ def nested(effort: Effort) -> Finding:
         broken=(check("broken"),),
         words=(
             f"{own:.0f} exceptions in {2 * runs} runs, with printed and with small constants. "
-            f"Without line 16 there were {total:.0f}: where a deep level has "
+            f"Without line 17 there were {total:.0f}: where a deep level has "
             "seen little, it keeps arms that a lower one has dropped."
         ),
         figure=sketch.picture(
@@ -250,7 +250,7 @@ def nested(effort: Effort) -> Finding:
             ],
             description=(
                 "Number of pairs that break the nesting against the phase: always zero for "
-                "Algorithm 6; without line 16 many with small constants."
+                "Algorithm 6; without line 17 many with small constants."
             ),
         ),
     )

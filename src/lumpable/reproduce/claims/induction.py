@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lumpable import bounds, regret, worlds
+from lumpable import bounds, regret, schedule, worlds
 from lumpable.problem import PAPER, Problem
 from lumpable.reproduce import wording
 from lumpable.reproduce.claim import Effort, Finding, claim, rate
@@ -28,10 +28,10 @@ def fallen(constant: float, seed: int) -> tuple[bool, bool]:
     world = phases.odd_one_out(SIZE)
     problem = phases.size_of(world)
     constants = replace(PAPER, levels=constant, split=min(constant, PAPER.split))
-    lg = bounds.any_groups_phase(problem, 20, constants).lg
+    lg = schedule.any_groups_phase(problem, 20, constants).lg
     falls = max(2, bounds.round_up(np.log2(4 * lg)))  # 2 sqrt(lg / 2^n) < 1
     last = falls + 1 + bounds.round_up(2 * np.log2(SIZE / 2))  # n_b(h) reaches that level
-    horizon = bounds.any_groups_phase(problem, last, constants).explore(last) * 3
+    horizon = schedule.any_groups_phase(problem, last, constants).explore(last) * 3
     kept: dict[int, bool] = {}
     fell = missing = False
 

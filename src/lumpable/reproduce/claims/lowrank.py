@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, reductions, regret
+from lumpable import bounds, reductions, regret, schedule
 from lumpable.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import sketch, witness
@@ -45,7 +45,7 @@ def loss(truth: Factored, constants: Constants, seed: int) -> float:
 
     2 alpha are added for means that are not quite alike.
     """
-    R = bounds.cover(Problem(*SIZE, truth.rank), 1.0, ACCURACY)
+    R = schedule.cover(Problem(*SIZE, truth.rank), 1.0, ACCURACY)
     allowed = bounds.near_uniform_printed(Problem(*SIZE, R), ACCURACY, DELTA) + 2 * ACCURACY
     run = covered(truth, ACCURACY, constants, 1.0, seed)
     return truth.world.loss(run.policy) / allowed
@@ -58,7 +58,7 @@ def grid(runs: int) -> dict[str, float]:
         for rank in (1, 2):
             truth = spread(*SIZE, rank, 1.0, seed)
             for alpha in (0.2, 0.05):
-                R = bounds.cover(Problem(*SIZE, rank), 1.0, alpha)
+                R = schedule.cover(Problem(*SIZE, rank), 1.0, alpha)
                 found = {
                     "cells": len(truth.cells(alpha)) / R,
                     "narrow cells": len(truth.cells(alpha / 2)) / R,
@@ -95,7 +95,7 @@ def low_rank_pac(effort: Effort) -> Finding:
     ]
     mixed = [loss(decoys(S, K, seed), wide, seed) for seed in range(runs)]
     sizes = effort.pick((0.0625, 0.25, 1.0), (0.0625, 0.125, 0.25, 0.5, 1.0))
-    cells = [bounds.cover(Problem(S, K, 1), B, epsilon) for B in sizes]
+    cells = [schedule.cover(Problem(S, K, 1), B, epsilon) for B in sizes]
     truths = [spread(S, K, 1, B, 0) for B in sizes]
     rounds = [
         covered(truth, epsilon, PAPER, B, 0).rounds for truth, B in zip(truths, sizes, strict=True)
@@ -180,7 +180,7 @@ def horizon_of(problem: Problem, phase: int) -> int:
 def first_phase(problem: Problem) -> int:
     """Return the first H that rules out any arm for sure: 3.5 epsilon~ is below 1 there."""
     H = 1
-    while 3.5 * bounds.any_groups_phase(cells_of(problem), H).threshold(H) >= 1:
+    while 3.5 * schedule.any_groups_phase(cells_of(problem), H).threshold(H) >= 1:
         H += 1
     return H
 
@@ -226,7 +226,7 @@ def low_rank_exponent(effort: Effort) -> Finding:
     beside, beside_error = slope(later, mean_regret(BESIDE, "cover", later, runs))
     slopes = {way: slope(horizons, values) for way, values in found.items()}
     # what the tilde hides: sqrt(lg_H), the width of the good sets in units of epsilon_H
-    widths = [math.sqrt(bounds.any_groups_phase(cells_of(REGRET), h).lg) for h in phases]
+    widths = [math.sqrt(schedule.any_groups_phase(cells_of(REGRET), h).lg) for h in phases]
     bar, _ = slope(horizons, [w * T**EXPONENT for w, T in zip(widths, horizons, strict=True)])
 
     def check(way: str) -> Check:

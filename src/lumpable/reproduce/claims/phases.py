@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, regret
-from lumpable.bounds import Phase
+from lumpable import bounds, regret, schedule
 from lumpable.checks import BoolMatrix, BoolVector, IntVector
 from lumpable.clusters import Clusters, Level
 from lumpable.plan import Collect, Conversation
 from lumpable.problem import PAPER, Constants, Problem
+from lumpable.schedule import Phase
 from lumpable.simulate import Step
 
 # --- Looks ----------------------------------------------------------------------------------
@@ -110,11 +110,11 @@ class Look:
         """
         problem, constants, h = self.size.problem, self.size.constants, self.h - 1
         if not self.levelled:
-            old = bounds.equal_groups_phase(problem, h, constants).threshold(h) if h else math.inf
+            old = schedule.equal_groups_phase(problem, h, constants).threshold(h) if h else math.inf
         elif self.level > h:
             old = math.inf
         else:
-            old = bounds.any_groups_phase(problem, h, constants).threshold(self.level)
+            old = schedule.any_groups_phase(problem, h, constants).threshold(self.level)
         return self.worst_played() * self.threshold / old
 
     def largest_error(self) -> float:
@@ -144,7 +144,7 @@ def follow(
         belief = step.request.belief
         cost, before = step.regret - before, step.regret
         if belief is not None and step.rounds < horizon:  # the last one may be cut short
-            phase = bounds.any_groups_phase if levelled else bounds.equal_groups_phase
+            phase = schedule.any_groups_phase if levelled else schedule.equal_groups_phase
             see(Look(world, phase(problem, belief.number, constants), step, cost, levelled))
 
     return lb.simulate(plan, world, seed=seed, horizon=horizon, watch=watch)
@@ -190,7 +190,7 @@ def without_step_2(problem: Problem, *, constants: Constants = PAPER) -> Convers
     h = 0
     while True:
         h += 1
-        size = bounds.equal_groups_phase(problem, h, constants)
+        size = schedule.equal_groups_phase(problem, h, constants)
         thought = regret.believed(f"phase {h}: exploring", h, policy, found)
         sample = yield Collect(size.explore(h), 2**h, found.arms(), thought)
         found.good = [Level(h, size.threshold(h), sample.mean).survivors(found)]
@@ -198,12 +198,12 @@ def without_step_2(problem: Problem, *, constants: Constants = PAPER) -> Convers
 
 @lb.algorithm
 def without_inclusion(problem: Problem, *, constants: Constants = PAPER) -> Conversation:
-    """Algorithm 6 without line 16: each level drops arms by its own data only."""
+    """Algorithm 6 without line 17: each level drops arms by its own data only."""
     state = regret.LevelledState.start(problem)
     found = state.found
     while True:
         state.h += 1
-        size = bounds.any_groups_phase(problem, state.h, constants)
+        size = schedule.any_groups_phase(problem, state.h, constants)
         levels = []
         for n in range(1, state.h + 1):
             thought = regret.believed(f"phase {state.h}: exploring", state.h, state.policy, found)

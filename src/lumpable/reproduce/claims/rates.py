@@ -8,30 +8,31 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds
-from lumpable.checks import FloatVector
+from lumpable import schedule
+from lumpable.checks import MOST_ROUNDS, FloatVector
 from lumpable.problem import Problem
 
 
 def equal_logs(problem: Problem, T: float) -> float:
     """lg_h of the phase of round T: 6 eps~_h times the rounds is of order lg_h sqrt(T)."""
-    return last_phase(problem, T, bounds.equal_groups_phase, 2.0).lg
+    return last_phase(problem, T, schedule.equal_groups_phase, 2.0).lg
 
 
 def any_logs(problem: Problem, T: float) -> float:
     """lg_h and the number of levels of the phase of round T, whose bounds are added up."""
-    phase = last_phase(problem, T, bounds.any_groups_phase, 2 / (1 - 2**-0.5))
+    phase = last_phase(problem, T, schedule.any_groups_phase, 2 / (1 - 2**-0.5))
     return phase.lg * phase.h
 
 
 def standard_logs(problem: Problem, T: float) -> float:
-    """sqrt(log T): the widths of its confidence intervals."""
-    return math.sqrt(math.log(problem.contexts * problem.arms * T))
+    """The widths of its confidence intervals: delta = 2^-63, for all pairs and all time."""
+    pairs = problem.contexts * problem.arms
+    return math.sqrt(2 * math.log(2 * pairs * MOST_ROUNDS) + math.log(T))
 
 
 def last_phase(
-    problem: Problem, T: float, law: Callable[[Problem, int], bounds.Phase], whole: float
-) -> bounds.Phase:
+    problem: Problem, T: float, law: Callable[[Problem, int], schedule.Phase], whole: float
+) -> schedule.Phase:
     """Return the phase in which round T is, when all phases to h take `whole` times L_{h,h}."""
     h = 1
     while whole * law(problem, h).explore(h) < T:

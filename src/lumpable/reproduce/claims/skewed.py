@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, pac, reductions, worlds
+from lumpable import pac, reductions, schedule, worlds
 from lumpable.checks import FloatVector, IntVector
 from lumpable.plan import Belief, Branching, Collect, Result, Sample, Split
 from lumpable.problem import Problem
@@ -124,7 +124,7 @@ def below_average_given_up(frequency: FloatVector) -> IntVector:
 def put_wrongly(problem: Problem, *, horizon: int, putting: Putting) -> Branching:
     """The reduction with other buckets."""
     S, K, r = problem.letters
-    J = bounds.estimate_rounds(S, horizon)
+    J = schedule.estimate_rounds(S, horizon)
     everything = np.ones((S, K), dtype=bool)
     sample: Sample = yield Collect(J, 1, everything, Belief("estimating", np.zeros(S, np.int64)))
     chosen = putting(sample.plays.sum(axis=1) / sample.plays.sum())
