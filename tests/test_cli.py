@@ -203,6 +203,21 @@ def test_every_algorithm_says_what_it_promises(algorithm: str, method: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("contexts", "cells", "method"), [("12", 12, "naive"), ("4000", 4, "near_uniform")]
+)
+def test_low_rank_takes_the_rank_and_says_what_ran(contexts: str, cells: int, method: str) -> None:
+    """R = min(S, 2/epsilon) cells at rank 1; Algorithm 1 where that asks for fewer rounds."""
+    epsilon = "0.1" if method == "naive" else "0.5"
+    size = ("--contexts", contexts, "--arms", "600", "--epsilon", epsilon, "--rank", "1")
+    found = pac(*size, "--algorithm", "low-rank")
+    problem = lb.Problem(int(contexts), 600, cells)
+    row = next(m for m in lb.budget(problem, float(epsilon), 0.05).methods if m.name == method)
+    assert (found["method"], found["promise"]) == (method, row.promise)
+    assert any(f"told of {cells} cells" in note for note in found["notes"]) == (cells == 4)
+    assert not any("no theorem" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize(
     ("options", "world"),
     [
         (

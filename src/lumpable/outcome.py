@@ -49,9 +49,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def outcome(run: Run, found: Budget, *, version: str, seed: int, given: dict[str, Any]) -> Outcome:
     """Put together a run and the budget of its problem; `given` holds what people asked for."""
-    name = run.plan.rpartition(".")[2]
     methods = {method.name: method for method in found.methods}
-    method = methods[found.cheaper if name == "cheaper" else name]
+    method = methods[_ran(run, found)]
     bound = method.rounds
     if method.name in ("any_contexts", "near_uniform"):
         bound = bounds.whole(found.problem, found.epsilon, found.delta)
@@ -81,13 +80,26 @@ def outcome(run: Run, found: Budget, *, version: str, seed: int, given: dict[str
     )
 
 
+def _ran(run: Run, found: Budget) -> str:
+    """Return the name of what ran in the end, where a plan chooses."""
+    name = run.plan.rpartition(".")[2]
+    if name == "cheaper":
+        return found.cheaper
+    if name == "low_rank":
+        rounds = {method.name: method.rounds for method in found.methods}
+        return "naive" if rounds["naive"] <= rounds["near_uniform"] else "near_uniform"
+    return name
+
+
 def _notes(run: Run, found: Budget, method: str) -> Iterator[str]:
     """Yield what the world, but not the plan, knows to be outside the theorems."""
     _, _, r = found.problem.letters
     world = run.world
     if method not in ("any_contexts", "near_uniform"):
         return
-    if world.groups > r:
+    if run.plan.endswith(".low_rank"):
+        yield f"low rank: told of {r} cells of a cover; the promise is for cells that are all alike"
+    elif world.groups > r:
         yield (
             f"the learner was told of {r} groups and the world has {world.groups}: "
             "no theorem speaks of it"

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from lumpable import __version__, pac, reductions, regret, show, standard, worlds
+from lumpable import __version__, pac, reductions, regret, schedule, show, standard, worlds
 from lumpable.account import account
 from lumpable.budget import budget
 from lumpable.options import (
@@ -35,6 +35,7 @@ PLANS: dict[str, Callable[..., Plan]] = {
     "naive": standard.naive,
     "elimination": standard.elimination,
     "cheaper": reductions.cheaper,
+    "low-rank": reductions.low_rank,
 }
 ENDLESS: dict[str, Callable[..., Plan]] = {
     "equal-groups": regret.equal_groups,
@@ -89,7 +90,8 @@ def simulate() -> None:
     "--algorithm",
     *PLANS,
     help="any-contexts is the paper's Algorithm 3, near-uniform its Algorithm 1; naive and "
-    "elimination ignore groups; cheaper takes Algorithm 3 or naive, by their worst cases.",
+    "elimination ignore groups; cheaper takes Algorithm 3 or naive, by their worst cases; low-rank "
+    "takes --rank, or else --groups, for the rank, and Algorithm 1 on its cover or naive.",
 )
 @world_options
 @hard_option
@@ -117,7 +119,7 @@ def simulate_pac(
     pictures = _pictures(png and png / "matrix.png", html)
     world, problem = _setting(ctx, settings)
     epsilon, delta = given["epsilon"], given["delta"]
-    found = budget(problem, epsilon, delta)
+    found = budget(_grouped(settings, problem), epsilon, delta)
     plan = PLANS[settings.algorithm](problem, epsilon=epsilon, delta=delta)
     run = watched(plan, world, seed=settings.seed + 1)
     asked = _asked(given, problem)
@@ -126,7 +128,8 @@ def simulate_pac(
         click.echo(msgspec.json.encode(result))
     else:
         show.outcome(result)
-        show.console().print("\n" + show.advice(found))
+        if settings.algorithm != "low-rank":
+            show.console().print("\n" + show.advice(found))
     _draw(lambda: report.matrix(world, run), pictures)
 
 
@@ -142,7 +145,9 @@ def simulate_pac(
     "bounds; low-rank takes --rank, or else --groups, for the rank.",
 )
 @click.option(
-    "--mended", is_flag=True, help="With any-groups: repair the step of its proof that fails."
+    "--mended",
+    is_flag=True,
+    help="With any-groups: split no finer than the level that showed a gap.",
 )
 @world_options
 @matrix_option
@@ -177,6 +182,14 @@ def simulate_regret(
     else:
         show.account(result)
     _draw(run.plot, pictures)
+
+
+def _grouped(settings: Settings, problem: Problem) -> Problem:
+    """Return the problem with groups that is solved: for low rank, the cells of the cover."""
+    if settings.algorithm != "low-rank" or settings.epsilon is None:
+        return problem
+    cells = schedule.cover(problem, 1.0, settings.epsilon)
+    return Problem(problem.contexts, problem.arms, cells)
 
 
 def endless(settings: Settings, problem: Problem) -> Plan:
