@@ -434,7 +434,7 @@ def test_good_sets_are_nested_and_new_levels_start_from_the_deepest() -> None:
 
 
 def test_a_good_set_loses_what_the_level_below_lost() -> None:
-    """Line 16: the intersection, where both have something in common."""
+    """Line 17: the intersection, where both have something in common."""
     problem = lb.Problem(2, 3, 1)
     plan = Script(any_groups(problem))
     for h in (1, 2, 3):

@@ -70,10 +70,12 @@ SETTINGS = [
 ]
 
 
-def failures(setting: Setting, constants: lb.Constants, phases: int) -> tuple[int, float, int]:
+def failures(
+    setting: Setting, constants: lb.Constants, phases: int, runs: int = RUNS
+) -> tuple[int, float, int]:
     """How many of the runs broke a promise, what is allowed for one, and all splits."""
     failed, most, splits = 0, 0.0, 0
-    for seed in range(RUNS):
+    for seed in range(runs):
         world = setting.world(seed)
         witness, _ = watched(
             world, setting.groups, constants, phases, levelled=setting.levelled, seed=seed
@@ -84,12 +86,13 @@ def failures(setting: Setting, constants: lb.Constants, phases: int) -> tuple[in
     return failed, most, splits
 
 
+@pytest.mark.parametrize("runs", [RUNS, pytest.param(20 * RUNS, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
-def test_promises_fail_no_more_often_than_allowed(setting: Setting) -> None:
-    failed, most, splits = failures(setting, lb.PAPER, PHASES)
+def test_promises_fail_no_more_often_than_allowed(setting: Setting, runs: int) -> None:
+    failed, most, splits = failures(setting, lb.PAPER, PHASES, runs)
     assert most < 0.05
-    assert stats.binom.sf(failed - 1, RUNS, most) > SURE
-    assert splits >= RUNS // 2  # there was something to promise; some groups have the same best arm
+    assert stats.binom.sf(failed - 1, runs, most) > SURE
+    assert splits >= runs // 2  # there was something to promise; some groups have the same best arm
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)

@@ -243,7 +243,7 @@ def nested(effort: Effort) -> Finding:
                 "broken, printed constants": Series(sketch.PINK),
                 "broken, small ones": Series(sketch.ORANGE),
             },
-            title="Line 16 keeps the good sets nested",
+            title="Line 17 keeps the good sets nested",
             subtitle=[
                 "Pairs that are good at a level but not at the one before, in a phase; mean of "
                 f"{runs} runs."
