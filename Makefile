@@ -33,7 +33,7 @@ nightly: $(READY)  ## the same guarantees over ten times as many runs (about fiv
 bench: $(READY)  ## speed, as ratios, in one table
 	$(BIN)/python benchmarks/speed.py
 
-reproduce: $(READY)  ## measure every claim of the paper in full (half an hour); page in docs/
+reproduce: $(READY)  ## measure every claim of the paper in full (ten minutes); page in docs/
 	$(BIN)/lumpable reproduce --folder reproduce
 	cp reproduce/index.html docs/reproduce.html
 	cp reproduce/rows.parquet docs/reproduce.parquet

@@ -49,7 +49,8 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     fall_possible: int | None
     """Arms can fall from about so many rounds on, those that are worse by 1."""
     rate: float | None
-    """sqrt(r^3 (S + K) T), constants and logarithms left out; None: no theorem speaks of it."""
+    """The paper's, constants and logarithms left out; None: no theorem speaks of it."""
+    rate_formula: str
     standard_rate: float
     """sqrt(SKT), constants and logarithms left out."""
     notes: list[str]
@@ -77,13 +78,16 @@ def account(
     world = run.world
     label = history.found(run)
     rated = history.rated(run)
+    rate, formula = bounds.regret_rate, "sqrt(r^3 (S+K) T)"
+    if run.plan.endswith(".low_rank_online"):
+        rated, rate, formula = problem, bounds.low_rank_rate, "(S+K)^p T^(1-p), p = 1/(3r+2)"
     turns = history.latest(run)
     return Account(
         version=version,
         method=ran(run),
         world=repr(world),
         parameters=given,
-        constants=str(run.parameters.get("constants", "none of the paper's")),
+        constants=_constants(run),
         seed=seed,
         run_seed=run.seed,
         rounds=run.rounds,
@@ -99,7 +103,8 @@ def account(
         buckets=[_share(side.run) for side in history.buckets(run)] or None,
         split_possible=_possible(run, 1),
         fall_possible=_possible(run, 2),
-        rate=None if rated is None else bounds.regret_rate(rated, run.rounds),
+        rate=None if rated is None else rate(rated, run.rounds),
+        rate_formula=formula,
         standard_rate=bounds.standard_rate(problem, run.rounds),
         notes=[*run.notes, *_notes(run, problem)],
         policy=run.policy.tolist(),
@@ -114,6 +119,12 @@ def ran(run: Run) -> str:
     if name in ("never_worse", "low_rank_online") and not run.turns:
         return "online"
     return "any_groups" if name == "never_worse" else name
+
+
+def _constants(run: Run) -> str:
+    """Say which constants counted: the standard algorithm has none of the paper's."""
+    given = run.parameters.get("constants")
+    return "none of the paper's" if given is None or ran(run) == "online" else str(given)
 
 
 def _share(run: Run) -> Share:
@@ -182,6 +193,8 @@ def _notes(run: Run, problem: Problem) -> Iterator[str]:
             )
         if name != "any_contexts_online" and uneven(world):
             yield "contexts do not come about equally often: the theorem does not speak of it"
+    if name == "any_contexts_online" and not run.sides:
+        yield "all rounds went into estimating how often contexts come: try a larger --horizon"
     shares = world.group_frequency
     if name == "equal_groups" and shares.max() > 2 * shares.min():
         yield "groups are not of equal size: Algorithm 4's theorem does not speak of it"

@@ -124,6 +124,13 @@ def regret_rate(problem: Problem, horizon: float) -> float:
     return math.sqrt(r**3 * (S + K) * horizon)
 
 
+def low_rank_rate(problem: Problem, horizon: float) -> float:
+    """Return (S + K)^p T^(1-p), p = 1/(3r + 2): the rate for low rank, without logarithms."""
+    S, K, r = problem.letters
+    p = 1 / (3 * r + 2)
+    return math.pow(S + K, p) * math.pow(horizon, 1 - p)
+
+
 def standard_rate(problem: Problem, horizon: float) -> float:
     """Return sqrt(SKT), the standard bound without constants and logarithms."""
     return math.sqrt(problem.contexts * problem.arms * horizon)

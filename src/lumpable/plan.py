@@ -186,7 +186,8 @@ class Plan(Generator[Request, Reply, Result]):
     """A conversation that knows its name and parameters, so that it can be found again.
 
     It runs to its first request when it is made: a bad argument is an error at the call, not at
-    the first answer. `next`, `send` and `yield from` work as on any generator.
+    the first answer. `next`, `send` and `yield from` work as on any generator; like any generator
+    it is for one run.
     """
 
     def __init__(self, name: str, parameters: dict[str, Any], body: Branching) -> None:
@@ -200,6 +201,11 @@ class Plan(Generator[Request, Reply, Result]):
 
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(f'{k}={v!s}' for k, v in self.parameters.items())})"
+
+    @property
+    def begun(self) -> bool:
+        """Whether the first request was fetched already."""
+        return self._first is None
 
     def send(self, reply: Reply | None) -> Request:
         """Answer the open request; the next one comes back."""
@@ -250,6 +256,10 @@ class Progress:
     """
 
     def __init__(self, plan: Plan) -> None:
+        if plan.begun:
+            raise ValueError(
+                f"plan: expected a fresh one, got one that was run: make {plan!r} again"
+            )
         self.plan = plan
         self.answered = 0
         self.rounds = 0

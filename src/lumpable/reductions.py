@@ -1,7 +1,8 @@
 """One problem turned into another: what the paper says in prose.
 
 The switch to a standard method, any context frequencies online, an unknown number of groups, low
-rank. Plans: no randomness, clock, I/O, logging or globals; "reading" refers to docs/paper.md.
+rank. Plans: no randomness, clock, I/O, logging or globals; "reading" refers to docs/paper.md and
+docs/paper-regret.md.
 """
 
 from __future__ import annotations
@@ -46,21 +47,25 @@ def cheaper(
 
 
 @algorithm
-def never_worse(problem: Problem, *, constants: Constants = PAPER) -> Branching:
+def never_worse(
+    problem: Problem, *, constants: Constants = PAPER, mended: bool = False
+) -> Branching:
     """Algorithm 6, or the standard algorithm where its bound is the better one (reading 33).
 
     The standard one when SK < r^3 (S + K), whatever the horizon.
     """
     if bounds.standard_is_better(problem):
         return (yield from standard.online(problem))
-    return (yield from regret.any_groups(problem, constants=constants))
+    return (yield from regret.any_groups(problem, constants=constants, mended=mended))
 
 
 # --- An unknown number of groups ---------------------------------------------------------------
 
 
 @algorithm
-def unknown_groups(problem: Problem, *, constants: Constants = PAPER) -> Conversation:
+def unknown_groups(
+    problem: Problem, *, constants: Constants = PAPER, mended: bool = False
+) -> Conversation:
     """Algorithm 6 without knowing r: a guess doubles whenever the data disprove it (reading 32).
 
     `problem.groups` is the first guess; the paper's is 1. The notes of a run say which guesses
@@ -75,7 +80,7 @@ def unknown_groups(problem: Problem, *, constants: Constants = PAPER) -> Convers
         try:
             while True:
                 yield from regret.levelled_phase(
-                    guessed, state, constants, doubt=guess < S, notes=notes
+                    guessed, state, constants, mended=mended, doubt=guess < S, notes=notes
                 )
         except regret.TooFewGroups as reason:
             notes = (*notes, f"r = {guess} was given up in phase {state.h}: {reason}")
@@ -88,7 +93,11 @@ def unknown_groups(problem: Problem, *, constants: Constants = PAPER) -> Convers
 
 @algorithm
 def any_contexts_online(
-    problem: Problem, *, horizon: int | None = None, constants: Constants = PAPER
+    problem: Problem,
+    *,
+    horizon: int | None = None,
+    constants: Constants = PAPER,
+    mended: bool = False,
 ) -> Branching:
     """Algorithm 6 for any context frequencies: a copy for each bucket, side by side (reading 31).
 
@@ -99,19 +108,21 @@ def any_contexts_online(
     policy = np.zeros(S, dtype=np.int64)
     if horizon is not None:
         T = checks.whole("horizon", horizon, 1, checks.MOST_ROUNDS)
-        return Result((yield from _for_horizon(problem, T, policy, constants)))
+        return Result((yield from _for_horizon(problem, T, policy, constants, mended)))
     T = schedule.first_horizon(S, constants)
     everybody = np.zeros(S, dtype=np.int64)
     belief = Belief(f"the standard algorithm, up to round {T}", policy)
     first: tuple[Result, ...] = yield Split(T, everybody, (standard.online(problem),), belief)
     policy = first[0].policy
     while True:
-        policy = yield from _for_horizon(problem, T, policy, constants)  # rounds T + 1 .. 2T
+        policy = yield from _for_horizon(
+            problem, T, policy, constants, mended
+        )  # rounds T + 1 .. 2T
         T *= 2
 
 
 def _for_horizon(
-    problem: Problem, T: int, policy: IntVector, constants: Constants
+    problem: Problem, T: int, policy: IntVector, constants: Constants, mended: bool
 ) -> Generator[Request, Any, IntVector]:
     """Play T rounds: estimate frequencies, give up who hardly ever comes, a plan for each bucket.
 
@@ -135,7 +146,8 @@ def _for_horizon(
         return policy
     sizes = np.bincount(bucket[bucket >= 0]).tolist()
     plans = tuple(
-        regret.any_groups(Problem(size, K, min(r, size)), constants=constants) for size in sizes
+        regret.any_groups(Problem(size, K, min(r, size)), constants=constants, mended=mended)
+        for size in sizes
     )
     results: tuple[Result, ...] = yield Split(T - J, bucket, plans, belief)
     policy = policy.copy()
@@ -196,7 +208,7 @@ def low_rank_online(
 
     `problem.groups` is the rank r, `bound` is B: R = min(S, ceil(2B/alpha)^r) cells of width alpha
     = ((S + K)/T)^(1/(3r + 2)). After phase H contexts of one cell would be split; from then on the
-    deepest good sets are played as they are. With `switch`, the standard algorithm where its bound
+    deepest good sets are played as they are, until whoever runs it cuts it off. With `switch`, the standard algorithm where its bound
     is the better one, which is nearly everywhere.
     """
     S, K, _ = problem.letters
@@ -206,11 +218,15 @@ def low_rank_online(
     cells = Problem(S, K, schedule.cover(problem, bound, alpha))
     if switch and bounds.standard_is_better(cells):
         return (yield from standard.online(problem))
-    H = schedule.last_phase(alpha)
-    state = regret.LevelledState.start(cells)
+    return (yield from frozen_after(schedule.last_phase(alpha), cells, constants))
+
+
+def frozen_after(H: int, problem: Problem, constants: Constants) -> Conversation:
+    """Algorithm 6 up to phase H; from then on its deepest good sets are played as they are."""
+    state = regret.LevelledState.start(problem)
     for _ in range(H):
-        yield from regret.levelled_phase(cells, state, constants)
-    rounds = schedule.any_groups_phase(cells, H, constants).explore(H)
+        yield from regret.levelled_phase(problem, state, constants)
+    rounds = schedule.any_groups_phase(problem, H, constants).explore(H)
     belief = regret.believed(f"frozen after phase {H}", H, state.policy, state.found)
     while True:
         yield Collect(rounds, 2**H, state.found.arms(-1), belief)

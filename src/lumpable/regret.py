@@ -1,7 +1,7 @@
 """The regret half of the paper: Algorithms 4 (`equal_groups`), 5 (`split`) and 6 (`any_groups`).
 
 Plans without end: whoever runs one cuts it off. No randomness, clock, I/O, logging or globals.
-Line numbers are those of the pseudocode; "reading" refers to docs/paper.md.
+Line numbers are those of the pseudocode; "reading" refers to docs/paper-regret.md.
 """
 
 from __future__ import annotations

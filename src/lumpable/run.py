@@ -64,8 +64,8 @@ class Run:
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each request, ready for pandas or polars.
 
-        `rounds` and `regret` are totals at its end, `good_arms` an average over the clusters; what
-        plans side by side did is in `sides`.
+        `rounds` and `regret` are totals at its end; `clusters` and `good_arms` (an average over the
+        clusters) are those that it began with. What plans side by side did is in `sides`.
         """
         return [dict(step) for step in self.steps]
 

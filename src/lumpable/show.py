@@ -107,13 +107,13 @@ def account(result: Account) -> None:
         ("constants", result.constants),
         ("seed", f"{result.seed} for the world, {result.run_seed} for the run"),
         None,
-        ("rounds played", f"{short(result.rounds)} in {result.requests} requests"),
-        ("regret", f"{short(result.regret)}, the reward that learning cost"),
+        ("rounds played", f"{short(result.rounds)} in {_many(result.requests, 'request')}"),
+        ("regret", f"{_lost(result.regret)}, the reward that learning cost"),
         ("regret per round", _per_round(result.regret_per_round)),
         ("policy at the end", f"loses {result.loss:.4g} a round"),
         None,
         *_found(result),
-        ("paper's rate", _rate(result.rate, "sqrt(r^3 (S+K) T)")),
+        ("paper's rate", _rate(result.rate, result.rate_formula)),
         ("standard rate", _rate(result.standard_rate, "sqrt(S K T)")),
     ]
     out = console()
@@ -123,10 +123,19 @@ def account(result: Account) -> None:
     out.print("\n" + regret_advice(result))
 
 
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _lost(regret: float) -> str:
+    return f"{regret:.3g}" if 0 < regret < 100 else short(regret)
+
+
 def _per_round(regret: float) -> str:
     if regret <= 0:
         return "0"
-    return f"{regret:.3g}, as if one round in {short(max(1, round(1 / regret)))} had earned nothing"
+    rounds = short(max(1, round(1 / regret)))
+    return f"{regret:.3g}, as if one round in {rounds} had lost a reward of 1"
 
 
 def _rate(rate: float | None, formula: str) -> str:
@@ -155,6 +164,8 @@ def _in_buckets(buckets: list[Share]) -> Iterator[tuple[str, str]]:
     apart = sum(share.apart is not None for share in buckets)
     falls = [share.first_fall for share in buckets if share.first_fall is not None]
     found = ", ".join(f"{share.clusters or 0} for {share.groups}" for share in buckets)
+    if all(share.clusters == share.groups for share in buckets):
+        found = "in every bucket as many as"
     yield "buckets", f"{len(buckets)} side by side, the most frequent contexts first"
     yield "clusters", f"{found} hidden groups"
     yield "all groups apart", f"in {apart} of {len(buckets)} buckets"
@@ -177,8 +188,9 @@ def regret_advice(result: Account) -> str:
             f"{short(result.fall_possible)} on, if their means differ by 1, and later if by less. "
             "Try a larger --horizon."
         )
-    if result.rate is None:
-        return "The paper gives no bound of this form for low rank."
+    unlike = result.parameters["algorithm"] == "low-rank"  # a rate with another power of T
+    if unlike or result.rate is None or any("theorem does not" in n for n in result.notes):
+        return COMPARE
     rates = {"paper's": result.rate, "standard": result.standard_rate}
     better, worse = sorted(rates, key=lambda name: rates[name])
     return (

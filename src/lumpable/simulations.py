@@ -47,6 +47,8 @@ ENDLESS: dict[str, Callable[..., Plan]] = {
     "low-rank": reductions.low_rank_online,
 }
 """Plans that are cut off at the horizon; two of them are told it."""
+MENDABLE = ("any-groups", "any-contexts", "unknown-groups", "never-worse")
+"""Those that run Algorithm 6."""
 UNUSED = {
     "matrix": ("contexts", "arms", "sizes", "means", "rank", "hard"),
     "hard": ("sizes", "frequency", "noise", "sd", "means", "rank"),
@@ -147,7 +149,7 @@ def simulate_pac(
 @click.option(
     "--mended",
     is_flag=True,
-    help="With any-groups: split no finer than the level that showed a gap.",
+    help="Where Algorithm 6 runs: split no finer than the level that showed a gap.",
 )
 @world_options
 @matrix_option
@@ -168,8 +170,8 @@ def simulate_regret(
       lumpable simulate regret --algorithm unknown-groups --json
     """
     settings = Settings(**given)
-    if settings.mended and settings.algorithm != "any-groups":
-        raise click.UsageError(f"--mended says nothing beside {settings.algorithm}", ctx)
+    if settings.mended and settings.algorithm not in MENDABLE:
+        raise click.UsageError(f"--mended goes with {', '.join(MENDABLE)} only", ctx)
     pictures = _pictures(png and png / "run.png", html)
     world, problem = _setting(ctx, settings)
     plan = endless(settings, problem)

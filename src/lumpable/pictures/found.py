@@ -83,7 +83,7 @@ def _by_phase(run: Run) -> Any:
             width=PANEL,
             height=100,
             title={
-                "text": "Clusters at the end of each phase",
+                "text": "Clusters, phase by phase",
                 "subtitle": f"{_ends(run)}{dashed}",
             },
         ),

@@ -18,7 +18,9 @@ UNEXPECTED = 1
 
 
 @click.command("reproduce")
-@click.option("--quick", is_flag=True, help="A look of about two minutes, not half an hour.")
+@click.option(
+    "--quick", is_flag=True, help="A look of a minute or two, not the whole measurement of ten."
+)
 @click.option("--only", metavar="NUMBERS", help="Some claims: 3,15 or 1-5.")
 @click.option(
     "--folder",

@@ -68,7 +68,7 @@ def run(
     only
         Numbers of claims; all by default.
     quick
-        A look of about two minutes instead of the whole measurement.
+        A look of a minute or two instead of the whole measurement, which takes about ten.
     folder
         Where everything goes. What it holds already is taken over, if the same code measured it
         with the same effort.
@@ -227,7 +227,7 @@ def place(folder: Path, task: Task) -> Path:
 
 
 def _file(folder: Path, number: int, quick: bool) -> Path:
-    """A quick look must not overwrite what took half an hour."""
+    """A quick look must not overwrite the whole measurement."""
     return folder / "claims" / f"{number:02d}{'-quick' if quick else ''}.json"
 
 
