@@ -349,6 +349,7 @@ def test_json_of_regret_is_the_run_of_the_library() -> None:
         "split_possible": found["split_possible"],
         "fall_possible": found["fall_possible"],
         "rate": lb.bounds.regret_rate(problem, 10**12),
+        "rate_formula": "sqrt(r^3 (S+K) T)",
         "standard_rate": lb.bounds.standard_rate(problem, 10**12),
         "notes": [],
         "policy": run.policy.tolist(),
@@ -422,7 +423,9 @@ def test_the_table_of_regret_says_all_that_matters() -> None:
     per_round = found["regret_per_round"]
     assert "method Algorithm 4 constants PAPER seed 0 for the world, 1 for the run" in text
     assert f"regret {show.short(found['regret'])}, the reward that learning cost" in text
-    assert f"{per_round:.3g}, as if one round in {round(1 / per_round)} had earned nothing" in text
+    assert (
+        f"{per_round:.3g}, as if one round in {round(1 / per_round)} had lost a reward of 1" in text
+    )
     assert f"policy at the end loses {found['loss']:.4g} a round" in text
     assert "clusters 3 for 3 hidden groups" in text
     assert f"all groups apart after {show.short(found['apart'])} rounds" in text
@@ -455,8 +458,8 @@ def test_buckets_are_told_one_by_one() -> None:
     assert sum(share["contexts"] for share in found["buckets"]) == 12
     assert sum(share["clusters"] for share in found["buckets"]) == found["clusters"]
     assert max(share["groups"] for share in found["buckets"]) <= world.groups
-    listed = ", ".join(f"{share['clusters']} for {share['groups']}" for share in found["buckets"])
-    assert f"clusters {listed} hidden groups" in text
+    assert all(share["clusters"] == share["groups"] for share in found["buckets"])
+    assert "clusters in every bucket as many as hidden groups" in text
     number = len(found["buckets"])
     assert f"buckets {number} side by side" in text
     assert f"all groups apart in {number} of {number} buckets" in text
@@ -492,7 +495,28 @@ def test_a_matrix_of_your_own_is_played_too(tmp_path: Path) -> None:
 def test_low_rank_is_told_the_rank() -> None:
     found = regret(*SIZE[:4], "--rank", "2", "--algorithm", "low-rank", "--horizon", "1e6")
     assert found["parameters"]["groups"] == 2
-    assert found["rate"] is None
+    assert found["rate"] == lb.bounds.low_rank_rate(lb.Problem(12, 8, 2), 10**6)
+    assert found["constants"] == "none of the paper's"  # the standard algorithm ran
+
+
+def test_buckets_that_are_not_apart_are_told_one_by_one() -> None:
+    options = (*SIZE, "--algorithm", "any-contexts", "--frequency", "zipf", "--horizon", "1e9")
+    found = regret(*options)
+    text = " ".join(call("simulate", "regret", *options).stdout.split())
+    listed = ", ".join(f"{share['clusters']} for {share['groups']}" for share in found["buckets"])
+    assert f"clusters {listed} hidden groups" in text
+
+
+def test_a_horizon_that_estimating_takes_whole_is_noted() -> None:
+    found = regret(*SIZE, "--algorithm", "any-contexts", "--horizon", "100")
+    assert any("all rounds went into estimating" in note for note in found["notes"])
+
+
+def test_no_rate_is_called_smaller_where_no_theorem_speaks() -> None:
+    options = (*SIZE, "--sizes", "geometric", "--horizon", "1e12")
+    text = " ".join(call("simulate", "regret", *options).stdout.split())
+    assert "does not speak of it" in text
+    assert "rate is the smaller one" not in text
 
 
 def test_pictures_of_regret_are_written_where_asked(tmp_path: Path) -> None:
@@ -512,7 +536,7 @@ def test_pictures_of_regret_are_written_where_asked(tmp_path: Path) -> None:
         (("--horizon", "2.5"), "got '2.5'"),
         (("--horizon", "nan"), "got 'nan'"),
         (("--horizon", "1e999"), "got '1e999'"),
-        (("--mended",), "--mended says nothing beside equal-groups"),
+        (("--mended",), "--mended goes with any-groups, any-contexts"),
         (("--rank", "2", "--sizes", "giant"), "--sizes says nothing beside --rank"),
         (("--contexts", "2"), "groups: expected one of 1 .. 2, got 3"),
         (("--algorithm", "low-rank", "--horizon", "5"), "horizon: expected"),

@@ -58,14 +58,16 @@ def test_asking_changes_nothing_and_the_context_does_not_matter() -> None:
 def test_arms_are_drawn_with_their_probabilities() -> None:
     """Over seeds, in the second round: chi-squared, p > 1e-9."""
     counts = np.zeros(3)
-    for seed in range(3000):
+    for seed in range(9000):
         learner = ConstantExperts(3, horizon=2, seed=seed)
-        learner.tell(0, 1, 0.5)
-        counts[learner.ask(0)] += 1
-    expected = 3000 * np.array(learner.probabilities())
-    assert expected.min() < 700  # not uniform
-    assert stats.chisquare(counts, expected).pvalue > 1e-9
-    assert stats.chisquare(counts, np.full(3, 1000.0)).pvalue < 1e-9
+        if learner.ask(0) == 1:
+            learner.tell(0, 1, 0.5)
+            counts[learner.ask(0)] += 1
+            after = learner.probabilities()
+    number = counts.sum()
+    assert min(after) < 0.25  # not uniform
+    assert stats.chisquare(counts, number * np.array(after)).pvalue > 1e-9
+    assert stats.chisquare(counts, np.full(3, number / 3)).pvalue < 1e-9
 
 
 def test_probabilities_are_a_copy() -> None:
@@ -134,11 +136,72 @@ def test_regret_on_non_negative_rank_one() -> None:
     assert np.mean(regrets) <= bound
 
 
-def test_an_arm_that_cannot_have_been_asked_for_changes_nothing() -> None:
-    learner = lb.learners.ConstantExperts(2, horizon=1, seed=1)
-    while learner.probabilities()[0] > 0:
-        learner.tell(0, 0, 0.0)
-    rounds = learner.rounds
-    with pytest.raises(ValueError, match="arm: expected the one that was asked for, got 0"):
-        learner.tell(0, 0, 0.0)
-    assert learner.rounds == rounds
+def test_a_reward_of_another_arm_is_late_and_changes_nothing() -> None:
+    learner = ConstantExperts(3, horizon=100, seed=1)
+    asked = learner.ask(0)
+    learner.tell(0, (asked + 1) % 3, 0.0)
+    assert (learner.rounds, learner.late, learner.ask(0)) == (0, 1, asked)
+    assert learner.probabilities() == [1 / 3] * 3
+    learner.tell(0, asked, 0.0)
+    assert (learner.rounds, learner.late) == (1, 1)
+
+
+# --- UCB1 -----------------------------------------------------------------------------------
+
+
+def test_ucb1_is_the_printed_index_decision_by_decision() -> None:
+    """A literal UCB1 for each context, over a thousand rounds."""
+    world = lb.worlds.lumpable(5, 4, 2, noise="bernoulli", seed=3)
+    learner = lb.learners.UCB1(5, 4)
+    rng = np.random.default_rng(8)
+    seen: dict[tuple[int, int], list[float]] = {}
+    for _ in range(1000):
+        i = int(rng.integers(5))
+        tried = {j: seen[i, j] for j in range(4) if (i, j) in seen}
+        n = sum(map(len, tried.values()))
+        index = [
+            sum(tried[j]) / len(tried[j]) + math.sqrt(2 * math.log(n) / len(tried[j]))
+            if j in tried
+            else math.inf
+            for j in range(4)
+        ]
+        arm = learner.ask(i)
+        assert arm == learner.ask(i) == index.index(max(index))
+        reward = world.reward(i, arm, rng)
+        learner.tell(i, arm, reward)
+        seen.setdefault((i, arm), []).append(reward)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda u: u.ask(2), "context: expected one of 0 .. 1, got 2"),
+        (lambda u: u.tell(0, 3, 0.5), "arm: expected one of 0 .. 2, got 3"),
+        (lambda u: u.tell(0, 0, 1.5), "reward: expected a number in"),
+        (lambda u: u.tell(5, 0, 0.5), "context: expected one of"),
+        (lambda u: lb.learners.UCB1(0, 3), "contexts: expected"),
+    ],
+)
+def test_bad_input_to_ucb1(call: Any, named: str) -> None:
+    learner = lb.learners.UCB1(2, 3)
+    with pytest.raises(ValueError, match=named):
+        call(learner)
+    assert learner.plays.sum() == 0
+
+
+def test_ucb1_learns_each_context_on_its_own() -> None:
+    """Regret is far below that of arms at random, and grows slower than T."""
+    world = lb.worlds.from_matrix([[0.9, 0.1], [0.2, 0.7]], noise="bernoulli")
+    played = lb.play(lb.learners.UCB1(2, 2), world, horizon=1 << 14, seed=4)
+    half, whole = (row["regret"] for row in played.rows()[-2:])
+    assert whole < 0.05 * 0.325 * played.rounds
+    assert whole - half < 0.5 * half
+
+
+def test_a_world_and_its_play_share_no_draws() -> None:
+    """The same seed for both is harmless: contexts do not come from the stream of the means."""
+    world = lb.worlds.lumpable(4, 3, 4, seed=7)
+    stream = np.random.default_rng(7).random(64)
+    drawn = np.random.default_rng([7, 1]).random(64)
+    assert not set(stream) & set(drawn)
+    assert set(np.unique(world.mean)) & set(stream)

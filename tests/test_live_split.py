@@ -68,6 +68,7 @@ ARGUMENTS: dict[str, Any] = {
     "bound": 1.0,
     "switch": False,
     "mended": True,
+    "arm": 1,
 }
 EVERY_PLAN = dict(algorithms())
 
@@ -108,6 +109,7 @@ def test_every_round_is_that_of_the_literal_loop(scene: Scene) -> None:
     for context, noise in scene.many(ROUNDS):
         live, literal = (play(who, scene.world, context, noise) for who in (session, oracle))
         assert live == literal
+        assert [session.ask(i) for i in range(4)] == [oracle.arm(i) for i in range(4)]
         assert (session.result is None) == (oracle.result is None)
         if session.result is not None:
             break
@@ -143,6 +145,29 @@ def opened(path: Path, scene: Scene) -> lb.Session:
 
 
 # --- Plans side by side -----------------------------------------------------------------------
+
+
+@lb.algorithm
+def first_0_then_1(contexts: int, depth: int) -> Branching:
+    """One round of arm 0 from everybody, then arm 1; so deep within splits."""
+    everybody = np.zeros(contexts, dtype=np.int64)
+    if depth:
+        yield lb.Split(40, everybody, (first_0_then_1(contexts, depth - 1),))
+        return lb.Result(everybody)
+    for arm in (0, 1):
+        yield lb.Collect(1 if arm == 0 else 9, 1, np.tile(np.arange(2) == arm, (contexts, 1)))
+    return lb.Result(everybody + 1)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_when_a_plan_moves_on_all_its_contexts_do_however_deep(depth: int) -> None:
+    """A reward of the old arm must not be counted for the new one."""
+    session = lb.Session(first_0_then_1(3, depth), seed=1)
+    assert [session.ask(i) for i in range(3)] == [0, 0, 0]
+    session.tell(0, 0, 1.0)
+    assert [session.ask(i) for i in range(3)] == [1, 1, 1]
+    session.tell(1, 0, 1.0)
+    assert (session.late, session.rounds) == (1, 1)
 
 
 @pytest.mark.parametrize("name", ["divided", "nested"])

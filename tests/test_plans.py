@@ -514,3 +514,29 @@ def test_requests_and_samples_cannot_be_written_to() -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[0, 0] = 0
     arms[0, 0] = False  # the caller's own array stays the caller's
+
+
+def test_a_plan_is_for_one_run() -> None:
+    world = lb.worlds.lumpable(5, 4, 2, seed=1)
+    for plan in (lb.regret.equal_groups(FIVE), lb.standard.naive(FIVE, epsilon=0.5, delta=0.1)):
+        lb.simulate(plan, world, seed=1, horizon=100)
+        for again in (lambda p: lb.simulate(p, world, seed=1), lambda p: lb.Session(p, seed=1)):
+            with pytest.raises(
+                ValueError, match="plan: expected a fresh one, got one that was run"
+            ):
+                again(plan)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"problem": (6, 3, 1)}, "problem: expected a lumpable.Problem, got"),
+        ({"constants": "x"}, "constants: expected a lumpable.Constants, got 'x'"),
+        ({"mended": "no"}, "mended: expected True or False, got 'no'"),
+        ({"mended": 1}, "mended: expected True or False, got 1"),
+        ({"arm": 4}, r"arm: expected one of 0 .. 3, got 4"),
+    ],
+)
+def test_arguments_of_another_kind_are_named(arguments: dict[str, Any], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        lb.regret.any_groups(**{"problem": FIVE, **arguments})

@@ -391,3 +391,12 @@ def test_the_standard_algorithm_knows_no_cells() -> None:
     for phase in range(4):
         assert plan.asks.rounds == 24 * 2**phase
         plan.tell({})
+
+
+def test_buckets_begin_with_the_arm_that_looked_best_over_everybody() -> None:
+    """A bucket that has learned nothing yet must not answer worse than the pooled arm."""
+    world = lb.worlds.from_matrix(np.tile([0.1, 0.2, 0.9], (6, 1)), frequency="zipf")
+    plan = lb.reductions.any_contexts_online(lb.Problem(6, 3, 2), horizon=10**5)
+    run = lb.simulate(plan, world, seed=1)
+    assert run.sides
+    assert run.policy.tolist() == [2] * 6

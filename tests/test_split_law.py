@@ -410,3 +410,17 @@ def test_a_split_is_answered_with_results_of_its_plans() -> None:
     progress.answer((one, one))
     assert progress.rounds == 12
     assert progress.so_far.policy.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("contexts", [4, 6])
+def test_a_world_of_another_size_is_named_before_a_split(contexts: int) -> None:
+    plan = lb.reductions.any_contexts_online(lb.Problem(5, 3, 2))
+    world = lb.worlds.lumpable(contexts, 3, 2, seed=1)
+    with pytest.raises(ValueError, match=f"5 contexts and 3 arms, the world has {contexts} and 3"):
+        lb.simulate(plan, world, seed=1, horizon=1000)
+
+
+def test_a_horizon_without_noise_has_an_end_too() -> None:
+    plan = lb.regret.equal_groups(lb.Problem(5, 3, 2))
+    with pytest.raises(ValueError, match=r"horizon: expected at most 1e\+300"):
+        lb.exact(plan, lb.worlds.lumpable(5, 3, 2, seed=1), horizon=10**700)

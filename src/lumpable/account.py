@@ -147,7 +147,6 @@ def possible(problem: Problem, run: Run, times: int) -> int | None:
     """Return the first rounds after which a gap of 1 can be `times` the threshold of a phase.
 
     Once: a cluster is split. Twice: an arm falls. None where a method has no such phases.
-
     """
     name = ran(run)
     if name not in ("equal_groups", "any_groups", "unknown_groups"):
@@ -168,11 +167,13 @@ def possible(problem: Problem, run: Run, times: int) -> int | None:
 
 def _possible(run: Run, times: int) -> int | None:
     """Return the same for a whole run; a bucket's rounds take as many more as it has a share."""
-    shares = [
-        found * run.rounds // side.run.rounds
-        for side in history.buckets(run)
-        if side.run.rounds and (found := _possible(side.run, times)) is not None
-    ]
+    shares = []
+    for side in history.buckets(run):
+        found = _possible(side.run, times)
+        if side.run.rounds and found is not None:
+            before = run.steps[side.request - 1]["rounds"] if side.request else 0
+            split = run.steps[side.request]["rounds"] - before
+            shares.append(before + found * split // side.run.rounds)
     problem = run.parameters.get("problem")
     if shares or not isinstance(problem, Problem):
         return min(shares, default=None)

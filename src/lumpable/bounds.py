@@ -47,16 +47,13 @@ class Lengths:
         """sqrt(lg / 2^n): contexts closer than this leave together."""
         return math.sqrt(self.lg / 2.0**level)
 
-    def worst_case(self) -> Iterator[int]:
-        """Yield the rounds of each request when r screenings a level are needed (reading 33)."""
+    def worst_case(self) -> Iterator[tuple[int, int]]:
+        """Yield rounds and how many requests have them, at r screenings a level (reading 33)."""
         _, K, r = self.problem.letters
-        for _level in range(self.levels):
-            yield self.explore
+        yield self.explore, self.levels
         for level in range(1, self.levels + 1):
-            for _screening in range(r):
-                yield self.test(level)
-        for _candidate in range(min(K, r * self.levels)):
-            yield self.settle
+            yield self.test(level), r
+        yield self.settle, min(K, r * self.levels)
 
 
 def lengths(
@@ -143,7 +140,8 @@ def near_uniform_rounds(
     problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER
 ) -> int:
     """Return the most rounds that Algorithm 1 asks for, at r screenings a level."""
-    return sum(lengths(problem, epsilon, delta, constants).worst_case())
+    requests = lengths(problem, epsilon, delta, constants).worst_case()
+    return sum(rounds * number for rounds, number in requests)
 
 
 def bucket_rounds(
@@ -151,7 +149,7 @@ def bucket_rounds(
 ) -> int:
     """Return the most rounds that a bucket of Algorithm 3 asks for; epsilon is epsilon_l."""
     requests = lengths(bucket, epsilon, delta, constants).worst_case()
-    return sum(stretched(rounds, frequency, constants) for rounds in requests)
+    return sum(stretched(rounds, frequency, constants) * number for rounds, number in requests)
 
 
 def any_contexts_rounds(

@@ -84,8 +84,8 @@ def apart(turns: Sequence[Turn], world: World) -> int | None:
 
 
 def first_fall(run: Run) -> int | None:
-    """Return after how many rounds the first arm had fallen in some cluster; None: none has."""
-    for turn in run.turns:
+    """Return after how many rounds the first arm had fallen since the plan's last start."""
+    for turn in latest(run):
         if not clusters_of(turn.belief)[1].all():
             return turn.rounds
     return None

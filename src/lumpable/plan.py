@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import typing
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
@@ -20,8 +21,11 @@ import numpy as np
 
 from lumpable import checks
 from lumpable.checks import BoolMatrix, BoolVector, FloatMatrix, IntMatrix, IntVector
+from lumpable.problem import Constants, Problem
 
 P = ParamSpec("P")
+CHECKED = (Problem, Constants, bool)
+"""Types of arguments that are checked when a plan is made; plans check their numbers themselves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,12 +240,20 @@ class Plan(Generator[Request, Reply, Result]):
 def algorithm(body: Callable[P, Branching]) -> Callable[P, Plan]:
     """Make the generator function of an algorithm return a `Plan`."""
     signature = inspect.signature(body)
+    hints: dict[str, Any] = {}
     name = f"{body.__module__}.{body.__qualname__}"
 
     @functools.wraps(body)
     def make(*args: P.args, **kwargs: P.kwargs) -> Plan:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
+        if not hints:
+            hints.update(typing.get_type_hints(body))
+        for argument, value in bound.arguments.items():
+            kind = hints.get(argument)
+            if kind in CHECKED and not isinstance(value, kind):
+                expected = "True or False" if kind is bool else f"a lumpable.{kind.__name__}"
+                raise ValueError(f"{argument}: expected {expected}, got {value!r}")
         return Plan(name, dict(bound.arguments), body(*args, **kwargs))
 
     make.__annotations__ = {**body.__annotations__, "return": "Plan"}

@@ -1,6 +1,7 @@
 """Play a learner in a world, round by round: for learners that decide every round.
 
-The context of each round and its reward come from `default_rng(seed)`. Knows no algorithm.
+The context of each round and its reward come from `default_rng([seed, 1])`, which no world is drawn
+from. Knows no algorithm.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def play(learner: Learner, world: World, *, horizon: int, seed: int) -> Played:
     True
     """
     T = checks.whole("horizon", horizon, 1)
-    rng = np.random.default_rng(checks.whole("seed", seed, 0))
+    rng = np.random.default_rng([checks.whole("seed", seed, 0), 1])
     gap = world.best[:, np.newaxis] - world.mean
     regret, done, mark = 0.0, 0, 1
     steps: list[dict[str, Any]] = []

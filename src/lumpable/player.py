@@ -44,23 +44,26 @@ class Player:
             self.answer(self.collector.sample())
         else:
             self.told += 1
-            if not self.sides or not self._tell_side(context, reward):
-                return False
+            others = self._tell_side(context, reward) if self.sides else False
+            request = self.progress.request
+            if not self.sides or request is None or self.told < request.rounds:
+                return others
             self.answer(self.sides)
         self.open()
         return True
 
     def _tell_side(self, context: int, reward: float) -> bool:
-        """Send the reward to the context's plan; True: the request to split has ended."""
-        request = self.progress.request
+        """Send the reward to the context's plan; True: its other contexts may have new arms."""
         bucket = self._bucket[context]
-        if bucket >= 0:
-            side, own = self.sides[bucket], self._own[context]
-            if side.tell(own, reward):
-                self._gather(bucket)
-            else:
-                self.arm[context] = side.arm[own]
-        return request is not None and self.told == request.rounds
+        if bucket < 0:
+            return False
+        side, own = self.sides[bucket], self._own[context]
+        others = side.tell(own, reward)
+        if others:
+            self._gather(bucket)
+        else:
+            self.arm[context] = side.arm[own]
+        return others
 
     def answer(self, reply: Sample | list[Player]) -> None:
         """Answer the open request; the player is to be opened again before it goes on."""

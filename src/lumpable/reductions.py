@@ -145,10 +145,8 @@ def _for_horizon(
         yield Collect(T - J, 1, np.zeros((S, K), dtype=bool), belief)
         return policy
     sizes = np.bincount(bucket[bucket >= 0]).tolist()
-    plans = tuple(
-        regret.any_groups(Problem(size, K, min(r, size)), constants=constants, mended=mended)
-        for size in sizes
-    )
+    options: dict[str, Any] = {"constants": constants, "mended": mended, "arm": int(policy[0])}
+    plans = tuple(regret.any_groups(Problem(size, K, min(r, size)), **options) for size in sizes)
     results: tuple[Result, ...] = yield Split(T - J, bucket, plans, belief)
     policy = policy.copy()
     for b, result in enumerate(results):
@@ -208,8 +206,8 @@ def low_rank_online(
 
     `problem.groups` is the rank r, `bound` is B: R = min(S, ceil(2B/alpha)^r) cells of width alpha
     = ((S + K)/T)^(1/(3r + 2)). After phase H contexts of one cell would be split; from then on the
-    deepest good sets are played as they are, until whoever runs it cuts it off. With `switch`, the standard algorithm where its bound
-    is the better one, which is nearly everywhere.
+    deepest good sets are played as they are, until whoever runs it cuts it off. With `switch`, the
+    standard algorithm where its bound is the better one, which is nearly everywhere.
     """
     S, K, _ = problem.letters
     T = checks.whole("horizon", horizon, S + K + 1, checks.MOST_ROUNDS)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lumpable import schedule
+from lumpable import checks, schedule
 from lumpable.checks import BoolMatrix, BoolVector, FloatVector, IntVector
 from lumpable.clusters import Clusters, Gap, Level, widest
 from lumpable.plan import Belief, Collect, Conversation, Sample, algorithm
@@ -49,7 +49,7 @@ def equal_groups(problem: Problem, *, constants: Constants = PAPER) -> Conversat
 
 @algorithm
 def any_groups(
-    problem: Problem, *, constants: Constants = PAPER, mended: bool = False
+    problem: Problem, *, constants: Constants = PAPER, mended: bool = False, arm: int = 0
 ) -> Conversation:
     """Algorithm 6: little regret when contexts come about equally often, groups of any size.
 
@@ -58,9 +58,10 @@ def any_groups(
 
     `mended` repairs what clustering costs (docs/errata.md): a cluster is split at the accuracy of
     the level that showed the gap instead of the phase's, and the others play their deepest good
-    sets meanwhile.
+    sets meanwhile. `arm` is what it would answer before it knows anything.
     """
-    state = LevelledState.start(problem)
+    arm = checks.whole("arm", arm, 0, problem.arms - 1)
+    state = LevelledState.start(problem, np.full(problem.contexts, arm))
     while True:
         yield from levelled_phase(problem, state, constants, mended=mended)
 

@@ -48,7 +48,7 @@ class Phase:
         return doubled(self.problem.contexts * self.split_lg * float(self._finer()), level)
 
     def split_repeats(self, level: int) -> int:
-        """2^n', the least power of two that is not below 1/epsilon'^2 (reading 23)."""
+        """2^n', the least power of two (but at least 2^n) not below 1/epsilon'^2 (reading 23)."""
         return 1 << level + max(0, math.ceil(self._finer()) - 1).bit_length()
 
     def split_threshold(self, level: int) -> float:
@@ -113,7 +113,8 @@ def cover(problem: Problem, bound: float, alpha: float) -> int:
     S, _, r = problem.letters
     if 2 * bound / alpha >= S:
         return S
-    return int(min(S, max(1, round_up(2 * bound / alpha)) ** r))
+    intervals = max(1, round_up(2 * bound / alpha))
+    return S if intervals > 1 and r > S.bit_length() else int(min(S, intervals**r))
 
 
 def cover_width(problem: Problem, horizon: int) -> float:

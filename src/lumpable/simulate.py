@@ -39,6 +39,8 @@ class Answer:
 
 
 Watch = Callable[[Step], None]
+LONGEST = 10**300
+"""Regret without noise is a float: more rounds than this would leave its range."""
 
 
 def simulate(
@@ -72,6 +74,10 @@ def exact(
     horizon. Plans side by side get their shares of the rounds, rounded.
     """
     limit = None if horizon is None else checks.whole("horizon", horizon, 1)
+    if limit is not None and limit > LONGEST:
+        raise ValueError(
+            f"horizon: expected at most {LONGEST:g} rounds, got {limit.bit_length()} bits"
+        )
     return _run(plan, world, _Exact(), limit, watch)
 
 
@@ -136,7 +142,7 @@ def answer(
     """
     from lumpable import _kernels
 
-    _check_size(request, world)
+    _check_size(request.shape, world)
     _check_rounds(request)
     visits = _multinomial(rng, request.rounds, world.frequency)
     plays = np.zeros(world.mean.shape, dtype=np.int64)  # numpy takes large pages, numba does not
@@ -167,7 +173,6 @@ def _multinomial(rng: np.random.Generator, number: int, frequency: FloatVector) 
 
 def _exact(request: Collect, world: World, policy: IntVector) -> Answer:
     """Answer without noise; the regret is the expected one of the rounds asked for."""
-    _check_size(request, world)
     number = request.arms.sum(axis=1)
     each = np.rint(2.0**40 * world.frequency).astype(np.int64)  # row sums, in proportion to nu
     each = np.where(world.frequency > 0, np.maximum(each, number), 0)
@@ -189,15 +194,15 @@ def _check_rounds(request: Request) -> None:
     if request.rounds > MOST_ROUNDS:
         raise ValueError(
             f"rounds: a request of {request.rounds:.3g} rounds is more than can be counted "
-            f"({MOST_ROUNDS:.3g}); give a horizon, or a larger epsilon"
+            f"({MOST_ROUNDS:.3g}); give the run a horizon, or a larger epsilon"
         )
 
 
-def _check_size(request: Collect, world: World) -> None:
-    if request.arms.shape != world.mean.shape:
+def _check_size(shape: tuple[int, int], world: World) -> None:
+    if shape != world.mean.shape:
         raise ValueError(
-            f"plan: it asks about {request.arms.shape[0]} contexts and {request.arms.shape[1]} "
-            f"arms, the world has {world.contexts} and {world.arms}"
+            f"plan: it asks about {shape[0]} contexts and {shape[1]} arms, "
+            f"the world has {world.contexts} and {world.arms}"
         )
 
 
@@ -212,6 +217,7 @@ def _run(
     watch: Watch | None,
     path: tuple[int, ...] = (),
 ) -> Run:
+    _check_size(plan.shape, world)
     progress = Progress(plan)
     rounds, regret = 0, 0.0
     steps: list[dict[str, Any]] = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from lumpable.learners.exp4 import ConstantExperts
+from lumpable.learners.ucb import UCB1
 
-__all__ = ["ConstantExperts", "Learner"]
+__all__ = ["UCB1", "ConstantExperts", "Learner"]
 
 
 class Learner(Protocol):

@@ -29,6 +29,8 @@ class ConstantExperts:
         T = checks.whole("horizon", horizon, 1)
         self.seed = checks.whole("seed", seed, 0)
         self.rounds = 0
+        self.late = 0
+        """Rewards for an arm that was not the one asked for: they change nothing else."""
         self.rate = math.sqrt(2 * math.log(K) / (K * T))
         """eta."""
         self._loss = [0.0] * K
@@ -44,11 +46,12 @@ class ConstantExperts:
         return self._probability.index(max(self._probability))  # rounding left a little over
 
     def tell(self, context: int, arm: int, reward: float) -> None:
-        """Report the reward, in [0, 1], of the arm that was asked for."""
+        """Report the reward, in [0, 1], of the arm that was asked for; others are counted late."""
         checks.whole("arm", arm, 0, len(self._loss) - 1)
         gain = checks.real("reward", reward, "a number in [0, 1]", -math.ulp(0.0), 1.0)
-        if self._probability[arm] == 0:
-            raise ValueError(f"arm: expected the one that was asked for, got {arm}")
+        if arm != self.ask(context):
+            self.late += 1  # its probability is not known any more
+            return
         self.rounds += 1
         self._loss[arm] += (1 - gain) / self._probability[arm]
         least = min(self._loss)
