@@ -204,6 +204,8 @@ def low_rank_online(
 ) -> Branching:
     """Algorithm 6 for means of low rank, frozen where the proof ends (reading 34).
 
+    For contexts that lie denser than Algorithm 5 can tell apart the order is open (docs/errata.md).
+
     `problem.groups` is the rank r, `bound` is B: R = min(S, ceil(2B/alpha)^r) cells of width alpha
     = ((S + K)/T)^(1/(3r + 2)). After phase H contexts of one cell would be split; from then on the
     deepest good sets are played as they are, until whoever runs it cuts it off. With `switch`, the
