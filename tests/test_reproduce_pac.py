@@ -1,4 +1,4 @@
-"""What the claims about the PAC half are measured with: against brute force and by hand."""
+"""What the claims are measured with, mostly of the PAC half: against brute force and by hand."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ import numpy as np
 import pytest
 
 import lumpable as lb
-from lumpable import PAPER, bounds, pac, worlds
+from lumpable import PAPER, bounds, pac, schedule, worlds
+from lumpable.checks import FloatVector
 from lumpable.reproduce.claims import (
     buckets,
     candidates,
+    clustering,
+    frozen,
+    growth,
     levels,
     lower,
+    lowrank,
     samples,
     sketch,
+    skewed,
+    switch,
     tails,
     witness,
 )
@@ -143,3 +150,66 @@ def test_ticks_are_few_and_inside() -> None:
         ticks = sketch.log_ticks(low, high)
         assert 1 <= len(ticks) <= 9
         assert low / 1.02 <= min(ticks) <= max(ticks) <= high * 1.02
+
+
+def test_the_widest_threshold_is_the_largest_span() -> None:
+    problem = lb.Problem(50, 30, 5)
+    wide = bounds.lengths(problem, lowrank.ACCURACY, witness.DELTA, lowrank.widest(problem))
+    assert wide.threshold(wide.levels) == pytest.approx(1)
+
+
+def test_a_bound_says_something_from_its_first_time_on() -> None:
+    for method in (growth.FOUR, growth.SIX, growth.EACH):
+        first = method.first(growth.SIZE)
+        says = [
+            6 * method.logs(growth.SIZE, T) * method.rate(growth.SIZE, T) < T for T in growth.TIMES
+        ]
+        assert says == [first <= T for T in growth.TIMES]
+    assert growth.FOUR.first(growth.SIZE) == 4.0**19
+    assert growth.SIX.first(growth.SIZE) == 4.0**25
+
+
+def test_the_worst_gap_is_found_wherever_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regret that peaks at k = 20, below what T rounds can lose there."""
+    looked: list[float] = []
+
+    def peaked(plan: lb.Plan, world: lb.World, seed: int, times: tuple[float, ...]) -> FloatVector:
+        looked.append(-math.log2(float(world.mean.max())))
+        k = looked[-1] - looked[0]
+        return np.array([T * 2.0 ** (-22 - abs(k - 20)) for T in times])
+
+    monkeypatch.setattr(growth, "curve", peaked)
+    worst = growth.worst_regret(growth.EACH, growth.SIZE, 0, (1e18,))
+    assert worst == pytest.approx([1e18 * 2.0**-22])
+    assert looked[-1] - looked[0] == pytest.approx(21.5)  # from 22 on, nothing can be worse
+
+
+def test_the_edge_of_the_standard_gaps_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(switch, "STANDARD_GAPS", (10, 15, 20))
+    with pytest.raises(AssertionError, match="edge"):
+        switch.standard_worst(lb.standard.online, lb.Problem(20, 10, 2), 10**14, 0)
+
+
+def test_a_plan_frozen_at_once_plays_every_arm_for_ever() -> None:
+    world = worlds.lumpable(6, 5, 6, seed=2)
+    run = lb.simulate(frozen.frozen_at_once(lb.Problem(6, 5, 6)), world, horizon=10**15, seed=2)
+    never = 1e15 * float(world.frequency @ (world.best - world.mean.mean(axis=1)))
+    assert run.regret == pytest.approx(never, rel=1e-4)
+
+
+def test_what_a_whole_run_may_fail_by_adding_up_its_phases() -> None:
+    r = clustering.WHOLE.groups
+    each = [2.0**-h / (r**3 * 36 * 20) for h in range(1, 60)]
+    assert clustering.promised_whole() == pytest.approx(sum((r - 1) * 2 * d / r for d in each))
+
+
+def test_a_bucket_surely_learns_once_its_schedule_says_so() -> None:
+    """Nothing falls before phase h with 3.5 eps~ < 1 is over, however few groups there are."""
+    problem = lb.Problem(1, 5, 1)
+    h = 1
+    while 3.5 * schedule.any_groups_phase(problem, h).threshold(h) >= 1:
+        h += 1
+    phases = [schedule.any_groups_phase(problem, k) for k in range(1, h + 1)]
+    needed = sum(phase.explore(n) for phase in phases for n in range(1, phase.h + 1))
+    assert skewed.surely_learns(problem, needed)
+    assert not skewed.surely_learns(problem, needed - 1)

@@ -49,7 +49,7 @@ class Finding:
     printed: tuple[Check, ...]
     """The claim as printed."""
     broken: tuple[Check, ...]
-    """The same checks on the broken variant: at least one must fail."""
+    """Checks of the broken variant, of the same kind: at least one must fail."""
     repaired: tuple[Check, ...] = ()
     """The repaired form, where the claim has one."""
     words: str = ""

@@ -31,6 +31,9 @@ GAPS = (0.1, 0.3, 0.45, 0.55, 0.7, 0.85, JUST_ABOVE, 1.2, 1.5, 1.9, 2.1, 2.5)
 ACCURACY = 10
 """The phase whose epsilon' is used; nothing depends on it but the logarithm."""
 
+WHOLE = Problem(36, 20, 4)
+"""The size of the whole runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
@@ -80,13 +83,23 @@ def called(size: Phase, accuracy: int, world: lb.World, seed: int) -> np.ndarray
 
 def blocks_split(runs: int, horizon: int) -> int:
     """Count whole runs of Algorithms 4 and 6 in which contexts of one block were parted."""
+    S, K, r = WHOLE.letters
     count = 0
     for seed in range(runs):
-        world = worlds.lumpable(36, 20, 4, frequency=witness.most_uneven(36), seed=seed)
+        world = worlds.lumpable(S, K, r, frequency=witness.most_uneven(S), seed=seed)
         for algorithm in (regret.equal_groups, regret.any_groups):
-            seen = phases.looks(algorithm(phases.size_of(world)), world, seed, horizon)
+            seen = phases.looks(algorithm(WHOLE), world, seed, horizon)
             count += seen[-1].splits_a_block()  # parts are never joined again
     return count
+
+
+def promised_whole() -> float:
+    """Return how often a whole run may split a block: 2 delta' = 2 delta_h / r a call.
+
+    At most r - 1 calls in every phase h of this problem, added up over all phases.
+    """
+    r = WHOLE.groups
+    return (r - 1) * 2 * phases.deltas(WHOLE) / r
 
 
 @claim(
@@ -118,12 +131,12 @@ def clustering(effort: Effort) -> Finding:
     kept, lax = at_bar["ε′ as printed"], at_bar["broken: 4ε′"]
     least = min((gap for gap, share in apart.items() if share == 1), default=math.inf)
     missed, split = "a gap just above the bar was missed", "a block was split"
-    whole = rate("a block was split in a whole run", parted, 2 * runs, promised)
+    whole = rate("a block was split in a whole run", parted, 2 * runs, promised_whole())
     return Finding(
         setting=(
             f"S = 36, r = 4 blocks at equal distances, ε′ of phase {ACCURACY}, ν = 8/S for a ninth "
             "of the contexts and 1/(8S) for the others; whole runs of Algorithms 4 and 6 at "
-            f"(36, 20, 4), T = 1e13"
+            f"{WHOLE.letters}, T = 1e13"
         ),
         seeds=calls * len(GAPS),
         printed=(

@@ -1,14 +1,11 @@
-"""Claims 29 and 30: means of low rank by a cover, PAC and regret."""
+"""Claim 29: means of low rank by a cover, PAC (30, regret: `frozen`)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-import numpy as np
-
 import lumpable as lb
-from lumpable import bounds, reductions, regret, schedule
+from lumpable import bounds, reductions, schedule
 from lumpable.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import sketch, witness
@@ -16,11 +13,7 @@ from lumpable.reproduce.claims.factors import Factored, decoys, spread
 from lumpable.reproduce.claims.sketch import Axis, Series
 from lumpable.reproduce.claims.witness import DELTA
 
-# --- 29: low rank, PAC -----------------------------------------------------------------------
-
 SIZE = (500, 30)
-WIDE = 20
-"""Broken: cells this many times too wide."""
 ACCURACY = 0.005
 """Small enough for the bound on the loss to say something."""
 
@@ -38,6 +31,15 @@ def covered(
         constants=constants,
     )
     return lb.simulate(plan, truth.world, seed=seed)
+
+
+def widest(problem: Problem) -> Constants:
+    """Return constants with which the screening threshold is 1 at the deepest level.
+
+    Means span at most 1, so everybody leaves with everybody: nobody is screened.
+    """
+    size = bounds.lengths(problem, ACCURACY, DELTA)
+    return witness.threshold_times(1 / size.threshold(size.levels))
 
 
 def loss(truth: Factored, constants: Constants, seed: int) -> float:
@@ -63,7 +65,7 @@ def grid(runs: int) -> dict[str, float]:
                     "cells": len(truth.cells(alpha)) / R,
                     "narrow cells": len(truth.cells(alpha / 2)) / R,
                     "difference": truth.difference(alpha) / alpha,
-                    "wide difference": truth.difference(WIDE * alpha) / alpha,
+                    "wide difference": truth.difference(2 * alpha) / alpha,
                 }
                 most = {name: max(most[name], value) for name, value in found.items()}
     return most
@@ -77,17 +79,17 @@ def grid(runs: int) -> dict[str, float]:
         "Algorithm 1 takes Õ(R(S + K)/ε²) samples and is Õ(ε)-optimal"
     ),
     broken=(
-        f"cells half as wide, or {WIDE} times as wide (contexts that far apart leave together); a "
-        "cell for every context"
+        "cells half as wide, or twice as wide; screening thresholds of 1, so that contexts of all "
+        "cells leave together; a cell for every context"
     ),
-    seconds=(2.0, 15.0),
+    seconds=(2.0, 10.0),
 )
 def low_rank_pac(effort: Effort) -> Finding:
     """Check the four parts on worlds whose factors are known."""
     S, K = SIZE
     runs, epsilon = effort.pick(6, 60), 0.01
     most = grid(runs)
-    wide = witness.threshold_times(WIDE)
+    wide = widest(Problem(S, K, schedule.cover(Problem(S, K, 1), 1.0, ACCURACY)))
     losses = [
         loss(truth, PAPER, seed)
         for seed in range(runs)
@@ -133,8 +135,8 @@ def low_rank_pac(effort: Effort) -> Finding:
         words=(
             f"Contexts of one cell differ by at most {most['difference']:.2f} α max ‖v‖₁, rounds "
             f"grow like R^{steep:.2f}, and the largest loss of {len(losses)} runs was "
-            f"{max(losses):.1g} of what the theorem allows; with cells {WIDE} times as wide it "
-            f"was {max(mixed):.1f} times as much."
+            f"{max(losses):.1g} of what the theorem allows; with thresholds of 1 it was "
+            f"{max(mixed):.1f} times as much."
         ),
         figure=sketch.picture(
             [
@@ -150,133 +152,6 @@ def low_rank_pac(effort: Effort) -> Finding:
             description=(
                 "Rounds against the number of cells: a line of slope one that follows R log R; "
                 "with a cell for every context they are larger and do not depend on B."
-            ),
-        ),
-    )
-
-
-# --- 30: low rank, regret ----------------------------------------------------------------------
-
-REGRET = Problem(40, 10, 1)
-BESIDE = Problem(30, 30, 1)
-"""Measured too and said, not judged: three times the arms, so its regret leaves T later."""
-EXPONENT = 1 - 1 / 5
-"""1 - p, p = 1/(3r + 2) at rank r = 1."""
-WAYS = ("cover", "never frozen", "with the switch", "broken: never learns")
-
-
-def cells_of(problem: Problem) -> Problem:
-    """Return the cover's problem: R = S wherever anything is learned, for alpha is tiny then."""
-    S, K, _ = problem.letters
-    return Problem(S, K, S)
-
-
-def horizon_of(problem: Problem, phase: int) -> int:
-    """Return T with alpha = 2^(-H/2) exactly: nothing is rounded, and slopes are slopes."""
-    S, K, _ = problem.letters
-    return round((S + K) * 2 ** (phase / 2 / (1 - EXPONENT)))
-
-
-def first_phase(problem: Problem) -> int:
-    """Return the first H that rules out any arm for sure: 3.5 epsilon~ is below 1 there."""
-    H = 1
-    while 3.5 * schedule.any_groups_phase(cells_of(problem), H).threshold(H) >= 1:
-        H += 1
-    return H
-
-
-def low_rank_regret(problem: Problem, way: str, horizon: int, seed: int) -> float:
-    """Return the regret of one way to play means of rank one."""
-    world = spread(problem.contexts, problem.arms, 1, 1.0, seed).world
-    if way == "broken: never learns":
-        return horizon * float(world.frequency @ (world.best - world.mean.mean(axis=1)))
-    if way == "never frozen":
-        plan = regret.any_groups(cells_of(problem))
-    else:
-        plan = reductions.low_rank_online(problem, horizon=horizon, switch=way == "with the switch")
-    return lb.simulate(plan, world, horizon=horizon, seed=seed).regret
-
-
-def mean_regret(problem: Problem, way: str, horizons: Sequence[int], runs: int) -> list[float]:
-    """Return the regret at each horizon, an average over worlds."""
-    return [
-        float(np.mean([low_rank_regret(problem, way, T, seed) for seed in range(runs)]))
-        for T in horizons
-    ]
-
-
-@claim(
-    30,
-    "Low rank, regret",
-    printed=(
-        "With p = 1/(3r + 2) and α = ((S + K)/T)^p the regret of Algorithm 6 on the cover is "
-        "Õ((S + K)^p T^(1−p))"
-    ),
-    broken="frozen after phase 1: every arm is played for ever",
-    seconds=(4.0, 28.0),
-)
-def low_rank_exponent(effort: Effort) -> Finding:
-    """Measure how the regret grows with T, from the first horizon at which arms must fall."""
-    S, K, _ = REGRET.letters
-    runs = effort.pick(2, 8)
-    phases = range(first_phase(REGRET), first_phase(REGRET) + effort.pick(4, 5))
-    horizons = [horizon_of(REGRET, h) for h in phases]
-    found = {way: mean_regret(REGRET, way, horizons, runs) for way in WAYS}
-    later = [horizon_of(BESIDE, h) for h in phases]
-    beside, beside_error = slope(later, mean_regret(BESIDE, "cover", later, runs))
-    slopes = {way: slope(horizons, values) for way, values in found.items()}
-    # what the tilde hides: sqrt(lg_H), the width of the good sets in units of epsilon_H
-    widths = [math.sqrt(schedule.any_groups_phase(cells_of(REGRET), h).lg) for h in phases]
-    bar, _ = slope(horizons, [w * T**EXPONENT for w, T in zip(widths, horizons, strict=True)])
-
-    def check(way: str) -> Check:
-        steep, error = slopes[way]
-        words = f"{way}: exponent of T less 2 standard errors, bar 1 − p and logarithms"
-        return Check(words, steep - 2 * error, "<=", bar)
-
-    steep, error = slopes["cover"]
-    end = {way: values[-1] for way, values in found.items()}
-    drawn = {way: values for way, values in found.items() if way != "with the switch"}
-    drawn["like 1/T^p"] = [found["cover"][0] * (T / horizons[0]) ** EXPONENT for T in horizons]
-    return Finding(
-        setting=(
-            f"S = {S}, K = {K}, rank 1, B = 1, factors uniform, printed constants; T = "
-            f"{horizons[0]:.1e} … {horizons[-1]:.1e}, where 3.5 ε̃ < 1 and α = 2^(−H/2); R = S there"
-        ),
-        seeds=runs * len(horizons),
-        printed=(check("cover"), check("with the switch")),
-        broken=(check("broken: never learns"),),
-        words=(
-            f"The regret grows like T^({steep:.3f} ± {error:.3f}), 1 − p = {EXPONENT:g} (at S = K "
-            f"= {BESIDE.arms}, where it is only leaving T itself, like T^({beside:.3f} ± "
-            f"{beside_error:.3f})). It is "
-            f"the freeze: without it the regret is {end['cover'] / end['never frozen']:.1f} times "
-            f"smaller at the last T, and the standard algorithm, which the switch takes, loses "
-            f"{end['with the switch']:.0e} in all instead of {end['cover']:.0e}."
-        ),
-        figure=sketch.picture(
-            [
-                {"series": name, "horizon": T, "share": y / T}
-                for name, values in drawn.items()
-                for T, y in zip(horizons, values, strict=True)
-            ],
-            Axis("horizon", "horizon T", "log"),
-            Axis("share", "regret a round", "log", (0.01, 0.02, 0.05, 0.1, 0.15)),
-            {
-                "cover": Series(sketch.BLUE),
-                "like 1/T^p": Series("#222222", "dash"),
-                "never frozen": Series(sketch.GREEN),
-                "broken: never learns": Series(sketch.ORANGE),
-            },
-            title="Low rank: regret grows like T^(1 − p)",
-            subtitle=[
-                f"Rank 1, S = {S}, K = {K}; mean over {runs} worlds. Not shown: with the switch it "
-                "is",
-                f"{end['with the switch'] / horizons[-1]:.0e} a round at the end.",
-            ],
-            description=(
-                "Regret a round against the horizon: the cover follows the line T to the minus p, "
-                "without the freeze it falls faster, and without learning it stays."
             ),
         ),
     )

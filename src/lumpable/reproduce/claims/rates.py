@@ -20,7 +20,7 @@ def equal_logs(problem: Problem, T: float) -> float:
 
 def any_logs(problem: Problem, T: float) -> float:
     """lg_h and the number of levels of the phase of round T, whose bounds are added up."""
-    phase = last_phase(problem, T, schedule.any_groups_phase, 2 / (1 - 2**-0.5))
+    phase = last_any_groups_phase(problem, T)
     return phase.lg * phase.h
 
 
@@ -28,6 +28,11 @@ def standard_logs(problem: Problem, T: float) -> float:
     """The widths of its confidence intervals: delta = 2^-63, for all pairs and all time."""
     pairs = problem.contexts * problem.arms
     return math.sqrt(2 * math.log(2 * pairs * MOST_ROUNDS) + math.log(T))
+
+
+def last_any_groups_phase(problem: Problem, T: float) -> schedule.Phase:
+    """Return the phase of Algorithm 6 in which round T is; its levels take L_{h,n} rounds each."""
+    return last_phase(problem, T, schedule.any_groups_phase, 2 / (1 - 2**-0.5))
 
 
 def last_phase(

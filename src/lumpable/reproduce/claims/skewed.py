@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import lumpable as lb
-from lumpable import pac, reductions, schedule, worlds
+from lumpable import pac, reductions, regret, schedule, worlds
 from lumpable.checks import FloatVector, IntVector
 from lumpable.plan import Belief, Branching, Collect, Result, Sample, Split
 from lumpable.problem import Problem
+from lumpable.reproduce.claims.frozen import frozen_at_once
 
 Putting = Callable[[FloatVector], IntVector]
 """From estimated frequencies to buckets: -1 is given up."""
@@ -35,6 +36,8 @@ class Reduced:
     """Regret of contexts that were given up."""
     inside: float
     """Regret of all buckets."""
+    late: bool
+    """Whether an arm of gap 1 surely falls in every bucket."""
 
 
 def judged(run: lb.Run) -> Reduced:
@@ -47,18 +50,27 @@ def judged(run: lb.Run) -> Reduced:
         factors += [float(relative.max()), float(1 / relative.min())]
     estimating = float(run.steps[0]["regret"])
     given_up = max(0.0, run.regret - estimating - inside)  # differences of large numbers
-    return Reduced(len(run.sides), max(factors), estimating, given_up, inside)
+    late = all(surely_learns(side.run.parameters["problem"], side.run.rounds) for side in run.sides)
+    return Reduced(len(run.sides), max(factors), estimating, given_up, inside, late)
+
+
+def surely_learns(problem: Problem, rounds: int) -> bool:
+    """Say whether Algorithm 6 ends, in this many rounds, a phase in which a gap of 1 must show.
+
+    By schedule: 3.5 epsilon~ < 1 at its deepest level, r - 1 calls of Algorithm 5 included.
+    """
+    h, spent = 0, 0
+    while True:
+        h += 1
+        phase = schedule.any_groups_phase(problem, h)
+        spent += sum(phase.explore(n) for n in range(1, h + 1))
+        if 3.5 * phase.threshold(h) < 1:
+            return spent + (problem.groups - 1) * phase.split_rounds(h) <= rounds
 
 
 def most_buckets(contexts: int, horizon: int) -> float:
     """Return log2 sqrt(ST) + 1."""
     return math.log2(math.sqrt(contexts * horizon)) + 1
-
-
-def estimating_bar(contexts: int, horizon: int) -> float:
-    """Return 8 sqrt(ST) log(2ST): every round of J may cost 1."""
-    area = contexts * horizon
-    return 8 * math.sqrt(area) * math.log(2 * area)
 
 
 def given_up_bar(contexts: int, horizon: int) -> float:
@@ -121,8 +133,14 @@ def below_average_given_up(frequency: FloatVector) -> IntVector:
 
 
 @lb.algorithm
-def put_wrongly(problem: Problem, *, horizon: int, putting: Putting) -> Branching:
-    """The reduction with other buckets."""
+def put_wrongly(
+    problem: Problem,
+    *,
+    horizon: int,
+    putting: Putting,
+    inside: Callable[[Problem], lb.Plan] = regret.any_groups,
+) -> Branching:
+    """The reduction with other buckets, or with another plan inside them."""
     S, K, r = problem.letters
     J = schedule.estimate_rounds(S, horizon)
     everything = np.ones((S, K), dtype=bool)
@@ -133,8 +151,53 @@ def put_wrongly(problem: Problem, *, horizon: int, putting: Putting) -> Branchin
     bucket[chosen >= 0] = inverse
     policy = np.full(S, pac.best_pooled_arm(sample))
     plans = tuple(
-        lb.regret.any_groups(Problem(size, K, min(r, size)))
+        inside(Problem(size, K, min(r, size)))
         for size in np.bincount(inverse, minlength=len(numbers)).tolist()
     )
     yield Split(horizon - J, bucket, plans, Belief("side by side", policy))
     return Result(policy)
+
+
+# --- Runs -----------------------------------------------------------------------------------
+
+SKEWED = Problem(50, 10, 3)
+ALL_KEPT, NO_BUCKETS, GIVEN_UP = "all are kept", "no buckets", "all below 1/(2S) are given up"
+FAULTS = {
+    ALL_KEPT: all_kept,
+    NO_BUCKETS: no_buckets,
+    GIVEN_UP: below_average_given_up,
+}
+
+
+def reduced(world: lb.World, horizon: int, seed: int) -> Reduced:
+    """Run the reduction."""
+    plan = reductions.any_contexts_online(SKEWED, horizon=horizon)
+    return judged(lb.simulate(plan, world, seed=seed))
+
+
+def faulty(world: lb.World, horizon: int, fault: str, seed: int) -> Reduced:
+    """Run the reduction with a fault."""
+    plan = put_wrongly(SKEWED, horizon=horizon, putting=FAULTS[fault])
+    return judged(lb.simulate(plan, world, seed=seed))
+
+
+def idle(world: lb.World, horizon: int, seed: int) -> Reduced:
+    """Run the reduction with plans inside the buckets that never drop an arm."""
+    plan = put_wrongly(SKEWED, horizon=horizon, putting=all_kept, inside=frozen_at_once)
+    return judged(lb.simulate(plan, world, seed=seed))
+
+
+def in_bars(run: Reduced, horizon: int) -> dict[str, float]:
+    """Return what was measured, in units of its bar where that depends on the horizon."""
+    S = SKEWED.contexts
+    return {
+        "buckets": run.buckets / most_buckets(S, horizon),
+        "unevenness": run.unevenness,
+        "given_up": run.given_up / given_up_bar(S, horizon),
+    }
+
+
+def uniform_regret(world: lb.World, horizon: int, seed: int) -> float:
+    """Return the regret of Algorithm 6 with the same means and uniform frequencies."""
+    even = worlds.from_matrix(world.mean)
+    return lb.simulate(regret.any_groups(SKEWED), even, horizon=horizon, seed=seed).regret
