@@ -41,16 +41,19 @@ class Player:
         if self.collector is not None:
             if not self.collector.tell(context, reward):
                 return False
-            self.answer(self.collector.sample())
         else:
             self.told += 1
             others = self._tell_side(context, reward) if self.sides else False
             request = self.progress.request
             if not self.sides or request is None or self.told < request.rounds:
                 return others
-            self.answer(self.sides)
-        self.open()
+        self.advance()
         return True
+
+    def advance(self) -> None:
+        """Answer the request that has been played to its end, and open the next."""
+        self.answer(self.sides if self.collector is None else self.collector.sample())
+        self.open()
 
     def _tell_side(self, context: int, reward: float) -> bool:
         """Send the reward to the context's plan; True: its other contexts may have new arms."""
