@@ -305,7 +305,7 @@ def test_a_plan_of_another_size() -> None:
 
 def test_more_rounds_than_can_be_counted() -> None:
     plan = lb.standard.naive(lb.Problem(2, 3, 1), epsilon=1e-9, delta=0.1)
-    with pytest.raises(ValueError, match="give a horizon, or a larger epsilon"):
+    with pytest.raises(ValueError, match="give the run a horizon, or a larger epsilon"):
         lb.simulate(plan, worlds.from_matrix(MEAN), seed=1)
 
 
