@@ -19,7 +19,7 @@ PAGE = DOCS / "api.md"
 MODULES = (
     *("problem", "pac", "regret", "standard", "reductions", "schedule"),
     *("bounds", "budget", "worlds", "world"),
-    *("simulate", "run", "session", "plan", "clusters"),
+    *("simulate", "run", "session", "plan", "progress", "clusters"),
     *("learners", "learners.exp4", "learners.ucb", "play"),
     *("report", "pictures", "pictures.cost", "pictures.found", "pictures.falls", "pictures.alike"),
     *("reproduce.runner", "reproduce.record", "reproduce.claim", "cite", "extras"),

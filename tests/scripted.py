@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.plan import Belief, Collect, Plan, Progress, Result, Sample, Split
+from lumpable.plan import Belief, Collect, Plan, Result, Sample, Split
+from lumpable.progress import Progress
 
 
 class Script:

@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 
 import lumpable as lb
 from lumpable.checks import BoolMatrix, FloatMatrix
-from lumpable.plan import Collect, Plan, Progress, Reply, Request, Result, Sample, Split
+from lumpable.plan import Collect, Plan, Reply, Request, Result, Sample, Split
+from lumpable.progress import Progress
 
 MakePlan = Callable[..., Plan]
 

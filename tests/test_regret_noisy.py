@@ -18,7 +18,8 @@ import pytest
 from scipy import stats
 
 import lumpable as lb
-from lumpable.plan import Collect, Plan, Progress
+from lumpable.plan import Collect, Plan
+from lumpable.progress import Progress
 from lumpable.simulate import answer
 from watched_regret import allowed, watched
 

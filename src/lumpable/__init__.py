@@ -9,20 +9,10 @@ from lumpable import bounds, learners, pac, reductions, regret, schedule, standa
 from lumpable.budget import Budget, budget
 from lumpable.cite import citation
 from lumpable.extras import MissingExtra
-from lumpable.plan import (
-    Belief,
-    Bucket,
-    Collect,
-    Plan,
-    Progress,
-    Result,
-    Sample,
-    Split,
-    algorithm,
-    replay,
-)
+from lumpable.plan import Belief, Bucket, Collect, Plan, Result, Sample, Split, algorithm
 from lumpable.play import Played, play
 from lumpable.problem import PAPER, Constants, Problem
+from lumpable.progress import Progress, replay
 from lumpable.run import Run, Side, Step, Turn
 from lumpable.simulate import exact, simulate
 from lumpable.world import World

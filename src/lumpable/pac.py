@@ -14,18 +14,9 @@ import numpy as np
 from lumpable import bounds, checks
 from lumpable.bounds import Lengths
 from lumpable.checks import BoolVector, FloatVector, IntVector
-from lumpable.plan import (
-    Belief,
-    Bucket,
-    Collect,
-    Conversation,
-    Plan,
-    Progress,
-    Result,
-    Sample,
-    algorithm,
-)
+from lumpable.plan import Belief, Bucket, Collect, Conversation, Plan, Result, Sample, algorithm
 from lumpable.problem import PAPER, Constants, Problem
+from lumpable.progress import Progress
 from lumpable.standard import best_of, only
 
 

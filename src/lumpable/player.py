@@ -14,7 +14,8 @@ import numpy as np
 from lumpable.archive import Packed
 from lumpable.checks import IntVector
 from lumpable.collector import Collector, request_key
-from lumpable.plan import Collect, Plan, Progress, Reply, Result, Sample, Split
+from lumpable.plan import Collect, Plan, Reply, Result, Sample, Split
+from lumpable.progress import Progress
 
 
 class Player:

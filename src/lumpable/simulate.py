@@ -19,7 +19,8 @@ import numpy as np
 
 from lumpable import checks
 from lumpable.checks import MOST_ROUNDS, FloatVector, IntVector
-from lumpable.plan import Belief, Collect, Plan, Progress, Request, Result, Sample, Split
+from lumpable.plan import Belief, Collect, Plan, Request, Result, Sample, Split
+from lumpable.progress import Progress
 from lumpable.run import Run, Side, Step, Turn
 from lumpable.world import World
 

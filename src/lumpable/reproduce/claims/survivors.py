@@ -9,8 +9,9 @@ import numpy as np
 import lumpable as lb
 from lumpable import regret, schedule, worlds
 from lumpable.checks import FloatMatrix
-from lumpable.plan import Collect, Progress, Sample
+from lumpable.plan import Collect, Sample
 from lumpable.problem import PAPER, Constants, Problem
+from lumpable.progress import Progress
 from lumpable.reproduce import wording
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import phases, sketch
