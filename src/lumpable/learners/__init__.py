@@ -1,25 +1,37 @@
-"""Learners that decide every round. They know no world: `ask` reads, `tell` writes."""
+"""Learners that decide every round. They know no world: `ask` reads, `tell` writes.
+
+Each is a page of its own. They are imported when they are first named: their steps are compiled,
+and the compiler takes longer to import than all the rest of the package.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from lumpable.learners.exp4 import ConstantExperts
-from lumpable.learners.ucb import UCB1
+from lumpable.learners.catalogue import CATALOGUE, names
 
-__all__ = ["UCB1", "ConstantExperts", "Learner"]
+if TYPE_CHECKING:
+    from lumpable.learners.base import Compiled, Learner, Unfit
+    from lumpable.learners.exp4 import ConstantExperts
+    from lumpable.learners.ucb import UCB1
+
+__all__ = ["CATALOGUE", "UCB1", "Compiled", "ConstantExperts", "Learner", "Unfit", "names"]
+
+_BASE = ("Compiled", "Learner", "Unfit")
 
 
-class Learner(Protocol):
-    """Whatever chooses an arm for a context and learns from its reward.
+def __getattr__(name: str) -> Any:
+    """Import a learner's module when the learner is first asked for."""
+    if name in _BASE:
+        return getattr(importlib.import_module("lumpable.learners.base"), name)
+    for entry in CATALOGUE.values():
+        module, _, found = entry.place.partition(":")
+        if found == name:
+            return getattr(importlib.import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-    Law: `ask` changes nothing, so asked twice it answers the same; only `tell` does.
-    """
 
-    def ask(self, context: int) -> int:
-        """Return the arm to play for this context now."""
-        ...
-
-    def tell(self, context: int, arm: int, reward: float) -> None:
-        """Report the reward of an arm that was played for this context."""
-        ...
+def __dir__() -> list[str]:
+    """Name everything that can be asked for."""
+    return sorted({*__all__, *(entry.place.partition(":")[2] for entry in CATALOGUE.values())})

@@ -1,0 +1,230 @@
+"""One implementation, two speeds: a learner's steps, compiled for a loop and for ask and tell.
+
+A learner is a state (a NamedTuple of arrays and numbers) and two kernels over it:
+
+    choose(state, context, clock) -> arm                   changes nothing that another choice sees
+    update(state, context, arm, reward, clock) -> None     the only write
+
+`clock` says how many tells there were and is what `draws` draws from: a pure function of the seed
+and that number. Here they become three entry points: `loop` for whole simulations, `ask` and `tell`
+for one round from Python. Numba caches no function that is handed other functions, so the entry
+points are generated for each learner, as functions that name its kernels as globals. Only they are
+cached on disk, under a name that holds a digest of all the sources that they are compiled from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import types
+from numba.core.dispatcher import Dispatcher
+from numba.extending import intrinsic
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Clock = npt.NDArray[np.uint64]
+"""Key of the seed, number of tells, position of the random stream, each 64 bits."""
+SEED, TELLS, STREAM = 0, 1, 2
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function when it is first called; division by zero gives infinity or NaN."""
+    compiled: Any = numba.njit(error_model="numpy")
+    return cast(Function, compiled(function))
+
+
+def kernel_without_nan(function: Function) -> Function:
+    """Compile a function in which no NaN ever appears: maxima are taken several at a time."""
+    compiled: Any = numba.njit(error_model="numpy", fastmath={"nnan", "nsz"})
+    return cast(Function, compiled(function))
+
+
+@intrinsic
+def _pointer(typing_context: Any, address: Any) -> Any:
+    """Turn the address of an array into a pointer."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+
+    return types.voidptr(types.int64), code
+
+
+LOOP = """\
+def loop(state, clock, contexts, noise, first, last, mean, best, sd, late, slot, totals):
+    '''Play rounds first .. last - 1 of the tape; return the round before which it stopped.
+
+    sd < 0: Bernoulli. `late` holds (context, arm, reward) of rewards under way, `slot` the next one
+    to come. An arm that is none stops the loop, with the arm in totals[2].
+    '''
+    K = mean.shape[1]
+    delay = len(late)
+    for t in range(first, last):
+        context = contexts[t]
+        start(clock, 0)
+        arm = choose(state, context, clock)
+        if arm < 0 or arm >= K:
+            totals[2] = arm
+            return t
+        value = mean[context, arm]
+        if sd < 0:
+            reward = 1.0 if noise[t] < value else 0.0
+        else:
+            reward = value + sd * noise[t]
+        totals[0] += best[context] - value
+        totals[1] += reward
+        if delay > 0:
+            at = slot[0]
+            slot[0] = at + 1 if at + 1 < delay else 0
+            before, arm_before, reward_before = late[at, 0], late[at, 1], late[at, 2]
+            late[at, 0], late[at, 1], late[at, 2] = context, arm, reward
+            if before < 0:
+                continue
+            context, arm, reward = int(before), int(arm_before), reward_before
+        start(clock, 1)
+        update(state, context, arm, reward, clock)
+        clock[1] += np.uint64(1)
+{pause}
+    return last
+"""
+PAUSE = """\
+        if clock[1] >= state.due[0]:
+            return t + 1
+"""
+ASK = """\
+def ask(block, context):
+    words = carray(pointer(block), {words}, int64)
+    clock = carray(pointer(words[0]), 3, uint64)
+    start(clock, 0)
+    return choose({state}, context, clock)
+"""
+TELL = """\
+def tell(block, context, arm, reward):
+    words = carray(pointer(block), {words}, int64)
+    clock = carray(pointer(words[0]), 3, uint64)
+    start(clock, 1)
+    update({state}, context, arm, reward, clock)
+    clock[1] += np.uint64(1)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """The two compiled steps of a learner."""
+
+    choose: Callable[..., int]
+    update: Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What is generated from a learner's kernels; each is compiled when it is first called."""
+
+    loop: Callable[..., int]
+    ask: Callable[[int, int], int]
+    tell: Callable[[int, int, int, float], None]
+
+
+class Block:
+    """The addresses and shapes of a state's arrays, so that one number hands over all of them.
+
+    Handing arrays to compiled code one by one costs several times what a round does.
+    """
+
+    def __init__(self, state: NamedTuple, clock: Clock) -> None:
+        held = [np.asarray(value) for value in state]
+        self._held = [clock, *held]  # they must live as long as their addresses
+        words = [clock.ctypes.data]
+        for array in held:
+            words += [array.ctypes.data, *array.shape]
+        self._words = np.array(words, dtype=np.int64)
+        self.address = int(self._words.ctypes.data)
+
+
+def entries(kernels: Kernels, state: NamedTuple) -> Entries:
+    """Return the loop, the ask and the tell of these kernels for states of this kind."""
+    kinds = tuple(
+        (value.dtype.name, value.ndim) if isinstance(value, np.ndarray) else (_scalar(value), 0)
+        for value in state
+    )
+    return _entries(kernels, type(state), kinds)
+
+
+@cache
+def _entries(kernels: Kernels, state: type, kinds: tuple[tuple[str, int], ...]) -> Entries:
+    from lumpable import draws
+
+    parts, at = [], 1
+    for dtype, dimensions in kinds:
+        sizes = ", ".join(f"words[{at + 1 + axis}]" for axis in range(dimensions))
+        array = f"carray(pointer(words[{at}]), ({sizes or 1},), {dtype})"
+        parts.append(array if dimensions else f"{array}[0]")
+        at += 1 + dimensions
+    fields = {"state": f"State({', '.join(parts)})", "words": at}
+    pause = PAUSE if "due" in getattr(state, "_fields", ()) else ""
+    names = {
+        "choose": kernels.choose,
+        "update": kernels.update,
+        "start": draws.start,
+        "State": state,
+        "carray": numba.carray,  # type: ignore[attr-defined]
+        "pointer": _pointer,
+        "np": np,
+        **{name: getattr(types, name) for name in ("int64", "uint64", "float64", "int32", "int8")},
+        "bool": types.boolean,
+    }
+    made = (
+        _made("loop", LOOP.format(pause=pause), names),
+        _made("ask", ASK.format(**fields), names),
+        _made("tell", TELL.format(**fields), names),
+    )
+    return Entries(*made)
+
+
+def _scalar(value: object) -> str:
+    """Name the type that numba gives to a number in a state."""
+    if isinstance(value, bool | np.bool_):
+        return "bool"
+    if isinstance(value, int | np.integer):
+        return "int64"
+    if isinstance(value, float | np.floating):
+        return "float64"
+    raise TypeError(f"state: expected arrays and numbers, got {value!r}")
+
+
+def _made(name: str, source: str, names: dict[str, Any]) -> Callable[..., Any]:
+    """Compile generated source, cached beside the learner's module under a name of its own."""
+    functions = (names["choose"], names["update"], names["start"])
+    files = sorted(_files(functions))
+    digest = hashlib.sha256(source.encode())
+    for file in files:
+        digest.update(file.read_bytes())
+    unique = f"{name}_{digest.hexdigest()[:16]}"
+    space = {**names, "__name__": names["choose"].__module__}
+    text = source.replace(f"def {name}(", f"def {unique}(", 1)
+    exec(compile(text, inspect.getfile(names["choose"].py_func), "exec"), space)
+    compiled: Callable[..., Any] = numba.njit(cache=True, error_model="numpy")(space[unique])
+    return compiled
+
+
+def _files(functions: tuple[Any, ...]) -> set[Path]:
+    """Return the source files of these compiled functions and of all that they call."""
+    seen: set[Any] = set()
+    waiting = list(functions)
+    while waiting:
+        function = waiting.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        python = function.py_func
+        called = (python.__globals__.get(name) for name in python.__code__.co_names)
+        waiting += [other for other in called if isinstance(other, Dispatcher)]
+    return {Path(inspect.getfile(function.py_func)) for function in seen}

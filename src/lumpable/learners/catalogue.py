@@ -1,0 +1,172 @@
+"""The learners by name, and how one is made for a problem. Imports none of them until it is made.
+
+A learner is any class with `ask` and `tell` that is made from `contexts`, `arms` and, if it names
+them, `seed`, `horizon` and what only an oracle can know: it is handed what it names in its
+signature.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lumpable.scene import Scene
+
+if TYPE_CHECKING:
+    from lumpable.learners.base import Learner
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a learner is, and what its name sets."""
+
+    place: str
+    """Its module and class, `module:Class`."""
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters that differ from the defaults of the class."""
+    title: str = ""
+
+
+def _at(place: str, title: str, **sets: Any) -> Entry:
+    return Entry(f"lumpable.learners.{place}", sets, title)
+
+
+CATALOGUE: dict[str, Entry] = {
+    # on their own, and one for all
+    "uniform": _at("uniform:Uniform", "uniform play"),
+    "ucb": _at("ucb:UCB1", "UCB1 per context"),
+    "ucb-one": _at("ucb:UCB1", "UCB1, one for all", pooled=True),
+    "kl-ucb": _at("klucb:KLUCB", "KL-UCB per context"),
+    "beta-thompson": _at("thompson_beta:BetaThompson", "Beta Thompson per context"),
+    "beta-thompson-one": _at(
+        "thompson_beta:BetaThompson", "Beta Thompson, one for all", pooled=True
+    ),
+    "thompson": _at("thompson_gaussian:GaussianThompson", "Gaussian Thompson per context"),
+    "thompson-one": _at(
+        "thompson_gaussian:GaussianThompson", "Gaussian Thompson, one for all", pooled=True
+    ),
+    "elimination": _at("elimination:SuccessiveElimination", "successive elimination per context"),
+    "shrinkage": _at("shrinkage:Shrinkage", "empirical-Bayes Thompson, one group"),
+    # experts and linear models
+    "exp4": _at("exp4_lumpable:LumpableExperts", "EXP4, lumpable experts"),
+    "exp4-constant": _at("exp4:ConstantExperts", "EXP4, constant experts"),
+    "linucb": _at("linucb:LinUCB", "LinUCB, one feature per cell"),
+    "linucb-additive": _at("linucb:LinUCB", "LinUCB, additive features", features="additive"),
+    "suplinrel": _at("suplinrel:SupLinRel", "SupLinRel"),
+    # clustering
+    "club": _at("club:CLUB", "CLUB"),
+    "sclub": _at("sclub:SCLUB", "SCLUB"),
+    "cofiba": _at("cofiba:COFIBA", "COFIBA"),
+    "cab": _at("cab:CAB", "CAB"),
+    "dynucb": _at("dynucb:DynUCB", "DynUCB"),
+    "kmeans": _at("kmeans:ExploreThenKMeans", "explore, then k-means"),
+    "nucb": _at("nucb:NUCB", "NUCB"),
+    # latent groups
+    "mucb": _at("mucb:ModelUCB", "mUCB, known means"),
+    "mts": _at("mts:ModelThompson", "mTS, Thompson that knows the groups' means"),
+    "maillard-mannor-known": _at(
+        "maillard_mannor_known:KnownClusters", "Maillard and Mannor, known distributions"
+    ),
+    "maillard-mannor": _at("maillard_mannor:AgnosticClusters", "Maillard and Mannor, agnostic"),
+    "lattice": _at("lattice:LATTICE", "LATTICE"),
+    "mixture": _at("mixture:MixtureThompson", "mixture Thompson, Gibbs"),
+    "oracle-groups": _at("oracle_groups:KnownGroups", "Thompson that knows the grouping"),
+    # low rank
+    "nmf": _at("nmf:NMFGreedy", "NMF epsilon-greedy"),
+    "bmf": _at("bmf:FactorThompson", "Bayesian matrix-factorisation Thompson"),
+    "particle": _at("particle:ParticleThompson", "particle Thompson"),
+    "jain-pal": _at("jain_pal:OCTAL", "Jain and Pal"),
+    "jedra": _at("jedra:SpectralPolicy", "Jedra et al., best policy"),
+    # regression oracles
+    "squarecb": _at("squarecb:SquareCB", "SquareCB, per cell"),
+    "squarecb-additive": _at("squarecb:SquareCB", "SquareCB, additive", oracle="additive"),
+    "squarecb-lumpable": _at("squarecb:SquareCB", "SquareCB, lumpable", oracle="lumpable"),
+    "squarecb-low-rank": _at("squarecb:SquareCB", "SquareCB, low rank", oracle="low rank"),
+    "falcon": _at("falcon:FALCON", "FALCON, per cell"),
+    "falcon-additive": _at("falcon:FALCON", "FALCON, additive", oracle="additive"),
+    "falcon-lumpable": _at("falcon:FALCON", "FALCON, lumpable", oracle="lumpable"),
+    "falcon-low-rank": _at("falcon:FALCON", "FALCON, low rank", oracle="low rank"),
+    "vowpal": _at("vowpal:VowpalWabbit", "Vowpal Wabbit SquareCB"),
+}
+ORACLES = ("groups", "group", "group_means", "frequency")
+"""What only an oracle can know: r, each context's group, their means, nu. Whoever names one gets it."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all learners."""
+    return tuple(CATALOGUE)
+
+
+def find(name: str) -> tuple[Callable[..., Learner], dict[str, Any]]:
+    """Return the class of a learner by its name or by `module:Class`, and what the name sets."""
+    entry = CATALOGUE.get(name)
+    if entry is None and ":" not in name:
+        near = difflib.get_close_matches(name, list(CATALOGUE), n=1, cutoff=0.3)
+        hint = f"; the nearest is {near[0]!r}" if near else ""
+        raise ValueError(f"learner: expected a known name or module:Class, got {name!r}{hint}")
+    entry = entry or Entry(name)
+    module, _, attribute = entry.place.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as cause:
+        raise ValueError(f"learner: cannot import {entry.place!r}: {cause}") from cause
+    return found, dict(entry.sets)
+
+
+def parameters(name: str) -> dict[str, inspect.Parameter]:
+    """Return the parameters that a person may set, by name."""
+    made_for = {"contexts", "arms", "seed", "horizon"}
+    maker, _ = find(name)
+    return {k: p for k, p in inspect.signature(maker).parameters.items() if k not in made_for}
+
+
+def knowledge(name: str) -> tuple[str, ...]:
+    """Return what this learner is told that only an oracle can know."""
+    return tuple(k for k in parameters(name) if k in ORACLES)
+
+
+def make(
+    name: str, scene: Scene, *, horizon: int, seed: int, given: Mapping[str, Any] | None = None
+) -> Learner:
+    """Make a learner for a scene: what it names in its signature it is handed.
+
+    >>> from lumpable import worlds
+    >>> scene = Scene(worlds.lumpable(contexts=6, arms=4, groups=2, seed=1))
+    >>> make("ucb", scene, horizon=100, seed=1, given={"width": 0.2}).state.width
+    0.2
+    """
+    from lumpable.learners.base import Unfit
+
+    maker, sets = find(name)
+    signature = inspect.signature(maker).parameters
+    known = told(scene, horizon, seed)
+    chosen = {k: v for k, v in known.items() if k in signature} | sets | dict(given or {})
+    for key in chosen:
+        if key not in signature:
+            near = difflib.get_close_matches(key, list(signature), n=1)
+            hint = f"; the nearest is {near[0]!r}" if near else ""
+            raise ValueError(f"{name}: has no parameter {key!r}{hint}")
+    if getattr(maker, "unit_rewards", False) and scene.world.noise != "bernoulli":
+        raise Unfit(f"{name}: needs rewards in [0, 1], got {scene.world.noise} noise")
+    return maker(**chosen)
+
+
+def told(scene: Scene, horizon: int, seed: int) -> dict[str, Any]:
+    """Return everything that a learner may name, from this scene."""
+    world = scene.world
+    first = [int((world.group == b).argmax()) for b in range(world.groups)]
+    return {
+        "contexts": world.contexts,
+        "arms": world.arms,
+        "horizon": horizon,
+        "seed": seed,
+        "sd": world.sd if world.noise == "gaussian" else 0.5,
+        "groups": world.groups,
+        "group": world.group,
+        "group_means": world.mean[first],
+        "frequency": world.frequency,
+    }

@@ -1,0 +1,28 @@
+"""Decision by decision: a learner against a literal version of it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+import lumpable as lb
+from lumpable.learners import Learner
+
+
+class Literal(Protocol):
+    def ask(self, context: int) -> int: ...
+
+    def tell(self, context: int, arm: int, reward: float) -> None: ...
+
+
+def agree(learner: Learner, literal: Literal, world: lb.World, rounds: int = 1000) -> None:
+    """Play both on one tape and compare every choice."""
+    rng = np.random.default_rng(7)
+    for t in range(rounds):
+        context = int(rng.choice(world.contexts, p=world.frequency))
+        arm, expected = learner.ask(context), literal.ask(context)
+        assert arm == expected, f"round {t}, context {context}: {arm}, literally {expected}"
+        reward = world.reward(context, arm, rng)
+        learner.tell(context, arm, reward)
+        literal.tell(context, arm, reward)

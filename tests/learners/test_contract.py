@@ -1,0 +1,26 @@
+"""Every learner of the catalogue keeps the contract; found by introspection."""
+
+from __future__ import annotations
+
+import pytest
+
+import lumpable as lb
+from lumpable.learners import catalogue
+from lumpable.scene import Scene
+from lumpable.testing import check_learner
+
+
+def made(name: str, noise: str):  # type: ignore[no-untyped-def]
+    def make(contexts: int, arms: int, seed: int) -> lb.learners.Learner:
+        world = lb.worlds.lumpable(contexts, arms, min(3, contexts), noise=noise, seed=1)
+        return catalogue.make(name, Scene(world), horizon=300, seed=seed)
+
+    return make
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_contract(name: str) -> None:
+    check_learner(made(name, "bernoulli"))
+    maker, _ = catalogue.find(name)
+    if not getattr(maker, "unit_rewards", False):
+        check_learner(made(name, "gaussian"), noise="gaussian")
