@@ -93,7 +93,7 @@ CATALOGUE: dict[str, Entry] = {
     "vowpal": _at("vowpal:VowpalWabbit", "Vowpal Wabbit SquareCB"),
 }
 ORACLES = ("groups", "group", "group_means", "frequency")
-"""What only an oracle can know: r, each context's group, their means, nu. Whoever names one gets it."""
+"""What only an oracle can know: r, each context's group, the groups' means, nu."""
 
 
 def names() -> tuple[str, ...]:
