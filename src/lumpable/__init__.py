@@ -14,6 +14,7 @@ from lumpable.play import Played, play
 from lumpable.problem import PAPER, Constants, Problem
 from lumpable.progress import Progress, replay
 from lumpable.run import Run, Side, Step, Turn
+from lumpable.scene import Scene
 from lumpable.simulate import exact, simulate
 from lumpable.world import World
 
@@ -37,6 +38,7 @@ __all__ = [
     "Result",
     "Run",
     "Sample",
+    "Scene",
     "Session",
     "Side",
     "Split",

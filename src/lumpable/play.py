@@ -132,8 +132,10 @@ class _Rounds:
             last = first + stop - self.done
             started = time.perf_counter()
             reached = self._loop_once(first, last)
-            if reached < last and not self._refit():
-                raise _no_arm(self.learner, self._contexts[reached], self.done, self.totals[2])
+            refitted = self._refit()
+            if reached < last and not refitted:
+                context, arm = int(self._contexts[reached]), int(self.totals[2])
+                raise _no_arm(self.learner, context, self.done + reached - first, arm)
             self.seconds += time.perf_counter() - started
             self.done += reached - first
 

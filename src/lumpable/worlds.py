@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lumpable import checks, tables
+from lumpable import checks, surveys, tables
 from lumpable.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.world import World, checked_frequency, checked_mean
 
@@ -25,6 +25,7 @@ def lumpable(
     sd: float = 1.0,
     means: str | npt.ArrayLike = "uniform",
     gap: float = 0.4,
+    deviation: float = 0.0,
     seed: int,
 ) -> World:
     """Hide groups among contexts: contexts of one group have the same mean rewards.
@@ -40,6 +41,9 @@ def lumpable(
     means
         Means of each group: `uniform` on [0, 1], `hard` (1/2, and `gap` more for one arm that is
         drawn for each group) or a (groups, arms) array.
+    deviation
+        Standard deviation of each context's own means around those of its group; they are cut off
+        at the ends of [0, 1]. `group` still names the groups.
 
     >>> world = lumpable(contexts=6, arms=4, groups=2, seed=1)
     >>> world
@@ -53,7 +57,10 @@ def lumpable(
     group = rng.permutation(np.repeat(np.arange(r), _sizes(sizes, S, r)))
     group_mean = _group_means(means, r, K, gap, rng)
     nu = _frequencies(frequency, S, rng)
-    return World(group_mean[group], nu, group, noise, sd, "lumpable")
+    mean = group_mean[group]
+    if checks.real("deviation", deviation, "a number in [0, 1]", -1e-300, 1.0) > 0:
+        mean = np.clip(mean + deviation * rng.standard_normal((S, K)), 0.0, 1.0)
+    return World(mean, nu, group, noise, sd, "lumpable")
 
 
 def low_rank(
@@ -134,6 +141,29 @@ def from_matrix(
     checked = checked_mean(mean)
     nu = _frequencies(frequency, len(checked), np.random.default_rng(seed))
     return World(checked, nu, _equal_rows(checked), noise, sd)
+
+
+def survey(
+    name: str, *, contexts: int | None = None, noise: str = "bernoulli", seed: int = 0
+) -> World:
+    """Take what people answered in a survey as their mean rewards: no group is really true here.
+
+    Parameters
+    ----------
+    name
+        `bfi` (25 personality items) or `gss` (18 kinds of public spending).
+    contexts
+        How many people, drawn by the seed; everybody unless given.
+
+    >>> survey("gss", contexts=100, seed=1)
+    World(gss survey, contexts=100, arms=18, groups=100, bernoulli)
+    """
+    mean = surveys.answers(name)
+    if contexts is not None:
+        S = checks.whole("contexts", contexts, 1, len(mean))
+        mean = mean[np.random.default_rng(seed).choice(len(mean), size=S, replace=False)]
+    nu = np.full(len(mean), 1 / len(mean))
+    return World(mean, nu, _equal_rows(mean), noise, name=f"{name} survey")
 
 
 def from_frame(

@@ -1,0 +1,153 @@
+"""The engine: generated entry points, their cache on disk, refits, and learners of other people."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lumpable as lb
+from lumpable.play import Misbehaved, play
+
+WORLD = lb.worlds.lumpable(5, 4, 2, noise="bernoulli", seed=1)
+
+HELPER = """
+from lumpable.compiled import kernel
+
+@kernel
+def step():
+    return {step}
+"""
+MINE = """
+from typing import NamedTuple
+
+import numpy as np
+from lumpable.compiled import Kernels, kernel
+from lumpable.learners import Compiled
+from helper import step
+
+class State(NamedTuple):
+    last: np.ndarray
+    cube: np.ndarray
+    small: np.ndarray
+    due: np.ndarray
+    factor: float
+    number: int
+    flag: bool
+
+@kernel
+def choose(state, context, clock):
+    if state.flag and state.factor == 2.5 and state.number == 7 and state.cube[1, 2, 3] == 9.0:
+        return int(state.last[context]) % {arms}
+    return -5
+
+@kernel
+def update(state, context, arm, reward, clock):
+    state.last[context] += step()
+    state.small[0] = not state.small[0]
+
+class Mine(Compiled):
+    kernels = Kernels(choose, update)
+
+    def __init__(self, contexts, arms, *, seed=0):
+        cube = np.zeros((2, 3, 4))
+        cube[1, 2, 3] = 9.0
+        state = State(np.zeros(contexts, np.int32), cube, np.zeros(1, bool),
+                      np.array([10]), 2.5, 7, True)
+        super().__init__(contexts, arms, seed, state)
+        self.refits = []
+
+    def policy(self):
+        return np.zeros(self.contexts, dtype=np.int64)
+
+    def refit(self):
+        self.refits.append(self.tells)
+        self.state.due[0] += 15
+"""
+RUN = """
+import lumpable as lb
+from lumpable.play import play
+from mine import Mine
+
+world = lb.worlds.lumpable(5, 4, 2, noise="bernoulli", seed=1)
+learner = Mine(5, 4)
+play(learner, world, horizon=100, seed=1)
+one = Mine(5, 4)
+one.tell(0, one.ask(0), 1.0)
+hits = [sum(e.stats.cache_hits.values()) for e in (learner.loop, one._ask, one._tell)]
+print(learner.state.last.sum(), learner.refits, hits, one.state.last[0])
+"""
+
+
+def written(folder: Path, *, step: int = 1, arms: int = 4) -> None:
+    (folder / "helper.py").write_text(HELPER.format(step=step))
+    (folder / "mine.py").write_text(MINE.replace("{arms}", str(arms)))
+
+
+def run(folder: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", RUN], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_compiled_code_is_cached_until_a_source_changes(tmp_path: Path) -> None:
+    """Also one that is called from another file, which the compiler's own cache overlooks."""
+    written(tmp_path)
+    assert run(tmp_path) == "100 [10, 25, 40, 55, 70, 85, 100] [0, 0, 0] 1"
+    assert run(tmp_path) == "100 [10, 25, 40, 55, 70, 85, 100] [1, 1, 1] 1"
+    written(tmp_path, step=3)
+    assert run(tmp_path) == "300 [10, 25, 40, 55, 70, 85, 100] [0, 0, 0] 3"
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a learner class whose fifth arm does not exist."""
+    written(tmp_path, arms=5)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("mine", "helper"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    import mine  # type: ignore[import-not-found]
+
+    return mine.Mine
+
+
+def test_a_compiled_learner_that_returns_no_arm_is_named(mine: Any) -> None:
+    with pytest.raises(
+        Misbehaved, match=r"Mine: ask\(\d\) returned 4, which is no arm, in round 1[1-9]"
+    ):
+        play(mine(5, 4), WORLD, horizon=100, seed=1)
+
+
+def test_refits_come_at_the_same_tells_in_the_loop_and_by_hand(mine: Any) -> None:
+    world = lb.worlds.lumpable(5, 5, 2, noise="bernoulli", seed=1)
+    fast, slow = mine(5, 5), mine(5, 5)
+    play(fast, world, horizon=77, seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(77):
+        context = int(rng.integers(5))
+        slow.tell(context, slow.ask(context), 0.0)
+    assert fast.refits == slow.refits == [10, 25, 40, 55, 70]
+
+
+def test_refits_come_on_time_when_rewards_are_late(mine: Any) -> None:
+    world = lb.worlds.lumpable(5, 5, 2, noise="bernoulli", seed=1)
+    learner = mine(5, 5)
+    play(learner, lb.Scene(world, delay=30), horizon=100, seed=1)
+    assert learner.tells == 70
+    assert learner.refits == [10, 25, 40, 55, 70]
+
+
+def test_whole_numbers_of_numpy_are_taken() -> None:
+    learner = lb.learners.UCB1(5, 4, seed=1)
+    arm = learner.ask(np.int64(3))  # type: ignore[arg-type]
+    learner.tell(np.int32(3), np.int64(arm), 1)  # type: ignore[arg-type]
+    assert learner.tells == 1
+    assert learner.state.plays[3, arm] == 1
