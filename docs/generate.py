@@ -1,4 +1,4 @@
-"""Make docs/api.md from the docstrings of the package: `python docs/generate.py`.
+"""Make docs/api.md and the table of docs/learners.md from the package: `python docs/generate.py`.
 
 Reads the source and imports nothing of it, so signatures stand as they were typed and the page is
 the same on every machine. Examples lose their prompts: they run as doctests where they stand.
@@ -16,11 +16,19 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 PACKAGE = DOCS.parent / "src" / "lumpable"
 PAGE = DOCS / "api.md"
+LEARNERS = DOCS / "learners.md"
+LEARNER_MODULES = tuple(
+    f"learners.{path.stem}"
+    for path in sorted((PACKAGE / "learners").glob("*.py"))
+    if path.stem not in ("__init__", "base", "catalogue")
+)
 MODULES = (
     *("problem", "pac", "regret", "standard", "reductions", "schedule"),
     *("bounds", "budget", "worlds", "world"),
     *("simulate", "run", "session", "plan", "progress", "clusters"),
-    *("learners", "learners.exp4", "learners.ucb", "play"),
+    *("learners", "learners.base", "learners.catalogue", "scene", "play", "measures", "testing"),
+    *LEARNER_MODULES,
+    *("compiled", "draws", "experiment.rows", "experiment.comparison", "surveys"),
     *("report", "pictures", "pictures.cost", "pictures.found", "pictures.falls", "pictures.alike"),
     *("reproduce.runner", "reproduce.record", "reproduce.claim", "cite", "extras"),
 )
@@ -30,6 +38,9 @@ HEAD = """\
 Made from the docstrings by `python docs/generate.py`; a test keeps it up to date. "Reading"
 refers to [paper.md](paper.md). Names that stand in `lumpable` itself are marked.
 """
+INNER = ("State", "choose", "update")
+"""Names of a learner's file that are not for people."""
+ORACLES = {"groups": "r", "group": "the groups", "group_means": "the means", "frequency": "ν"}
 WIDTH = 88
 
 
@@ -51,6 +62,8 @@ def section(module: str, exported: set[str]) -> str:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     parts = [f"## lumpable.{module}", prose(tree)]
     for name, *paragraphs in entries(tree):
+        if module in LEARNER_MODULES and name in INNER:
+            continue
         mark = f"As `lumpable.{name}`." if name in exported else ""
         parts += [f"### {name}", mark, *paragraphs]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -168,5 +181,43 @@ def marked(node: ast.FunctionDef, *names: str) -> bool:
     return any(ast.unparse(mark) in names for mark in node.decorator_list)
 
 
+# --- The table of learners --------------------------------------------------------------------
+
+
+def with_table(text: str) -> str:
+    """Return docs/learners.md with its table made anew."""
+    head, rest = text.split("<!-- learners: made by docs/generate.py -->\n")
+    foot = rest.split("<!-- end -->\n")[1]
+    lines = ["| name | learner | from | knows |", "| --- | --- | --- | --- |", *table()]
+    made = "\n".join(lines)
+    return f"{head}<!-- learners: made by docs/generate.py -->\n{made}\n<!-- end -->\n{foot}"
+
+
+def table() -> Iterator[str]:
+    """Yield a line for each learner of the catalogue, in its order."""
+    source = (PACKAGE / "learners" / "catalogue.py").read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Dict) and len(node.keys) > 9:
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(value, ast.Call):
+                    place, title = (ast.literal_eval(part) for part in value.args[:2])
+                    yield learner_line(str(key.value), place, title)
+
+
+def learner_line(name: str, place: str, title: str) -> str:
+    """Return a row: name, title, where it comes from, what it knows."""
+    module, _, wanted = place.partition(":")
+    tree = ast.parse((PACKAGE / "learners" / f"{module}.py").read_text(encoding="utf-8"))
+    first = " ".join((ast.get_docstring(tree) or "").split("\n\n")[0].split())
+    (made,) = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == wanted]
+    (start,) = [n for n in made.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+    named = [argument.arg for argument in (*start.args.args, *start.args.kwonlyargs)]
+    knows = ", ".join(words for argument, words in ORACLES.items() if argument in named)
+    source = first.partition(": ")[2] or first
+    link = f"[{title}](../src/lumpable/learners/{module}.py)"
+    return f"| `{name}` | {link} | {source.rstrip('.')} | {knows} |"
+
+
 if __name__ == "__main__":
+    LEARNERS.write_text(with_table(LEARNERS.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
