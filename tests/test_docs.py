@@ -22,7 +22,7 @@ PAPER = ROOT / "docs" / "paper.md"
 REGRET = ROOT / "docs" / "paper-regret.md"
 HAND_WRITTEN = [PAPER, REGRET, ROOT / "docs" / "errata.md", ROOT / "docs" / "regret.md"]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-CITATION = re.compile(r"`((?:tests/|learners/)?\w+\.py)(?:::([\w.]+))?`")
+CITATION = re.compile(r"`((?:tests/)?(?:learners/)?\w+\.py)(?:::([\w.]+))?`")
 ALGORITHM = re.compile(r"(?m)^### (Algorithm \d: .*)\n")
 
 
@@ -187,6 +187,12 @@ def generate() -> ModuleType:
 
 def test_the_api_page_is_up_to_date(generate: ModuleType) -> None:
     assert text(ROOT / "docs" / "api.md") == generate.page(), "run: python docs/generate.py"
+
+
+def test_the_table_of_learners_is_up_to_date(generate: ModuleType) -> None:
+    page = text(ROOT / "docs" / "learners.md")
+    assert page == generate.with_table(page), "run: python docs/generate.py"
+    assert [f"| `{name}` |" in page for name in lb.learners.names()].count(False) == 0
 
 
 def test_the_api_page_has_every_public_name(generate: ModuleType) -> None:

@@ -19,6 +19,7 @@ from lumpable.simulate import exact, simulate
 from lumpable.world import World
 
 if TYPE_CHECKING:
+    from lumpable.experiment.comparison import Comparison, compare
     from lumpable.session import Session
 
 __version__ = "0.1.0"
@@ -29,6 +30,7 @@ __all__ = [
     "Bucket",
     "Budget",
     "Collect",
+    "Comparison",
     "Constants",
     "MissingExtra",
     "Plan",
@@ -49,6 +51,7 @@ __all__ = [
     "bounds",
     "budget",
     "citation",
+    "compare",
     "exact",
     "learners",
     "pac",
@@ -69,4 +72,8 @@ def __getattr__(name: str) -> Any:
         from lumpable.session import Session
 
         return Session
+    if name in ("Comparison", "compare"):
+        from lumpable.experiment import comparison
+
+        return getattr(comparison, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

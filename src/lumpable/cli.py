@@ -1,4 +1,4 @@
-"""The command line: `lumpable demo | simulate | budget | reproduce | cite`.
+"""The command line: `lumpable demo | simulate | budget | reproduce | compare | report | cite`.
 
 Commands read options, call the package and hand the result to `show`. Errors and Ctrl-C are turned
 into messages and exit codes in one place, `Careful`.
@@ -82,6 +82,16 @@ main.add_command(
         "lumpable.reproduce.command",
         "Measure every claim of the paper that a program can check.",
     )
+)
+main.add_command(
+    Later(
+        "compare",
+        "lumpable.experiment.command",
+        "Play learners against each other: the same worlds, contexts and luck for all.",
+    )
+)
+main.add_command(
+    Later("report", "lumpable.comparison.command", "Turn the rows of a comparison into one page.")
 )
 
 

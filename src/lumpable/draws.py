@@ -79,22 +79,49 @@ def _ziggurat() -> tuple[FloatVector, FloatVector]:
 
 
 EDGE, HEIGHT = _ziggurat()
+STEP, INNER = EDGE[:-1] * 2.0**-52, EDGE[1:].copy()
+"""By layer: its right edge in steps of a signed 53-bit number, and the next layer's edge."""
 
 
 @kernel
 def normal(clock: Clock) -> float:
     """Draw from the standard normal distribution."""
+    drawn = bits(clock)
+    layer = drawn & np.uint64(LAYERS - 1)
+    x = (np.int64(drawn) >> np.int64(11)) * STEP[layer]
+    return x if abs(x) < INNER[layer] else _outside(clock, int(layer), x)
+
+
+@kernel
+def normals(clock: Clock, out: FloatVector) -> None:
+    """Fill `out` with what so many calls of `normal` would draw, three times as fast."""
+    stream = clock[STREAM]  # in a register: a store and a load for each draw cost more than it does
+    for j in range(len(out)):
+        stream += GOLDEN
+        drawn = mixed(stream)
+        layer = drawn & np.uint64(LAYERS - 1)
+        x = (np.int64(drawn) >> np.int64(11)) * STEP[layer]
+        if abs(x) >= INNER[layer]:
+            clock[STREAM] = stream
+            x = _outside(clock, int(layer), x)
+            stream = clock[STREAM]
+        out[j] = x
+    clock[STREAM] = stream
+
+
+@kernel
+def _outside(clock: Clock, layer: int, x: float) -> float:
+    """Go on from a point of a layer that lies beyond the next layer's edge: one draw in 80."""
     while True:
-        drawn = bits(clock)
-        layer = int(drawn & np.uint64(LAYERS - 1))
-        u = (drawn >> np.uint64(11)) * (2.0 * UNIT) - 1.0
-        x = u * EDGE[layer]
-        if abs(x) < EDGE[layer + 1]:
-            return x
         if layer == 0:
-            return _tail(clock, u)
+            return _tail(clock, x)
         step = HEIGHT[layer + 1] - HEIGHT[layer]
         if HEIGHT[layer] + uniform(clock) * step < math.exp(-0.5 * x * x):
+            return x
+        drawn = bits(clock)
+        layer = int(drawn & np.uint64(LAYERS - 1))
+        x = (np.int64(drawn) >> np.int64(11)) * STEP[layer]
+        if abs(x) < INNER[layer]:
             return x
 
 
@@ -128,8 +155,10 @@ def gamma_from_one(clock: Clock, shape: float) -> float:
         if v <= 0.0:
             continue
         v = v * v * v
-        u = 1.0 - uniform(clock)
-        if u < 1.0 - 0.0331 * x**4 or math.log(u) < 0.5 * x * x + d * (1.0 - v + math.log(v)):
+        u, square = 1.0 - uniform(clock), x * x
+        if u < 1.0 - 0.0331 * square * square:
+            return d * v
+        if math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
             return d * v
 
 

@@ -17,13 +17,13 @@ COLUMNS: dict[str, str] = {
     "seed": "int64",
     "round": "int64",  # 0 in the single row of a cell that is not done
     "regret": "float64",
-    "reward": "float64",
+    "reward": "float64",  # null where rewards are not drawn one by one
     "simple_regret": "float64",
     "worse_off": "float64",
     "clusters": "int64",  # null for learners without clusters
     "ari": "float64",  # null likewise
     "seconds": "float64",
-    "bytes": "int64",
+    "bytes": "int64",  # null where nobody can say
     "status": "string",  # done, not run, failed
     "reason": "string",  # why it was not run, or the traceback of what failed
     "version": "string",  # of lumpable

@@ -150,9 +150,10 @@ def make(
             near = difflib.get_close_matches(key, list(signature), n=1)
             hint = f"; the nearest is {near[0]!r}" if near else ""
             raise ValueError(f"{name}: has no parameter {key!r}{hint}")
-    if getattr(maker, "unit_rewards", False) and scene.world.noise != "bernoulli":
+    learner = maker(**chosen)
+    if getattr(learner, "unit_rewards", False) and scene.world.noise != "bernoulli":
         raise Unfit(f"{name}: needs rewards in [0, 1], got {scene.world.noise} noise")
-    return maker(**chosen)
+    return learner
 
 
 def told(scene: Scene, horizon: int, seed: int) -> dict[str, Any]:

@@ -6,59 +6,94 @@ Each expert recommends one arm to everybody, so this is EXP3 that ignores the co
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from lumpable import checks
-from lumpable.collector import UNIT, request_key
+from lumpable.checks import FloatVector, IntVector
+from lumpable.compiled import Clock, Kernels, kernel
+from lumpable.draws import uniform
+from lumpable.learners.base import Compiled
+
+LEAST = 1e-100
+"""A late reward may be of an arm whose probability has vanished since; it is weighed with this."""
 
 
-class ConstantExperts:
+class State(NamedTuple):
+    """One number an arm, for all contexts."""
+
+    loss: FloatVector
+    """Sum of the importance-weighted losses."""
+    probability: FloatVector
+    rate: float
+    """eta."""
+
+
+@kernel
+def drawn(probability: FloatVector, clock: Clock) -> int:
+    """Draw an arm with these probabilities."""
+    u = uniform(clock)
+    for j in range(len(probability)):
+        u -= probability[j]
+        if u < 0.0:
+            return j
+    return int(np.argmax(probability))  # rounding left a little over
+
+
+@kernel
+def choose(state: State, context: int, clock: Clock) -> int:
+    """Draw an arm with the experts' probabilities, whoever comes."""
+    return drawn(state.probability, clock)
+
+
+@kernel
+def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
+    """Add the loss over its probability, and weigh the experts anew."""
+    loss, p = state.loss, state.probability
+    loss[arm] += (1.0 - reward) / max(p[arm], LEAST)
+    least = loss.min()
+    total = 0.0
+    for j in range(len(loss)):
+        p[j] = math.exp(state.rate * (least - loss[j]))
+        total += p[j]
+    for j in range(len(loss)):
+        p[j] /= total
+
+
+class ConstantExperts(Compiled):
     """EXP4 with K experts, each for one arm whoever comes: right where one arm is best for all.
 
     That is so for means of rank one with non-negative weights. Importance-weighted losses
     (1 - reward) / p, no uniform mixing, eta = sqrt(2 log K / (KT)): against the best single arm the
-    regret is at most sqrt(2KT log K) on average, for rewards in [0, 1].
+    regret is at most sqrt(2KT log K) on average, for rewards in [0, 1]. A reward that comes late is
+    weighed with the probability that its arm has when it is told, so the bound holds for rewards in
+    time only.
 
-    >>> learner = ConstantExperts(arms=2, horizon=100, seed=1)
+    >>> learner = ConstantExperts(contexts=5, arms=2, horizon=100, seed=1)
     >>> learner.tell(0, learner.ask(0), 1.0)
     >>> learner.probabilities()
     [0.5, 0.5]
     """
 
-    def __init__(self, arms: int, *, horizon: int, seed: int) -> None:
+    kernels = Kernels(choose, update)
+    unit_rewards = True
+
+    def __init__(self, contexts: int, arms: int, *, horizon: int, seed: int = 0) -> None:
         K = checks.whole("arms", arms, 1)
         T = checks.whole("horizon", horizon, 1)
-        self.seed = checks.whole("seed", seed, 0)
-        self.rounds = 0
-        self.late = 0
-        """Rewards for an arm that was not the one asked for: they change nothing else."""
-        self.rate = math.sqrt(2 * math.log(K) / (K * T))
-        """eta."""
-        self._loss = [0.0] * K
-        self._probability = [1 / K] * K
-
-    def ask(self, context: int) -> int:
-        """Return an arm drawn with the experts' probabilities. Asked twice, it answers the same."""
-        u = (request_key(self.seed, self.rounds) >> 11) * UNIT
-        for arm, probability in enumerate(self._probability):
-            u -= probability
-            if u < 0:
-                return arm
-        return self._probability.index(max(self._probability))  # rounding left a little over
-
-    def tell(self, context: int, arm: int, reward: float) -> None:
-        """Report the reward, in [0, 1], of the arm that was asked for; others are counted late."""
-        checks.whole("arm", arm, 0, len(self._loss) - 1)
-        gain = checks.real("reward", reward, "a number in [0, 1]", -math.ulp(0.0), 1.0)
-        if arm != self.ask(context):
-            self.late += 1  # its probability is not known any more
-            return
-        self.rounds += 1
-        self._loss[arm] += (1 - gain) / self._probability[arm]
-        least = min(self._loss)
-        weight = [math.exp(self.rate * (least - loss)) for loss in self._loss]
-        total = sum(weight)
-        self._probability = [part / total for part in weight]
+        state = State(
+            loss=np.zeros(K),
+            probability=np.full(K, 1 / K),
+            rate=math.sqrt(2 * math.log(K) / (K * T)),
+        )
+        super().__init__(contexts, K, seed, state)
 
     def probabilities(self) -> list[float]:
         """Return the probability of each arm in the next round."""
-        return list(self._probability)
+        listed: list[float] = self.state.probability.tolist()
+        return listed
+
+    def policy(self) -> IntVector:
+        """Return the arm of the heaviest expert, for everybody."""
+        return np.full(self.contexts, np.argmax(self.state.probability), dtype=np.int64)

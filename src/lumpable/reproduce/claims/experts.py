@@ -39,7 +39,7 @@ def mean_regret(arms: int, horizon: int, gap: float, runs: int, *, signed: bool)
     """Return the mean regret over seeds."""
     found = []
     for seed in range(runs):
-        learner = ConstantExperts(arms, horizon=horizon, seed=seed)
+        learner = ConstantExperts(CONTEXTS, arms, horizon=horizon, seed=seed)
         world = rank_one(arms, gap, signed=signed, seed=seed)
         found.append(lb.play(learner, world, horizon=horizon, seed=1000 + seed).regret)
     return float(np.mean(found))

@@ -1,0 +1,66 @@
+"""Figures drawn outside a browser, and the script that draws them inside one."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from lumpable import canvas
+from lumpable.comparison.figures import Figure, Series, long
+from lumpable.comparison.palette import CONFIG
+from lumpable.comparison.templates import CURVES, template
+from lumpable.extras import need
+
+
+def filled(figure: Figure, drawn: Sequence[Series], width: int = 760) -> dict[str, Any]:
+    """Return the whole specification of a figure, for paper."""
+    spec = copy.deepcopy(template(figure.kind))
+    kind = CURVES.get(figure.kind)
+    rows = long(drawn[figure.world], kind.measure) if kind and figure.world is not None else []
+    spec["datasets"] = {**figure.data, **({"curves": rows} if kind else {})}
+    for param in spec["params"]:
+        param["value"] = figure.params.get(param["name"], param["value"])
+    spec["height"] = figure.height or spec["height"]
+    spec["width"] = width
+    spec["padding"] = {"left": 24, "top": 8, "bottom": 8, "right": 8}
+    spec["title"] = figure.title
+    spec["description"] = figure.description
+    spec["config"] = {**CONFIG["paper"], "font": "Helvetica, Arial, sans-serif"}
+    return spec
+
+
+def compiled(kind: str, scheme: str) -> dict[str, Any]:
+    """Return a template in Vega's own language, in the colours of a scheme, for the page."""
+    vlc = need("vl_convert", "plot", "drawing pictures")
+    spec = {**template(kind), "config": CONFIG[scheme]}
+    made: dict[str, Any] = vlc.vegalite_to_vega(spec, vl_version=version())
+    return made
+
+
+def png(spec: dict[str, Any]) -> bytes:
+    """Draw a specification as PNG, twice as fine as on a screen."""
+    vlc = need("vl_convert", "plot", "drawing pictures")
+    drawn: bytes = vlc.vegalite_to_png(spec, vl_version=version(), scale=2)
+    return drawn
+
+
+def svg(spec: dict[str, Any]) -> str:
+    """Draw a specification as SVG."""
+    vlc = need("vl_convert", "plot", "drawing pictures")
+    drawn: str = vlc.vegalite_to_svg(spec, vl_version=version())
+    return drawn
+
+
+@functools.cache
+def script() -> str:
+    """Return everything that draws in a browser."""
+    vlc = need("vl_convert", "plot", "drawing pictures")
+    bundle: str = vlc.javascript_bundle(vl_version=version())
+    return bundle
+
+
+def version() -> str:
+    """Return the version of Vega-Lite that Altair writes."""
+    return ".".join(canvas.altair().SCHEMA_VERSION.split(".")[:2])

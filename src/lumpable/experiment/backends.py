@@ -1,0 +1,162 @@
+"""Cells on many cores or machines, through joblib: local processes, Dask or Ray.
+
+No scheduler of our own. Cells come back in any order; each is a pure function of itself, so that
+the rows are the same wherever they were made, but for the seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+from lumpable.experiment.cells import Cell, failed, run_cell
+from lumpable.experiment.rows import Row
+from lumpable.experiment.store import WHAT, Store, key_of
+from lumpable.extras import need
+from lumpable.reproduce.workers import _spared as spared
+
+Rows = Generator[list[Row], None, None]
+"""The rows of each cell, as they come."""
+BACKENDS = ("local", "dask", "ray")
+WAVE = 8
+"""Tasks for each core that Ray is handed at once: its joblib backend gives them back together."""
+
+
+class Died(RuntimeError):
+    """A worker process ended while it ran a cell."""
+
+
+def carried_out(
+    cells: Sequence[Cell], store: Store, backend: str, jobs: int | None, address: str | None
+) -> Rows:
+    """Yield the rows of each cell as they come."""
+    if not cells:
+        return
+    if backend == "local":
+        many = _here if jobs == 1 else _in_processes
+        yield from many(cells, store, jobs or -1)
+    elif backend == "dask":
+        yield from _on_dask(cells, jobs, address)
+    else:
+        yield from _on_ray(cells, jobs, address)
+
+
+def _joblib() -> Any:
+    return need("joblib", "research", WHAT)
+
+
+def _here(cells: Iterable[Cell], store: Store, jobs: int) -> Rows:
+    yield from map(run_cell, cells)
+
+
+# --- Processes --------------------------------------------------------------------------------
+
+
+def _in_processes(cells: Sequence[Cell], store: Store, jobs: int) -> Rows:
+    """Run cells in worker processes; those that kill theirs are rows that say so."""
+    ahead = {cell.key: cell for cell in cells}
+    while ahead:
+        try:
+            for rows in _unordered(
+                (_joblib().delayed(_marked)(cell, store.part(cell.key, "running"), os.getpid())
+                 for cell in tuple(ahead.values())),
+                backend="loky", n_jobs=jobs, inner_max_num_threads=1,
+            ):  # fmt: skip
+                del ahead[key_of(rows[0])]
+                yield rows
+        except BrokenProcessPool:
+            lost = [cell for cell in ahead.values() if store.part(cell.key, "running").exists()]
+            if not lost:
+                raise
+            for cell in lost:
+                store.part(cell.key, "running").unlink()
+                del ahead[cell.key]
+                words = "a worker process ended abruptly (killed, or out of memory)"
+                yield [failed(cell, Died(words))]
+
+
+def _unordered(tasks: Iterable[Any], **config: Any) -> Rows:
+    """Run tasks as joblib is configured; when nobody listens any more, workers are ended."""
+    joblib = _joblib()
+    with spared(), joblib.parallel_config(**config):
+        results = joblib.Parallel(return_as="generator_unordered")(tasks)
+    with contextlib.closing(results):
+        yield from results
+
+
+def _marked(cell: Cell, mark: Path, parent: int) -> list[Row]:
+    """In a worker: run a cell, with a mark beside the parts while it is under way."""
+    _follow(parent)
+    mark.touch()
+    rows = run_cell(cell)
+    mark.unlink(missing_ok=True)
+    return rows
+
+
+_followed: set[int] = set()
+
+
+def _follow(parent: int) -> None:
+    """End this worker when the process that started it is gone, even if that was killed."""
+    if parent in _followed:
+        return
+    _followed.add(parent)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+# --- Clusters ---------------------------------------------------------------------------------
+
+
+def _on_dask(cells: Sequence[Cell], jobs: int | None, address: str | None) -> Rows:
+    distributed = need("distributed", "dask", "comparing on Dask")
+    where: dict[str, Any] = {"address": address}
+    if address is None:
+        where = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
+    with spared():
+        client = distributed.Client(**where)
+    with client:
+        tasks = (_joblib().delayed(run_cell)(cell) for cell in cells)
+        yield from _unordered(tasks, backend="dask", n_jobs=jobs or -1)
+
+
+def _on_ray(cells: Sequence[Cell], jobs: int | None, address: str | None) -> Rows:
+    with _ray(jobs, address) as cores:
+        joblib, jobs = _joblib(), min(jobs or cores, cores)
+        run: Callable[..., Any] = joblib.delayed(run_cell)
+        for first in range(0, len(cells), WAVE * jobs):
+            with joblib.parallel_config(backend="ray", n_jobs=jobs):
+                wave = joblib.Parallel()(run(cell) for cell in cells[first : first + WAVE * jobs])
+            yield from wave
+
+
+@contextlib.contextmanager
+def _ray(jobs: int | None, address: str | None) -> Iterator[int]:
+    """Connect to Ray: the one that runs, at an address or here, or else one for this alone."""
+    ray = need("ray", "ray", "comparing on Ray")
+    need("ray.util.joblib", "ray", "comparing on Ray").register_ray()
+    mine = not ray.is_initialized()
+    if mine:
+        quiet = {"log_to_driver": False, "logging_level": "warning"}
+        try:
+            ray.init(address=address or "auto", **quiet)
+        except ConnectionError:
+            if address is not None:
+                raise
+            ray.init(num_cpus=jobs, include_dashboard=False, **quiet)
+    try:
+        yield int(ray.cluster_resources()["CPU"])
+    finally:
+        if mine:
+            ray.shutdown()

@@ -1,0 +1,232 @@
+"""The command `lumpable compare`: options in, progress on stderr, what came of it on stdout."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lumpable.options import rounds
+
+if TYPE_CHECKING:
+    from lumpable.experiment.comparison import Comparison
+    from lumpable.experiment.runner import Step
+
+FAILED = 1
+QUIET = 10.0
+"""Seconds between two lines about progress where there is no terminal."""
+SHOWN = 10
+"""Cells that failed or were not run that are named at the end."""
+
+
+@click.command("compare")
+@click.argument("experiment", metavar="FILE.toml|suite")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("rows.parquet"),
+    show_default=True,
+    help="Where the rows go; what it holds is not run again.",
+)
+@click.option("--quick", is_flag=True, help="With suite: a look of a few minutes.")
+@click.option(
+    "--seeds", type=click.IntRange(min=1), help="How many seeds, instead of what the file says."
+)
+@click.option(
+    "--horizon",
+    type=rounds,
+    metavar="ROUNDS",
+    help="T for all worlds, instead of what the file says.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="How many cells are run at a time.  [default: as many as there are cores]",
+)
+@click.option(
+    "--backend",
+    type=click.Choice(("local", "dask", "ray")),
+    default="local",
+    show_default=True,
+    help="Processes of this machine, or a cluster.",
+)
+@click.option("--address", help="Where the cluster is: tcp://host:8786 (Dask), host:6379 (Ray).")
+@click.pass_context
+def compare(
+    ctx: click.Context,
+    experiment: str,
+    out: Path,
+    quick: bool,
+    seeds: int | None,
+    horizon: int | None,
+    jobs: int | None,
+    backend: str,
+    address: str | None,
+) -> None:
+    """Play learners against each other: the same worlds, contexts and luck for all.
+
+    FILE.toml names learners, worlds, a horizon and seeds; examples/compare.toml shows how. `suite`
+    is the comparison that comes with the package. Every finished cell (a learner in a world with a
+    seed) is kept at once: a run that was stopped goes on where it was, and more seeds or learners
+    add only their cells. Cells that failed or were not run are tried again.
+
+    \b
+    Examples:
+      lumpable compare suite --quick
+      lumpable compare mine.toml --out mine.parquet --seeds 50
+      lumpable compare mine.toml --backend dask --address tcp://cluster:8786
+
+    Exit codes: 0 done, 1 a cell failed, 2 bad input, 130 stopped by Ctrl-C.
+    """
+    from lumpable.experiment import reading
+    from lumpable.experiment.comparison import Comparison
+    from lumpable.experiment.runner import run
+    from lumpable.experiment.store import Store
+
+    if quick and experiment != reading.SUITE:
+        raise ValueError("quick: expected it with suite, got a file")
+    changes = {"seeds": seeds, "horizon": horizon}
+    if experiment == reading.SUITE:
+        plan = reading.suite(quick, changes)
+    else:
+        plan = reading.read(experiment, changes)
+    store = Store(out)
+    with progress() as watch:
+        try:
+            table = run(plan, store, backend=backend, jobs=jobs, address=address, watch=watch)
+        except KeyboardInterrupt:
+            done, total = watch.reached
+            typed = shlex.join(["lumpable", *sys.argv[1:]])
+            words = f"stopped after {done:,} of {total:,} cells, which are in {out}"
+            raise KeyboardInterrupt(f"{words}; to go on from there: {typed}") from None
+    found = Comparison(table)
+    conclude(found, out)
+    if found.cells["failed"]:
+        ctx.exit(FAILED)
+
+
+# --- While it runs ----------------------------------------------------------------------------
+
+
+class Watch:
+    """Tells people how far a comparison is, and remembers it."""
+
+    def __init__(self, say: Callable[[str], None], show: Callable[[Step], None]) -> None:
+        self._say, self._show = say, show
+        self.reached = (0, 0)
+
+    def __call__(self, step: Step) -> None:
+        """Take note of a step."""
+        self.reached = (step.done + step.taken, step.total + step.taken)
+        if step.latest is None:
+            self._say(begun(step))
+        elif step.latest["status"] == "failed":
+            self._say("failed: " + first_line(step.latest))
+        self._show(step)
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Watch]:
+    """Show on stderr how far it is: a bar in a terminal, else a line now and then."""
+    with _live() if sys.stderr.isatty() else _plain() as (say, show):
+        yield Watch(say, show)
+
+
+@contextlib.contextmanager
+def _plain() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
+    last = time.monotonic()
+
+    def show(step: Step) -> None:
+        nonlocal last
+        if step.latest is not None and time.monotonic() - last > QUIET:
+            last = time.monotonic()
+            click.echo(state(step), err=True)
+
+    yield lambda words: click.echo(words, err=True), show
+
+
+@contextlib.contextmanager
+def _live() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Column
+
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    console.width -= 3  # the ^C that a terminal echoes must not begin a line of its own
+    rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+    columns = (
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(table_column=Column(min_width=7)),
+        TextColumn("{task.description}", markup=False, table_column=rest),
+    )
+    with Progress(*columns, console=console, transient=True, expand=True) as display:
+        task = display.add_task("starting", total=None)
+
+        def show(step: Step) -> None:
+            words = state(step)
+            display.update(task, total=step.total, completed=step.done, description=words)
+
+        yield lambda words: console.print(words), show
+
+
+def begun(step: Step) -> str:
+    """Say what lies ahead."""
+    taken = f", {step.taken:,} were done before" if step.taken else ""
+    return f"{step.total:,} cells to run{taken}"
+
+
+def state(step: Step) -> str:
+    """Say in one line where a comparison is."""
+    from lumpable.reproduce.wording import duration
+
+    words = f"{step.done:,} of {step.total:,} cells"
+    if step.left is None or step.done == step.total:
+        return words
+    left = f"about {duration(round(step.left))} left" if step.left >= 1 else "nearly done"
+    now = "" if step.latest is None else f", last {step.latest['learner']}"
+    return f"{words}, {left}{now}"
+
+
+# --- When it is done --------------------------------------------------------------------------
+
+
+def conclude(found: Comparison, out: Path) -> None:
+    """Print what came of it: cells that failed, those that were not run and why, and the file."""
+    from lumpable import show
+    from lumpable.experiment.comparison import said
+
+    console = show.console()
+    console.print(said(found.cells))
+    for status in ("failed", "not run"):
+        named = [words(row) for row in ended(found, status)]
+        for line in list(dict.fromkeys(named))[:SHOWN]:
+            console.print(f"{status}: {line}")
+        if len(set(named)) > SHOWN:
+            console.print(f"{status}: {len(set(named)) - SHOWN} more, in the column reason")
+    console.print(f"rows: {out}\npage: lumpable report {shlex.quote(str(out))}")
+
+
+def ended(found: Comparison, status: str) -> list[dict[str, Any]]:
+    """Return the rows of cells with this status."""
+    table = found.table
+    where = [i for i, word in enumerate(table.column("status").to_pylist()) if word == status]
+    rows: list[dict[str, Any]] = table.take(where).to_pylist() if where else []
+    return rows
+
+
+def words(row: dict[str, Any]) -> str:
+    """Say in one line what became of a cell; a reason that all seeds share is one line."""
+    if row["status"] == "failed":
+        return first_line(row)
+    return f"{row['learner']} in {row['world']}: {first_line(row)}"
+
+
+def first_line(row: dict[str, Any]) -> str:
+    """Return the first line of a reason."""
+    return str(row["reason"]).partition("\n")[0]

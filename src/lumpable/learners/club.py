@@ -1,0 +1,297 @@
+"""CLUB: Gentile, Li and Zappella, "Online clustering of bandits", ICML 2014, Algorithm 1.
+
+With arms for features (x is the unit vector of an arm) all matrices are diagonal and the algorithm
+is, with n_ij plays and the sum s_ij of the rewards of context i and arm j:
+
+    w_ij = s_ij / (1 + n_ij), and in a cluster V:  N_j = 1 + sum_V n_ij,  W_j = sum_V s_ij / N_j,
+    play the largest W_j + alpha sqrt(ln(1 + t) / N_j) in the cluster of the context i that came,
+    then cut each edge (i, l) with ||w_i - w_l|| > alpha_2 (F(n_i) + F(n_l)),
+
+F(n) = sqrt((1 + ln(1 + n)) / (1 + n)). Clusters are the connected components.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lumpable import checks
+from lumpable.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.compiled import TELLS, Clock, Kernels, kernel, kernel_without_nan
+from lumpable.draws import among
+from lumpable.learners.base import Compiled, Unfit
+
+MOST_EDGES = 20_000_000
+"""Beyond, the graph alone takes a gigabyte."""
+
+
+class State(NamedTuple):
+    """One row per context, one per cluster, and the graph: neighbours and edges in lists."""
+
+    plays: IntMatrix
+    """n_ij."""
+    total: FloatMatrix
+    """s_ij."""
+    w: FloatMatrix
+    visits: IntVector
+    """n_i."""
+    label: IntVector
+    """The cluster of each context: a row of the next three."""
+    N: FloatMatrix
+    sum: FloatMatrix
+    """sum_V s_ij."""
+    W: FloatMatrix
+    clusters: IntVector
+    """[their number]."""
+    first: IntVector
+    """Where the list of a context begins; its length is `degree`."""
+    degree: IntVector
+    neighbour: IntVector
+    edge: IntVector
+    """The number of the edge to this neighbour."""
+    apart: FloatVector
+    """||w_i - w_l||^2 of each edge, -1 when it is cut."""
+    queue: IntVector
+    """Contexts that a search has reached, in order."""
+    mark: IntVector
+    """The last search that has reached a context."""
+    wanted: IntVector
+    """The last search that looked for a context."""
+    searches: IntVector
+    """[their number]."""
+    score: FloatVector
+    alpha: float
+    alpha2: float
+
+
+@kernel
+def spread(n: int) -> float:
+    """F(n): how far an estimate from n visits may be."""
+    return math.sqrt((1.0 + math.log(1.0 + n)) / (1.0 + n))
+
+
+@kernel_without_nan
+def choose(state: State, context: int, clock: Clock) -> int:
+    """Play the largest W_j + alpha sqrt(ln(1 + t) / N_j) of the cluster, any of several."""
+    b = state.label[context]
+    N, W, score = state.N[b], state.W[b], state.score
+    t = float(clock[TELLS]) + 1.0
+    scale = state.alpha * math.sqrt(math.log(1.0 + t))
+    top = -np.inf
+    for j in range(len(score)):
+        score[j] = W[j] + scale / math.sqrt(N[j])
+        top = score[j] if score[j] > top else top
+    return among(score, top, clock)
+
+
+@kernel
+def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
+    """Learn for the context and its cluster, then cut edges; find clusters anew if any was."""
+    i, b = context, state.label[context]
+    state.visits[i] += 1
+    state.plays[i, arm] += 1
+    state.total[i, arm] += reward
+    old, new = state.w[i, arm], state.total[i, arm] / (1.0 + state.plays[i, arm])
+    state.w[i, arm] = new
+    state.N[b, arm] += 1.0
+    state.sum[b, arm] += reward
+    state.W[b, arm] = state.sum[b, arm] / state.N[b, arm]
+
+    own, start, before = spread(state.visits[i]), state.first[i], state.degree[i]
+    at, cut = start, False
+    while at < start + state.degree[i]:
+        e, near = state.edge[at], state.neighbour[at]
+        if state.apart[e] >= 0.0:
+            # only one coordinate of w_i has changed
+            theirs = state.w[near, arm]
+            square = state.apart[e] + (new - theirs) ** 2 - (old - theirs) ** 2
+            state.apart[e] = max(square, 0.0)
+            if math.sqrt(state.apart[e]) <= state.alpha2 * (own + spread(state.visits[near])):
+                at += 1
+                continue
+            state.apart[e] = -1.0
+            cut = True
+        # what is cut, now or from the other end before, moves behind the list
+        state.degree[i] -= 1
+        last = start + state.degree[i]
+        state.edge[at], state.edge[last] = state.edge[last], e
+        state.neighbour[at], state.neighbour[last] = state.neighbour[last], near
+    if cut:
+        part(state, i, start + state.degree[i], start + before)
+
+
+@kernel
+def part(state: State, i: int, begin: int, end: int) -> None:
+    """Give a new cluster to all that context i no longer reaches.
+
+    They hang on those neighbours that it has just lost, in its list from `begin` to `end`.
+    """
+    b, missing = state.label[i], 0
+    for at in range(begin, end):
+        lost = state.neighbour[at]
+        if state.label[lost] == b:
+            state.wanted[lost] = state.searches[0] + 1
+            missing += 1
+    reached = search(state, i, missing)
+    if reached == 0:
+        return
+    settle(state, b, reached)
+    home = state.searches[0]
+    for at in range(begin, end):
+        lost = state.neighbour[at]
+        if state.label[lost] == b and state.mark[lost] != home:
+            reached = search(state, lost, -1)
+            settle(state, state.clusters[0], reached)
+            state.clusters[0] += 1
+
+
+@kernel
+def search(state: State, start: int, missing: int) -> int:
+    """Queue all that can be reached; return how many, or 0 once none that is wanted is missing."""
+    state.searches[0] += 1
+    now, queue, size, done = state.searches[0], state.queue, 1, 0
+    queue[0], state.mark[start] = start, now
+    while done < size and missing != 0:
+        i = queue[done]
+        done += 1
+        for at in range(state.first[i], state.first[i] + state.degree[i]):
+            near = state.neighbour[at]
+            if state.mark[near] != now and state.apart[state.edge[at]] >= 0.0:
+                state.mark[near] = now
+                queue[size] = near
+                size += 1
+                missing -= state.wanted[near] == now
+    return size if missing != 0 else 0
+
+
+@kernel
+def settle(state: State, b: int, size: int) -> None:
+    """Make cluster b of those who are queued."""
+    state.N[b] = 1.0
+    state.sum[b] = 0.0
+    for at in range(size):
+        i = state.queue[at]
+        state.label[i] = b
+        for j in range(state.N.shape[1]):
+            state.N[b, j] += state.plays[i, j]
+            state.sum[b, j] += state.total[i, j]
+    for j in range(state.N.shape[1]):
+        state.W[b, j] = state.sum[b, j] / state.N[b, j]
+
+
+def random_graph(contexts: int, density: float, rng: np.random.Generator) -> IntMatrix:
+    """Draw each of all possible edges with this chance; return their ends, (edges, 2)."""
+    possible = contexts * (contexts - 1) // 2
+    number = int(rng.binomial(possible, density))
+    drawn = np.sort(rng.choice(possible, number, replace=False)) if number else np.zeros(0, int)
+    ends = np.cumsum(np.arange(contexts - 1, 0, -1))  # pairs (0, 1), (0, 2), .. (1, 2), ..
+    i = np.searchsorted(ends, drawn, side="right")
+    return np.stack([i, drawn - (ends - contexts)[i] if number else i], axis=1)
+
+
+def components(contexts: int, ends: IntMatrix) -> IntVector:
+    """Return the component of each context in the graph with these edges."""
+    label = np.arange(contexts)
+    while True:
+        before = label.copy()
+        low = label[ends].min(axis=1)
+        for end in ends.T:
+            np.minimum.at(label, end, low)
+        if np.array_equal(before, label):
+            found: IntVector = np.unique(label, return_inverse=True)[1]
+            return found
+
+
+class CLUB(Compiled):
+    """Clusters of contexts as the components of a graph that only loses edges.
+
+    Contexts whose estimates differ by more than their confidence are cut from each other; what
+    still hangs together plays one UCB. r need not be known. Good when contexts are well apart and
+    come equally often. Fragile here: two contexts of one group that tried different arms look
+    different, since an arm that was not played counts as 0; a small alpha_2 then cuts everything
+    into single contexts and a large one nothing, and no cut is ever mended.
+
+    Parameters
+    ----------
+    alpha
+        Width of the confidence of an arm: alpha sqrt(ln(1 + t) / N_j).
+    alpha2
+        Width of the confidence of a context's estimates, which cuts edges.
+    density
+        Chance of each edge at the start; 1 is the complete graph. Unless given, the authors'
+        3 ln S / S, with which each true cluster of order S hangs together at first.
+
+    >>> learner = CLUB(contexts=3, arms=2, density=1.0, seed=1)
+    >>> for _ in range(200):
+    ...     for context, good in enumerate((0, 0, 1)):
+    ...         arm = learner.ask(context)
+    ...         learner.tell(context, arm, float(arm == good))
+    >>> learner.labels().tolist(), learner.policy().tolist()
+    ([0, 0, 1], [0, 0, 1])
+    """
+
+    kernels = Kernels(choose, update)
+
+    def __init__(
+        self,
+        contexts: int,
+        arms: int,
+        *,
+        alpha: float = 0.3,
+        alpha2: float = 0.5,
+        density: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
+        p = min(1.0, 3.0 * math.log(S) / S) if density is None else density
+        p = checks.real("density", p, "a number in [0, 1]", -1e-300, 1.0)
+        if p * S * (S - 1) / 2 > MOST_EDGES:
+            raise Unfit(f"CLUB: a graph of {p * S * (S - 1) / 2:.0f} edges does not fit in memory")
+        ends = random_graph(S, p, np.random.default_rng([checks.whole("seed", seed, 0), S]))
+        label = components(S, ends)
+        E = len(ends)
+        order = np.argsort(ends.T.ravel(), kind="stable")
+        degree = np.bincount(ends.ravel(), minlength=S)
+        state = State(
+            plays=np.zeros((S, K), dtype=np.int64),
+            total=np.zeros((S, K)),
+            w=np.zeros((S, K)),
+            visits=np.zeros(S, dtype=np.int64),
+            label=label,
+            N=np.ones((S, K)),
+            sum=np.zeros((S, K)),
+            W=np.zeros((S, K)),
+            clusters=np.array([label.max() + 1]),
+            first=np.concatenate([[0], np.cumsum(degree)]),
+            degree=degree,
+            neighbour=ends[:, ::-1].T.ravel()[order],
+            edge=np.tile(np.arange(E), 2)[order],
+            apart=np.zeros(E),
+            queue=np.zeros(S, dtype=np.int64),
+            mark=np.zeros(S, dtype=np.int64),
+            wanted=np.zeros(S, dtype=np.int64),
+            searches=np.zeros(1, dtype=np.int64),
+            score=np.zeros(K),
+            alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
+            alpha2=checks.real("alpha2", alpha2, "a positive number", 0.0, 1e9),
+        )
+        super().__init__(S, K, seed, state)
+
+    def policy(self) -> IntVector:
+        """Return the arm with the largest mean in each context's cluster."""
+        best: IntVector = np.argmax(self.state.W, axis=1)[self.state.label]
+        return best
+
+    def labels(self) -> IntVector:
+        """Return the component of each context."""
+        label: IntVector = self.state.label.copy()
+        return label
+
+    def edges(self) -> IntMatrix:
+        """Return the ends of all edges that are not cut, (edges, 2)."""
+        s = self.state
+        left = np.repeat(np.arange(self.contexts), np.diff(s.first))
+        whole = (s.apart[s.edge] >= 0.0) & (left < s.neighbour)
+        return np.stack([left[whole], s.neighbour[whole]], axis=1)

@@ -1,0 +1,152 @@
+"""DynUCB: Nguyen and Lauw, "Dynamic clustering of contextual multi-armed bandits", CIKM 2014.
+
+With arms for features (x is the unit vector of an arm) all matrices are diagonal and the algorithm
+is, with n_ij plays and the sum s_ij of the rewards of context i and arm j:
+
+    w_ij = s_ij / (1 + n_ij), and in a cluster k:  N_kj = 1 + sum_k n_ij,  w_kj = sum_k s_ij / N_kj,
+    play the largest w_kj + alpha sqrt(ln(1 + t) / N_kj) in the cluster k of the context that came,
+    then move the context to the cluster whose w_k is nearest to its w_i.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lumpable import checks
+from lumpable.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.compiled import TELLS, Clock, Kernels, kernel, kernel_without_nan
+from lumpable.draws import among
+from lumpable.learners.base import Compiled
+
+
+class State(NamedTuple):
+    """One row per context and one per cluster."""
+
+    plays: IntMatrix
+    """n_ij."""
+    total: FloatMatrix
+    """s_ij."""
+    w: FloatMatrix
+    label: IntVector
+    """The cluster k of each context: a row of the next three."""
+    N: FloatMatrix
+    sum: FloatMatrix
+    """sum_k s_ij."""
+    centre: FloatMatrix
+    """w_kj."""
+    score: FloatVector
+    alpha: float
+
+
+@kernel_without_nan
+def choose(state: State, context: int, clock: Clock) -> int:
+    """Play the largest w_kj + alpha sqrt(ln(1 + t) / N_kj), any of several."""
+    k = state.label[context]
+    N, centre, score = state.N[k], state.centre[k], state.score
+    t = float(clock[TELLS]) + 1.0
+    scale = state.alpha * math.sqrt(math.log(1.0 + t))
+    top = -np.inf
+    for j in range(len(score)):
+        score[j] = centre[j] + scale / math.sqrt(N[j])
+        top = score[j] if score[j] > top else top
+    return among(score, top, clock)
+
+
+@kernel
+def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
+    """Learn for the context and its cluster, then move the context if another is nearer."""
+    i, k = context, state.label[context]
+    state.plays[i, arm] += 1
+    state.total[i, arm] += reward
+    state.w[i, arm] = state.total[i, arm] / (1.0 + state.plays[i, arm])
+    state.N[k, arm] += 1.0
+    state.sum[k, arm] += reward
+    state.centre[k, arm] = state.sum[k, arm] / state.N[k, arm]
+
+    nearest, least = k, distance(state.w[i], state.centre[k], np.inf)
+    for other in range(len(state.N)):
+        away = distance(state.w[i], state.centre[other], least)
+        if away < least:
+            nearest, least = other, away
+    if nearest != k:
+        state.label[i] = nearest
+        for j in range(len(state.score)):
+            # cells that it never played are left as they are, to the last bit
+            n, s = state.plays[i, j], state.total[i, j]
+            if n > 0:
+                state.N[k, j] -= n
+                state.sum[k, j] = state.sum[k, j] - s if state.N[k, j] > 1.0 else 0.0
+                state.centre[k, j] = state.sum[k, j] / state.N[k, j]
+                state.N[nearest, j] += n
+                state.sum[nearest, j] += s
+                state.centre[nearest, j] = state.sum[nearest, j] / state.N[nearest, j]
+
+
+@kernel
+def distance(a: FloatVector, b: FloatVector, enough: float) -> float:
+    """Return ||a - b||^2, or anything above `enough` if it is above."""
+    total = 0.0
+    for j in range(len(a)):
+        total += (a[j] - b[j]) ** 2
+        if total > enough:
+            break
+    return total
+
+
+class DynUCB(Compiled):
+    """A fixed number of clusters, each with one UCB; contexts move to the nearest after each round.
+
+    Needs no r and starts from random clusters. Mistakes are mended, since a context may move at any
+    time, so it follows preferences that change. Nearness looks at all arms, those that were never
+    played too, which count as 0: contexts gather by what they were made to play, and clusters
+    may stay mixed for long.
+
+    Parameters
+    ----------
+    clusters
+        How many; the authors take 16.
+    alpha
+        Width of the confidence of an arm: alpha sqrt(ln(1 + t) / N_kj).
+
+    >>> learner = DynUCB(contexts=2, arms=2, clusters=2, alpha=0.5, seed=4)
+    >>> for _ in range(300):
+    ...     for context in (0, 1):
+    ...         arm = learner.ask(context)
+    ...         learner.tell(context, arm, float(arm == context))
+    >>> learner.policy().tolist()
+    [0, 1]
+    """
+
+    kernels = Kernels(choose, update)
+
+    def __init__(
+        self, contexts: int, arms: int, *, clusters: int = 16, alpha: float = 0.3, seed: int = 0
+    ) -> None:
+        S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
+        M = checks.whole("clusters", clusters, 1)
+        rng = np.random.default_rng([checks.whole("seed", seed, 0), S])
+        state = State(
+            plays=np.zeros((S, K), dtype=np.int64),
+            total=np.zeros((S, K)),
+            w=np.zeros((S, K)),
+            label=rng.integers(M, size=S),
+            N=np.ones((M, K)),
+            sum=np.zeros((M, K)),
+            centre=np.zeros((M, K)),
+            score=np.zeros(K),
+            alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
+        )
+        super().__init__(S, K, seed, state)
+
+    def policy(self) -> IntVector:
+        """Return the arm with the largest mean in each context's cluster."""
+        best: IntVector = np.argmax(self.state.centre, axis=1)[self.state.label]
+        return best
+
+    def labels(self) -> IntVector:
+        """Return the cluster of each context."""
+        label: IntVector = self.state.label.copy()
+        return label

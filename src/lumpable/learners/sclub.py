@@ -1,0 +1,282 @@
+"""SCLUB: Li, Chen, Li and Leung, "Improved algorithm on online clustering of bandits", IJCAI 2019.
+
+Algorithms 1 to 3 (Split, Merge) for arms as features, where all matrices are diagonal: with n_ij
+plays and the sum s_ij of the rewards of context i and arm j, of a context or of a set of contexts,
+
+    w_j = s_j / (1 + n_j),   F(n) = sqrt((1 + ln(1 + n)) / (1 + n)),   p_i = n_i / t,
+
+and p the mean of the p_i of a set. Stage s = 1, 2, .. has 2^s rounds. At its start no context is
+checked, and each cluster keeps its w and n as they are then, its pivot. In each round context i of
+cluster V comes and plays the largest w_j + alpha sqrt(ln(1 + t) / (1 + n_j)) of V. Then:
+
+    split   i leaves V if ||w_i - pivot|| > alpha_theta (F(n_i) + F(pivot's n)),
+            or |p_i - p_l| > 2 alpha_p F(t) for some l in V;
+    check   i is checked; a cluster is when all its contexts are;
+    merge   two checked clusters if ||w - w'|| < alpha_theta (F(n) + F(n')) / 2
+            and |p - p'| < alpha_p F(t) / 2.
+
+Readings: a cluster that is new or was merged takes itself for its pivot; merging is tried for the
+clusters that this round has touched, since the estimates of all others stand still.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lumpable import checks
+from lumpable.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.compiled import TELLS, Clock, Kernels, kernel, kernel_without_nan
+from lumpable.draws import among
+from lumpable.learners.base import Compiled
+
+
+class State(NamedTuple):
+    """One row per context and one per cluster, of which there are at most as many."""
+
+    plays: IntMatrix
+    """n_ij."""
+    total: FloatMatrix
+    """s_ij."""
+    w: FloatMatrix
+    visits: IntVector
+    """n_i."""
+    checked: BoolVector
+    label: IntVector
+    """The cluster of each context: a row of all that follow."""
+    size: IntVector
+    """Contexts in the cluster; 0: there is none of this number."""
+    unchecked: IntVector
+    """How many of them are not checked."""
+    seen: IntVector
+    """n of the cluster."""
+    width: FloatVector
+    """F(n) of the cluster."""
+    N: FloatMatrix
+    """1 + n_j of the cluster."""
+    sum: FloatMatrix
+    """s_j of the cluster."""
+    W: FloatMatrix
+    """w of the cluster."""
+    pivot: FloatMatrix
+    pivot_seen: IntVector
+    score: FloatVector
+    alpha: float
+    alpha_theta: float
+    alpha_p: float
+
+
+@kernel
+def spread(n: int) -> float:
+    """F(n): how far an estimate from n visits may be."""
+    return math.sqrt((1.0 + math.log(1.0 + n)) / (1.0 + n))
+
+
+@kernel_without_nan
+def choose(state: State, context: int, clock: Clock) -> int:
+    """Play the largest w_j + alpha sqrt(ln(1 + t) / (1 + n_j)) of the cluster, any of several."""
+    c = state.label[context]
+    N, W, score = state.N[c], state.W[c], state.score
+    t = float(clock[TELLS]) + 1.0
+    scale = state.alpha * math.sqrt(math.log(1.0 + t))
+    top = -np.inf
+    for j in range(len(score)):
+        score[j] = W[j] + scale / math.sqrt(N[j])
+        top = score[j] if score[j] > top else top
+    return among(score, top, clock)
+
+
+@kernel
+def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
+    """Learn for the context and its cluster, then split, check and merge (Algorithm 1)."""
+    t = int(clock[TELLS]) + 1
+    if (t + 1) & t == 0:  # t = 2^s - 1: stage s begins
+        begin_stage(state)
+    i, c = context, state.label[context]
+    state.visits[i] += 1
+    state.plays[i, arm] += 1
+    state.total[i, arm] += reward
+    state.w[i, arm] = state.total[i, arm] / (1.0 + state.plays[i, arm])
+    state.seen[c] += 1
+    state.width[c] = spread(state.seen[c])
+    state.N[c, arm] += 1.0
+    state.sum[c, arm] += reward
+    state.W[c, arm] = state.sum[c, arm] / state.N[c, arm]
+    if state.size[c] > 1 and inconsistent(state, i, c, t):
+        split(state, i, c)
+    here = state.label[i]
+    if not state.checked[i]:
+        state.checked[i] = True
+        state.unchecked[here] -= 1
+    if here != c and state.unchecked[c] == 0:
+        merge(state, c, t)
+    if state.unchecked[state.label[i]] == 0:
+        merge(state, state.label[i], t)
+
+
+@kernel
+def begin_stage(state: State) -> None:
+    """Nobody is checked; clusters keep their estimates as pivots."""
+    state.checked[:] = False
+    state.unchecked[:] = state.size
+    state.pivot[:] = state.W
+    state.pivot_seen[:] = state.seen
+
+
+@kernel
+def inconsistent(state: State, i: int, c: int, t: int) -> bool:
+    """Algorithm 2 (Split): whether context i differs from its cluster in rewards or frequency."""
+    width = spread(state.visits[i]) + spread(state.pivot_seen[c])
+    if not near(state.w[i], state.pivot[c], state.alpha_theta * width):
+        return True
+    widest = 0
+    for other in range(len(state.label)):
+        if state.label[other] == c:
+            widest = max(widest, abs(state.visits[i] - state.visits[other]))
+    return widest / t > 2.0 * state.alpha_p * spread(t)
+
+
+@kernel
+def split(state: State, i: int, c: int) -> None:
+    """Make a cluster of context i alone."""
+    new = 0
+    while state.size[new] > 0:
+        new += 1
+    state.label[i] = new
+    state.size[c] -= 1
+    state.size[new] = 1
+    state.unchecked[c] -= not state.checked[i]
+    state.unchecked[new] = not state.checked[i]
+    state.seen[c] -= state.visits[i]
+    state.seen[new] = state.visits[i]
+    state.width[c], state.width[new] = spread(state.seen[c]), spread(state.seen[new])
+    for j in range(len(state.score)):
+        n, s = state.plays[i, j], state.total[i, j]
+        state.N[new, j] = 1.0 + n
+        state.sum[new, j] = s
+        state.W[new, j] = state.pivot[new, j] = state.w[i, j]
+        if n > 0:
+            # what nobody else has played must be 0 to the last bit
+            state.N[c, j] -= n
+            state.sum[c, j] = state.sum[c, j] - s if state.N[c, j] > 1.0 else 0.0
+            state.W[c, j] = state.sum[c, j] / state.N[c, j]
+    state.pivot_seen[new] = state.visits[i]
+
+
+@kernel
+def merge(state: State, c: int, t: int) -> None:
+    """Algorithm 3 (Merge): let the other checked clusters that are near join this one in turn.
+
+    The smaller of the two numbers stays.
+    """
+    close = 0.5 * state.alpha_p * spread(t) * t
+    for b in range(len(state.size)):
+        if b == c or state.size[b] == 0 or state.unchecked[b] > 0:
+            continue
+        if abs(state.seen[c] / state.size[c] - state.seen[b] / state.size[b]) >= close:
+            continue
+        width = 0.5 * state.alpha_theta * (state.width[c] + state.width[b])
+        if not near(state.W[c], state.W[b], width):
+            continue
+        into, gone = min(b, c), max(b, c)
+        for i in range(len(state.label)):
+            if state.label[i] == gone:
+                state.label[i] = into
+        state.size[into] += state.size[gone]
+        state.seen[into] += state.seen[gone]
+        state.width[into] = spread(state.seen[into])
+        state.size[gone] = 0
+        for j in range(len(state.score)):
+            state.N[into, j] += state.N[gone, j] - 1.0
+            state.sum[into, j] += state.sum[gone, j]
+            state.W[into, j] = state.pivot[into, j] = state.sum[into, j] / state.N[into, j]
+        state.pivot_seen[into] = state.seen[into]
+        c = into
+
+
+@kernel
+def near(a: FloatVector, b: FloatVector, width: float) -> bool:
+    """Whether ||a - b|| is at most `width`."""
+    total = 0.0
+    for j in range(len(a)):
+        total += (a[j] - b[j]) ** 2
+        if total > width * width:
+            return False
+    return True
+
+
+class SCLUB(Compiled):
+    """Clusters of contexts as sets that are split and merged, in stages of doubling length.
+
+    A context that differs from its cluster leaves it at once; clusters that agree are joined again,
+    so that a hasty split is mended. Made for contexts that come unequally often. r need not be
+    known. Needs a full set of visits in each stage before it merges, and shares CLUB's weakness: an
+    arm that was not played counts as 0, so that contexts of one group that tried different arms
+    look different.
+
+    Parameters
+    ----------
+    alpha
+        Width of the confidence of an arm: alpha sqrt(ln(1 + t) / (1 + n_j)), the paper's beta.
+    alpha_theta
+        Width of the confidence of estimates, for splits and merges.
+    alpha_p
+        Width of the confidence of frequencies; the authors take sqrt(2).
+
+    >>> learner = SCLUB(contexts=3, arms=2, seed=1)
+    >>> for _ in range(300):
+    ...     for context, good in enumerate((0, 0, 1)):
+    ...         arm = learner.ask(context)
+    ...         learner.tell(context, arm, float(arm == good))
+    >>> learner.labels().tolist(), learner.policy().tolist()
+    ([0, 0, 1], [0, 0, 1])
+    """
+
+    kernels = Kernels(choose, update)
+
+    def __init__(
+        self,
+        contexts: int,
+        arms: int,
+        *,
+        alpha: float = 0.3,
+        alpha_theta: float = 1.0,
+        alpha_p: float = math.sqrt(2.0),
+        seed: int = 0,
+    ) -> None:
+        S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
+        positive = "a positive number"
+        state = State(
+            plays=np.zeros((S, K), dtype=np.int64),
+            total=np.zeros((S, K)),
+            w=np.zeros((S, K)),
+            visits=np.zeros(S, dtype=np.int64),
+            checked=np.zeros(S, dtype=np.bool_),
+            label=np.zeros(S, dtype=np.int64),
+            size=np.array([S] + [0] * (S - 1)),
+            unchecked=np.array([S] + [0] * (S - 1)),
+            seen=np.zeros(S, dtype=np.int64),
+            width=np.ones(S),
+            N=np.ones((S, K)),
+            sum=np.zeros((S, K)),
+            W=np.zeros((S, K)),
+            pivot=np.zeros((S, K)),
+            pivot_seen=np.zeros(S, dtype=np.int64),
+            score=np.zeros(K),
+            alpha=checks.real("alpha", alpha, positive, 0.0, 1e9),
+            alpha_theta=checks.real("alpha_theta", alpha_theta, positive, 0.0, 1e9),
+            alpha_p=checks.real("alpha_p", alpha_p, positive, 0.0, 1e9),
+        )
+        super().__init__(S, K, seed, state)
+
+    def policy(self) -> IntVector:
+        """Return the arm with the largest mean in each context's cluster."""
+        best: IntVector = np.argmax(self.state.W, axis=1)[self.state.label]
+        return best
+
+    def labels(self) -> IntVector:
+        """Return the cluster of each context."""
+        label: IntVector = self.state.label.copy()
+        return label

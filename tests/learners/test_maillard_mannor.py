@@ -1,0 +1,132 @@
+"""Agnostic clusters against a literal version, and their published behaviour."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from agree import agree
+from stream import Stream
+
+import lumpable as lb
+from lumpable.learners.maillard_mannor import AgnosticClusters
+
+
+class LiteralAgnostic:
+    """Intervals, who is compatible and the pools: all from the rewards, anew for each choice."""
+
+    def __init__(self, contexts: int, arms: int, width: float, sd: float, seed: int) -> None:
+        self.contexts, self.arms, self.factor = contexts, arms, 2 * width * sd
+        self.stream = Stream(seed)
+        self.rewards: list[list[list[float]]] = [[[] for _ in range(arms)] for _ in range(contexts)]
+
+    def interval(self, context: int, arm: int) -> tuple[float, float]:
+        x = self.rewards[context][arm]
+        if not x:
+            return -math.inf, math.inf
+        visits = sum(len(seen) for seen in self.rewards[context])
+        power = 2 ** (math.floor(math.log2(visits)) + 1)
+        radius = self.factor * math.sqrt(2 * math.log(power) / len(x))
+        return sum(x) / len(x) - radius, sum(x) / len(x) + radius
+
+    def compatible(self, context: int, other: int) -> bool:
+        for arm in range(self.arms):
+            (low, high), (low2, high2) = self.interval(context, arm), self.interval(other, arm)
+            if max(low, low2) > min(high, high2):
+                return False
+        return True
+
+    def pool(self, context: int) -> list[int]:
+        return [other for other in range(self.contexts) if self.compatible(context, other)]
+
+    def ask(self, context: int) -> int:
+        self.stream.begin_choice()
+        pool = self.pool(context)
+        visits = sum(len(x) for other in pool for x in self.rewards[other])
+        scores = []
+        for arm in range(self.arms):
+            low, high = self.interval(context, arm)
+            x = [reward for other in pool for reward in self.rewards[other][arm]]
+            bound = math.inf
+            if x:
+                radius = self.factor * math.sqrt(2 * math.log(1 + visits) / len(x))
+                bound = sum(x) / len(x) + radius
+            scores.append(min(high, bound) if bound >= low else high)
+        return self.stream.largest(scores)
+
+    def tell(self, context: int, arm: int, reward: float) -> None:
+        self.rewards[context][arm].append(reward)
+        self.stream.told()
+
+
+SETTINGS = [("bernoulli", 0.5, 1.0), ("bernoulli", 0.5, 0.25), ("gaussian", 1.0, 0.2)]
+
+
+@pytest.mark.parametrize(("noise", "sd", "width"), SETTINGS)
+def test_decisions_are_the_literal_ones(noise: str, sd: float, width: float) -> None:
+    world = lb.worlds.lumpable(6, 4, 3, noise=noise, frequency="zipf", seed=3)
+    learner = AgnosticClusters(6, 4, sd=sd, width=width, seed=8)
+    agree(learner, LiteralAgnostic(6, 4, width, sd, 8), world)
+
+
+@pytest.mark.parametrize(
+    ("noise", "sd", "width"), [("bernoulli", 0.5, 0.3), ("gaussian", 1.0, 0.2)]
+)
+def test_pools_are_the_literal_ones_for_any_arms(noise: str, sd: float, width: float) -> None:
+    """Arms that it would not choose: contexts part and join again."""
+    world = lb.worlds.lumpable(6, 4, 3, noise=noise, seed=4)
+    learner = AgnosticClusters(6, 4, sd=sd, width=width)
+    literal = LiteralAgnostic(6, 4, width, sd, 0)
+    rng = np.random.default_rng(9)
+    parted = joined = 0
+    for _ in range(600):
+        context, arm = int(rng.integers(6)), int(rng.integers(4))
+        reward = world.reward(context, arm, rng)
+        before = learner.state.apart == 0
+        learner.tell(context, arm, reward)
+        literal.tell(context, arm, reward)
+        after = learner.state.apart == 0
+        parted += int((before & ~after).sum())
+        joined += int((after & ~before).sum())
+        for i in range(6):
+            pool = literal.pool(i)
+            assert after[i].nonzero()[0].tolist() == pool
+            for j in range(4):
+                x = [y for other in pool for y in literal.rewards[other][j]]
+                assert learner.state.pool_plays[i, j] == len(x)
+                assert learner.state.pool_total[i, j] == pytest.approx(sum(x), abs=1e-9)
+            assert learner.state.pool_visits[i] == learner.state.pool_plays[i].sum()
+    assert parted > 0
+    assert joined > 0
+
+
+def test_lies_between_a_ucb_for_each_context_and_one_for_each_group() -> None:
+    """The agnostic case: between UCB for each type and UCB for each class, which is an oracle.
+
+    200 contexts in 5 groups, 50 arms, Bernoulli, 40,000 rounds, width 0.2 for all three, 3 worlds:
+    in each of them its regret is at most half of UCB1's for each context and at least that of UCB1
+    for each group, which has 40 times as much data on every cell.
+    """
+    for seed in range(3):
+        world = lb.worlds.lumpable(200, 50, 5, noise="bernoulli", seed=100 + seed)
+        first = [int((world.group == b).argmax()) for b in range(5)]
+        merged = lb.worlds.from_matrix(world.mean[first], noise="bernoulli")
+        learner = AgnosticClusters(200, 50, width=0.2, seed=seed)
+        regret = lb.play(learner, world, horizon=40_000, seed=seed, at=[]).regret
+        each, oracle = (
+            lb.play(
+                lb.learners.UCB1(w.contexts, 50, width=0.2, seed=seed), w, horizon=40_000, seed=seed
+            ).regret
+            for w in (world, merged)
+        )
+        assert oracle < regret < 0.5 * each
+
+
+def test_says_when_it_is_too_large_and_what_is_wrong() -> None:
+    with pytest.raises(lb.learners.Unfit, match="all pairs of contexts"):
+        AgnosticClusters(3_001, 2)
+    with pytest.raises(ValueError, match="width"):
+        AgnosticClusters(2, 2, width=0.0)
+    with pytest.raises(ValueError, match="sd"):
+        AgnosticClusters(2, 2, sd=-1.0)

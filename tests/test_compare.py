@@ -1,0 +1,753 @@
+"""Comparisons: the same rows wherever they are made, resumed by key, failures named."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import compared
+import lumpable as lb
+from lumpable import cli
+from lumpable.experiment import backends, cells, plan, reading, store
+from lumpable.experiment.rows import COLUMNS, KEY
+from lumpable.learners import planned
+from lumpable.play import checkpoints, play
+from lumpable.scene import CHUNK, Scene, Tape
+
+WORLD = {"kind": "lumpable", "contexts": 8, "arms": 4, "groups": 2, "noise": "bernoulli"}
+UCB = 'name = "ucb"\nlabel = "mine"\nwidth = 0.3'
+ONE = 'name = "ucb-one"'
+SLOW = 'name = "bad:Plain"\nlabel = "slow"\npause = 0.002'
+
+
+@pytest.fixture(autouse=True)
+def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Forget the modules and folders that an experiment brought along."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield
+    sys.modules.pop("bad", None)
+
+
+def call(*words: str | Path) -> Result:
+    return CliRunner().invoke(cli.main, ["compare", *map(str, words)], prog_name="lumpable")
+
+
+def command(*words: str | Path) -> list[str]:
+    return [sys.executable, "-m", "lumpable", "compare", *map(str, words)]
+
+
+def compare(**changes: Any) -> lb.Comparison:
+    said: dict[str, Any] = {"learners": ["ucb", "ucb-one"], "worlds": [WORLD], "horizon": 60}
+    return lb.compare(**{**said, "seeds": 2, "jobs": 1, **changes})
+
+
+def timeless(found: lb.Comparison) -> list[dict[str, Any]]:
+    return [compared.timeless(row) for row in found.rows()]
+
+
+# --- Rows -------------------------------------------------------------------------------------
+
+
+def test_rows_have_the_columns_and_the_order_that_is_promised() -> None:
+    found = compare(seeds=[3, 1], worlds=[WORLD, {**WORLD, "arms": 3}])
+    rows = found.rows()
+    assert [list(row) for row in rows[:1]] == [list(COLUMNS)]
+    cells = list(dict.fromkeys((row["learner"], row["arms"], row["seed"]) for row in rows))
+    titles = ("UCB1 per context", "UCB1, one for all")
+    assert cells == [(name, arms, seed) for name in titles for arms in (4, 3) for seed in (3, 1)]
+    for cell in cells:
+        of = [row for row in rows if (row["learner"], row["arms"], row["seed"]) == cell]
+        assert [row["round"] for row in of] == checkpoints(60)
+        assert {row["status"] for row in of} == {"done"}
+    assert {row["parameters"] for row in rows} == {"{}", '{"pooled": true}'}
+    assert {(row["contexts"], row["groups"], row["horizon"]) for row in rows} == {(8, 2, 60)}
+    assert found.cells == {"done": 8}
+
+
+def test_same_seed_same_rows_and_other_seeds_others() -> None:
+    first, again = compare(), compare()
+    assert timeless(first) == timeless(again)
+    regrets = {row["seed"]: row["regret"] for row in first.rows() if row["round"] == 60}
+    assert regrets[0] != regrets[1]
+
+
+def test_a_cell_is_what_play_gives() -> None:
+    """The rows can be had by hand: the world, the tape and the learner from the seed alone."""
+    row = compare(seeds=[5]).rows()[len(checkpoints(60)) - 1]
+    world = lb.worlds.lumpable(8, 4, 2, noise="bernoulli", seed=5)
+    learner = lb.learners.UCB1(8, 4, seed=cells.own_seed(5))
+    by_hand = play(learner, world, horizon=60, seed=5).rows()[-1]
+    assert {k: row[k] for k in by_hand if k != "seconds"} == {
+        k: v for k, v in by_hand.items() if k != "seconds"
+    }
+
+
+class Witness:
+    """Plays one arm and remembers whom it met, and what came."""
+
+    met: tuple[list[tuple[int, float]], ...] = ([], [])
+
+    def __init__(self, contexts: int, arms: int, *, number: int = 0) -> None:
+        self.mine = self.met[number]
+
+    def ask(self, context: int) -> int:
+        return 0
+
+    def tell(self, context: int, arm: int, reward: float) -> None:
+        self.mine.append((context, reward))
+
+
+def test_all_learners_meet_the_same_contexts_and_the_same_luck() -> None:
+    learners = {"a": {"name": Witness}, "b": {"name": Witness, "number": 1}}
+    compare(learners=learners, worlds=[{**WORLD, "noise": "gaussian"}])
+    first, second = Witness.met
+    assert len(first) == 120
+    assert first == second
+    assert len({reward for _, reward in first}) == 120
+
+
+def test_a_learner_has_luck_of_its_own() -> None:
+    """No seed of a learner is that of a world or a tape, nor that of another cell."""
+    seeds = [cells.own_seed(seed) for seed in range(2000)]
+    assert len(set(seeds)) == 2000
+    assert not set(seeds) & set(range(2000))
+
+
+def test_worlds_are_drawn_anew_for_each_seed_and_given_ones_are_not() -> None:
+    seen: list[float] = []
+
+    def nosy(contexts: int, arms: int, group_means: Any) -> Witness:
+        seen.append(float(group_means[0, 0]))
+        return Witness(contexts, arms)
+
+    found = compare(learners=[nosy])
+    assert {row["knows"] for row in found.rows()} == {"group_means"}
+    assert len(set(seen)) == 2
+    compare(learners=[nosy], worlds=[lb.worlds.lumpable(8, 4, 2, seed=7)])
+    assert len(seen) == 4
+    assert len(set(seen)) == 3
+
+
+def test_parameters_that_differ_are_in_the_key_and_defaults_are_not() -> None:
+    default = lb.learners.UCB1(2, 2).state.width
+    learners = [
+        {"name": "ucb", "width": default, "label": "UCB1 per context"},
+        {"name": "ucb", "width": 0.5},
+        {"name": "ucb", "label": "other"},
+    ]
+    specs = plan.planned({"learner": learners, "world": [WORLD], "horizon": 5}).learners
+    assert [spec.parameters for spec in specs] == ["{}", '{"width": 0.5}', '{"name": "ucb"}']
+    assert [spec.label for spec in specs][1:] == ["UCB1 per context, width=0.5", "other"]
+
+
+def test_pulls_are_rounds_for_each_context_and_a_world_may_have_its_own() -> None:
+    worlds = [WORLD, {**WORLD, "label": "b", "pulls": 3}, {**WORLD, "label": "c", "horizon": 7}]
+    found = plan.planned({"learner": ["ucb"], "world": worlds, "pulls": 10})
+    assert found.horizons == (80, 24, 7)
+    assert found.seeds == tuple(range(20))
+
+
+# --- Worlds and scenes ------------------------------------------------------------------------
+
+
+def spec(**item: Any) -> cells.WorldSpec:
+    return plan.planned({"learner": ["ucb"], "world": [item], "horizon": 9, "seeds": 1}).worlds[0]
+
+
+def test_every_kind_of_world(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("context,arm,mean\na,x,0.1\na,y,0.9\n")
+    size: dict[str, Any] = {"contexts": 8, "arms": 4}
+    made = {
+        "lumpable": lb.worlds.lumpable(**size, groups=2, seed=4),
+        "low_rank": lb.worlds.low_rank(**size, rank=2, seed=4),
+        "hard": lb.worlds.hard(2, **size, groups=3, epsilon=0.1, seed=4),
+        "matrix": lb.worlds.from_matrix([[0.1, 0.2]]),
+        "table": lb.worlds.from_matrix([[0.1, 0.9]]),
+    }
+    given: dict[str, dict[str, Any]] = {
+        "lumpable": {**size, "groups": 2},
+        "low_rank": {**size, "rank": 2},
+        "hard": {**size, "case": 2, "groups": 3, "epsilon": 0.1},
+        "matrix": {"mean": [[0.1, 0.2]]},
+        "table": {"path": str(tmp_path / "mine.csv")},
+    }
+    for kind, world in made.items():
+        scene = spec(kind=kind, **given[kind]).made(horizon=9, seed=4)
+        assert scene.world.mean.tolist() == world.mean.tolist(), kind
+    assert {*made, "survey"} == set(cells.KINDS)
+
+
+def test_a_survey_is_a_world() -> None:
+    found = spec(kind="survey", name="gss", contexts=20)
+    assert found.made(horizon=9, seed=1).world.contexts == 20
+
+
+def test_a_file_that_changed_is_another_world(tmp_path: Path) -> None:
+    settings = []
+    for mean in ("0.5", "0.6"):
+        (tmp_path / "mine.csv").write_text(f"context,arm,mean\na,x,{mean}\n")
+        settings.append(spec(kind="table", path=str(tmp_path / "mine.csv")).setting)
+    assert settings[0] != settings[1]
+    assert str(tmp_path) not in settings[0]
+
+
+def test_scene_keys_make_the_scene() -> None:
+    scene = spec(**WORLD, arrivals="bursts", delay=3, drift=0.25).made(horizon=100, seed=1)
+    assert (scene.arrivals, scene.delay) == ("bursts", 3)
+    ((start, later),) = scene.later
+    assert start == 50
+    changed = np.flatnonzero(scene.world.group != later.group)
+    assert len(changed) == 2
+    for context in range(8):
+        same = np.array_equal(scene.world.mean[context], later.mean[context])
+        assert same == (context not in changed)
+        (first, *_) = np.flatnonzero(scene.world.group == later.group[context])
+        assert np.array_equal(later.mean[context], scene.world.mean[first])
+
+
+def test_given_worlds_are_told_apart_by_what_they_are() -> None:
+    one, two = (lb.worlds.lumpable(8, 4, 2, seed=seed) for seed in (1, 2))
+    scenes = [Scene(one, name="a"), Scene(two, name="b"), Scene(one, delay=2, name="c")]
+    specs = plan.planned({"learner": ["ucb"], "world": scenes, "horizon": 3}).worlds
+    assert len({spec.setting for spec in specs}) == 3
+    assert [spec.label for spec in specs] == ["a", "b", "c"]
+    assert plan.planned({"learner": ["ucb"], "world": [one], "horizon": 3}).worlds[0].label == (
+        "lumpable 8 x 4, 2 groups"
+    )
+
+
+def test_the_tape_of_drift_and_learner_do_not_share_a_stream() -> None:
+    world = lb.worlds.lumpable(50, 4, 3, seed=0)
+    contexts, _ = Tape(Scene(world), CHUNK, 0).chunk(0)
+    drift = np.random.default_rng([0, 4]).integers(50, size=CHUNK)
+    assert (contexts == drift).mean() < 0.1
+
+
+# --- Everywhere the same ----------------------------------------------------------------------
+
+
+def test_worker_processes_give_the_same_rows(tmp_path: Path) -> None:
+    file = compared.experiment(tmp_path, UCB, ONE, 'name = "bad:Raises"', 'name = "bad:Plain"')
+    serial, many = tmp_path / "serial.parquet", tmp_path / "many.parquet"
+    assert call(file, "--jobs", "1", "--out", serial).exit_code == 1
+    done = subprocess.run(
+        command(file, "--jobs", "2", "--out", many), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
+    assert compared.rows(many) == compared.rows(serial)
+    assert len(compared.rows(serial)) == 3 * (3 * len(checkpoints(60)) + 1)
+
+
+DASK = """
+import sys
+from distributed import LocalCluster
+from lumpable.cli import main
+
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        words = ["--backend", "dask", "--address", cluster.scheduler_address]
+        main(["compare", *sys.argv[1:], *words], standalone_mode=False)
+"""
+RAY = """
+import sys
+import ray
+from lumpable.cli import main
+
+if __name__ == "__main__":
+    ray.init(num_cpus=2, include_dashboard=False)
+    try:
+        main(["compare", *sys.argv[1:], "--backend", "ray"], standalone_mode=False)
+        assert ray.is_initialized()
+    finally:
+        ray.shutdown()
+"""
+
+
+@pytest.mark.parametrize("script", [DASK, RAY], ids=["dask", "ray"])
+def test_a_cluster_gives_the_same_rows(tmp_path: Path, script: str) -> None:
+    file = compared.experiment(tmp_path, UCB, 'name = "bad:Plain"')
+    here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
+    assert call(file, "--jobs", "1", "--out", here).exit_code == 0
+    (tmp_path / "cluster.py").write_text(script)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "cluster.py"), str(file), "--out", str(there)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "6 cells done" in done.stdout
+    assert compared.rows(there) == compared.rows(here)
+
+
+@pytest.mark.parametrize(("backend", "module"), [("dask", "distributed"), ("ray", "ray")])
+def test_a_missing_extra_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, module: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    file = compared.experiment(tmp_path, UCB)
+    result = call(file, "--out", tmp_path / "rows.parquet", "--backend", backend)
+    assert result.exit_code == 2
+    assert f"pip install 'lumpable[{backend}]'" in result.stderr
+
+
+# --- Going on ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Note which cells are run in this process."""
+    noted: list[tuple[str, int]] = []
+
+    def run_cell(cell: cells.Cell) -> list[dict[str, Any]]:
+        noted.append((cell.learner.label, cell.seed))
+        return cells.run_cell(cell)
+
+    monkeypatch.setattr(backends, "run_cell", run_cell)
+    return noted
+
+
+def test_more_seeds_and_learners_add_only_their_cells(
+    tmp_path: Path, ran: list[tuple[str, int]]
+) -> None:
+    file, out = compared.experiment(tmp_path, UCB), tmp_path / "rows.parquet"
+    assert call(file, "--jobs", "1", "--out", out, "--seeds", "2").exit_code == 0
+    assert ran == [("mine", 0), ("mine", 1)]
+    ran.clear()
+    result = call(file, "--jobs", "1", "--out", out, "--seeds", "4")
+    assert ran == [("mine", 2), ("mine", 3)]
+    assert "2 cells to run, 2 were done before" in result.stderr
+    assert "4 cells done" in result.stdout
+    ran.clear()
+    file = compared.experiment(tmp_path, ONE, UCB)
+    assert call(file, "--jobs", "1", "--out", out, "--seeds", "4").exit_code == 0
+    assert ran == [("UCB1, one for all", seed) for seed in range(4)]
+    whole = tmp_path / "whole.parquet"
+    call(file, "--jobs", "1", "--out", whole, "--seeds", "4")
+    assert compared.rows(out) == compared.rows(whole)
+    ran.clear()
+    call(file, "--jobs", "1", "--out", out, "--seeds", "4")
+    assert ran == []
+    assert not store.Store(out).folder.exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    ['name = "ucb"\nlabel = "mine"\nwidth = 0.4', 'name = "ucb-one"\nlabel = "mine"'],
+)
+def test_other_parameters_are_other_cells_whatever_their_label(
+    tmp_path: Path, ran: list[tuple[str, int]], change: str
+) -> None:
+    out = tmp_path / "rows.parquet"
+    call(compared.experiment(tmp_path, UCB), "--jobs", "1", "--out", out)
+    before = compared.rows(out)
+    call(compared.experiment(tmp_path, change), "--jobs", "1", "--out", out)
+    assert len(ran) == 6
+    assert compared.rows(out)[len(before) :] == before  # rows of other experiments stay
+    ran.clear()
+    call(compared.experiment(tmp_path, UCB), "--jobs", "1", "--out", out, "--horizon", "61")
+    assert len(ran) == 3
+
+
+def test_what_failed_or_was_not_run_is_tried_again(
+    tmp_path: Path, ran: list[tuple[str, int]]
+) -> None:
+    out = tmp_path / "rows.parquet"
+    learners = (UCB, 'name = "bad:Raises"\nlabel = "x"', 'name = "bad:Choosy"\nlabel = "y"')
+    file = compared.experiment(tmp_path, *learners)
+    assert call(file, "--jobs", "1", "--out", out).exit_code == 1
+    before = compared.rows(out)
+    ran.clear()
+    assert call(file, "--jobs", "1", "--out", out).exit_code == 1
+    assert sorted(set(ran)) == [(label, seed) for label in "xy" for seed in range(3)]
+    assert compared.rows(out) == before
+    for name in ("Raises", "Choosy"):  # the causes are gone
+        setattr(sys.modules["bad"], name, sys.modules["bad"].Plain)
+    assert call(file, "--jobs", "1", "--out", out).exit_code == 0
+    rows = compared.rows(out)
+    assert {row["status"] for row in rows} == {"done"}
+    assert len(rows) == 9 * len(checkpoints(60))
+
+
+def test_all_learners_meet_a_seed_before_the_next(ran: list[tuple[str, int]]) -> None:
+    """Whoever stops early has all learners with fewer seeds."""
+    compare()
+    one, two = "UCB1 per context", "UCB1, one for all"
+    assert ran == [(one, 0), (two, 0), (one, 1), (two, 1)]
+
+
+def test_parts_left_by_a_crash_are_taken_over(tmp_path: Path, ran: list[tuple[str, int]]) -> None:
+    """A crash after any step of writing: parts alone, parts and file, a file half removed."""
+    file, out, whole = (
+        compared.experiment(tmp_path, UCB), tmp_path / "rows.parquet", tmp_path / "all.parquet"
+    )  # fmt: skip
+    call(file, "--jobs", "1", "--out", whole)
+    experiment = reading.read(file)
+    kept = store.Store(out)
+    kept.begin()
+    for cell in experiment.cells()[:2]:
+        kept.keep(cells.run_cell(cell))
+    (kept.folder / ".half.parquet.123").write_bytes(b"PAR1")
+    ran.clear()
+    call(file, "--jobs", "1", "--out", out)
+    assert ran == [("mine", 2)]
+    assert compared.rows(out) == compared.rows(whole)
+    kept.begin()  # the file was written, and a part of it was not yet removed
+    kept.keep(cells.run_cell(experiment.cells()[1]))
+    ran.clear()
+    call(file, "--jobs", "1", "--out", out)
+    assert ran == []
+    assert compared.rows(out) == compared.rows(whole)
+    assert not kept.folder.exists()
+
+
+def test_many_parts_become_a_file_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lumpable.experiment import runner
+
+    monkeypatch.setattr(runner, "MANY", 2)
+    seen = []
+    out = tmp_path / "rows.parquet"
+    compare(out=out, seeds=3, watch=lambda step: seen.append(out.exists()))
+    assert seen == [False, False, True, True, True, True, True]
+    again = compare(seeds=3)
+    assert compared.rows(out) == timeless(again)
+
+
+def lives(process: str) -> bool:
+    """Whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def started(words: list[str], until: Callable[[], bool]) -> subprocess.Popen[str]:
+    """Start a command in a group of its own and wait until something is so."""
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    end = time.monotonic() + 60
+    while not until():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "nothing came"
+        time.sleep(0.02)
+    return process
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_killed_run_goes_on(tmp_path: Path, jobs: str) -> None:
+    file = compared.experiment(tmp_path, UCB, SLOW, top="horizon = 60\nseeds = 8")
+    out, whole = tmp_path / "rows.parquet", tmp_path / "all.parquet"
+    parts = store.Store(out).folder
+    words = command(file, "--jobs", jobs, "--out", out)
+    process = started(words, lambda: len(list(parts.glob("[!.]*.parquet"))) >= 3)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert len(children) >= int(jobs) - 1
+    process.kill()
+    process.communicate(timeout=60)  # workers that live on would hold the pipes
+    end = time.monotonic() + 30
+    while any(map(lives, children)):
+        assert time.monotonic() < end, "workers outlive the command"
+        time.sleep(0.1)
+    assert not out.exists()
+    done = len(list(parts.glob("[!.]*.parquet")))
+    again = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert f"{16 - done} cells to run, {done} were done before" in again.stderr
+    call(file, "--jobs", "1", "--out", whole)
+    assert compared.rows(out) == compared.rows(whole)
+    assert not parts.exists()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path, jobs: str) -> None:
+    file = compared.experiment(tmp_path, SLOW, top="horizon = 200\nseeds = 12")
+    out, whole = tmp_path / "rows.parquet", tmp_path / "all.parquet"
+    parts = store.Store(out).folder
+    words = command(file, "--jobs", jobs, "--out", out)
+    process = started(words, lambda: len(list(parts.glob("[!.]*.parquet"))) >= 2)
+    os.killpg(process.pid, signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "Traceback" not in stderr
+    last = stderr.splitlines()[-1]
+    assert last.startswith("stopped after ")
+    assert f"of 12 cells, which are in {out}; to go on from there: lumpable compare" in last
+    assert not parts.exists()
+    done = len({row["seed"] for row in compared.rows(out)})
+    assert 2 <= done < 12
+    again = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert f"{done} were done before" in again.stderr
+    call(file, "--jobs", "1", "--out", whole)
+    assert compared.rows(out) == compared.rows(whole)
+
+
+# --- Failures ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "words"),
+    [
+        ("Raises", "failed", "RuntimeError: too much for me"),
+        ("Outside", "failed", "Misbehaved: Outside: ask("),
+        ("NoNumber", "failed", "returned nan, which is no arm, in round 1"),
+        ("NoPolicy", "failed", "Error: "),
+        ("Demanding", "failed", "TypeError: "),
+        ("Choosy", "not run", "only at full moon"),
+    ],
+)
+def test_a_learner_that_fails_is_named_and_the_others_go_on(
+    tmp_path: Path, name: str, status: str, words: str
+) -> None:
+    file = compared.experiment(tmp_path, f'name = "bad:{name}"', UCB)
+    out = tmp_path / "rows.parquet"
+    result = call(file, "--jobs", "1", "--out", out)
+    assert result.exit_code == (1 if status == "failed" else 0)
+    assert f"3 cells done, 3 {status}" in result.stdout
+    bad = [row for row in lb.Comparison(store.read(out)).rows() if row["status"] != "done"]
+    assert [(row["seed"], row["round"], row["status"]) for row in bad] == [
+        (seed, 0, status) for seed in range(3)
+    ]
+    for row in bad:
+        assert words in row["reason"]
+        if status == "failed":
+            assert row["reason"].startswith(f"bad:{name} in small, seed {row['seed']}: ")
+            assert "Traceback (most recent call last)" in row["reason"]
+            assert f"failed: bad:{name} in small, seed {row['seed']}" in result.stderr
+    assert result.stdout.count(f"{status}: bad:{name} in small") == (3 if status == "failed" else 1)
+
+
+def test_a_worker_that_dies_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
+    file = compared.experiment(tmp_path, 'name = "bad:Deadly"', UCB, top="horizon = 9\nseeds = 2")
+    out = tmp_path / "rows.parquet"
+    done = subprocess.run(
+        command(file, "--jobs", "2", "--out", out), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    rows = compared.rows(out)
+    dead = [row for row in rows if row["status"] == "failed"]
+    assert {"bad:Deadly"} <= {row["learner"] for row in dead}
+    assert all("ended abruptly" in row["reason"] for row in dead)
+    assert {(row["learner"], row["seed"]) for row in rows} == {
+        (label, seed) for label in ("bad:Deadly", "mine") for seed in range(2)
+    }
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_missing_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(contexts: int, arms: int) -> None:
+        raise lb.MissingExtra("pip install it")
+
+    (row,) = compare(learners=[missing], seeds=1).rows()
+    assert (row["status"], row["reason"]) == ("not run", "pip install it")
+
+
+def test_a_learner_for_rewards_in_the_unit_interval_is_not_run_elsewhere() -> None:
+    class Unit(Witness):
+        unit_rewards = True
+
+    worlds = [WORLD, {**WORLD, "noise": "gaussian"}]
+    found = compare(learners=[Unit], worlds=worlds, seeds=1).rows()
+    assert [row["status"] for row in found] == ["done"] * len(checkpoints(60)) + ["not run"]
+    assert found[-1]["reason"] == "needs rewards in [0, 1], got gaussian noise"
+
+
+def test_linear_algebra_has_one_thread_wherever_it_runs() -> None:
+    """The sum of 20,000 numbers by 300 in two threads differs in the last digits."""
+    from lumpable.experiment.threads import _libraries, one_thread
+
+    if not _libraries():
+        return  # numpy's own library is another one here, which is not told
+    get, put = _libraries()[0]
+    seen: list[int] = []
+    before = get()
+    try:
+        put(2)
+
+        def counting(contexts: int, arms: int) -> Witness:
+            seen.append(get())
+            return Witness(contexts, arms)
+
+        compare(learners=[counting], seeds=1)
+        assert get() == 2
+        with one_thread():
+            assert get() == 1
+    finally:
+        put(before)
+    assert seen == [1]
+
+
+# --- What people see --------------------------------------------------------------------------
+
+
+def test_a_terminal_shows_the_time_left(tmp_path: Path) -> None:
+    file = compared.experiment(tmp_path, SLOW, top="horizon = 300\nseeds = 5")
+    main, side = pty.openpty()
+    process = subprocess.Popen(
+        command(file, "--jobs", "1", "--out", tmp_path / "rows.parquet"),
+        stdout=subprocess.PIPE, stderr=side, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+    )  # fmt: skip
+    os.close(side)
+    seen = b""
+    while True:
+        try:
+            chunk = os.read(main, 4096)
+        except OSError:
+            break
+        if not chunk:
+            break
+        seen += chunk
+    out, _ = process.communicate()
+    os.close(main)
+    assert process.returncode == 0
+    text = seen.decode()
+    assert "5 cells to run" in text
+    assert "of 5 cells, " in text
+    assert "left" in text
+    assert b"5 cells done" in out
+
+
+def test_the_suite_comes_with_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read and begun, but not run: that takes minutes."""
+
+    def run_cell(cell: cells.Cell) -> list[dict[str, Any]]:
+        assert cell.horizon == 30
+        return [cells.failed(cell, RuntimeError("not now"))]
+
+    monkeypatch.setattr(backends, "run_cell", run_cell)
+    line = ("suite", "--quick", "--jobs", "1", "--seeds", "1", "--horizon", "30")
+    result = call(*line, "--out", tmp_path / "rows.parquet")
+    assert result.exit_code == 1, result.stderr
+    suite = reading.suite(quick=True)
+    assert f"{len(suite.learners) * len(suite.worlds)} failed" in result.stdout
+    assert "RuntimeError: not now" in result.stdout
+
+
+def test_a_comparison_in_python(tmp_path: Path) -> None:
+    found = compare(learners={"mine": Witness, "its": "ucb"}, worlds={"w": lb.worlds.lumpable(
+        8, 4, 2, seed=1)})  # fmt: skip
+    assert repr(found) == f"Comparison({4 * len(checkpoints(60))} rows; 4 cells done)"
+    assert {row["world"] for row in found.rows()} == {"w"}
+    found.save(tmp_path / "rows.parquet")
+    assert compared.rows(tmp_path / "rows.parquet") == timeless(found)
+    with pytest.raises(ValueError, match=r"expected a name that ends in \.parquet"):
+        found.save(tmp_path / "rows.xls")
+
+
+def test_a_notebook_and_a_page(tmp_path: Path) -> None:
+    found = compare()
+    html = found._repr_html_()
+    assert "UCB1 per context" in html
+    found.report(tmp_path / "page.html")
+    assert "UCB1 per context" in (tmp_path / "page.html").read_text()
+
+
+# --- Plans ------------------------------------------------------------------------------------
+
+PLANS = {
+    "lumpable.learners.planned:algorithm_4": "groups",
+    "lumpable.learners.planned:algorithm_6": "groups",
+    "lumpable.learners.planned:elimination_plan": "",
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("noise", ["bernoulli", "gaussian"])
+def test_plans_keep_the_contract_of_learners(name: str, noise: str) -> None:
+    from lumpable.learners import catalogue
+    from lumpable.testing import check_learner
+
+    def make(contexts: int, arms: int, seed: int) -> Any:
+        world = lb.worlds.lumpable(contexts, arms, min(3, contexts), noise=noise, seed=1)
+        return catalogue.make(name, Scene(world), horizon=300, seed=seed)
+
+    check_learner(make, noise=noise)
+
+
+@pytest.mark.parametrize(("name", "knows"), PLANS.items())
+def test_a_plan_joins_as_its_session(name: str, knows: str) -> None:
+    found = compare(learners=[name], seeds=[2], horizon=4000).rows()
+    assert {row["knows"] for row in found} == {knows}
+    problem = lb.Problem(8, 4, 2)
+    plans: dict[str, Callable[[], lb.Plan]] = {
+        "algorithm_4": lambda: lb.regret.equal_groups(problem),
+        "algorithm_6": lambda: lb.regret.any_groups(problem),
+        "elimination_plan": lambda: lb.standard.online(problem),
+    }
+    made = plans[name.partition(":")[2]]
+    world = lb.worlds.lumpable(8, 4, 2, noise="bernoulli", seed=2)
+    session = lb.Session(made(), seed=cells.own_seed(2))
+    regret = 0.0
+    tape = Tape(Scene(world), 4000, 2)
+    contexts, luck = tape.chunk(0)
+    for context, u in zip(contexts.tolist(), luck.tolist(), strict=True):
+        arm = session.ask(context)
+        session.tell(context, arm, float(u < world.mean[context, arm]))
+        regret += world.best[context] - world.mean[context, arm]
+    assert found[-1]["regret"] == regret
+    assert found[-1]["simple_regret"] == world.loss(session.policy)
+    assert (found[-1]["clusters"] is None) == (knows == "")
+
+
+def test_bulk_rows_are_those_of_the_run_and_no_others() -> None:
+    """Every row stands at a round at which a request of the run ended, with the run's regret."""
+    horizon = 10**12
+    item = {"name": "lumpable.learners.planned:algorithm_6", "through": "bulk", "label": "six"}
+    found = compare(learners=[item], seeds=[3], horizon=horizon).rows()
+    world = lb.worlds.lumpable(8, 4, 2, noise="bernoulli", seed=3)
+    plan = lb.regret.any_groups(lb.Problem(8, 4, 2))
+    run = lb.simulate(plan, world, horizon=horizon, seed=cells.own_seed(3))
+    ends = {step["rounds"]: step for step in run.rows()}
+    assert found[-1]["round"] == horizon
+    assert found[-1]["simple_regret"] == world.loss(run.policy)
+    assert 5 < len(found) <= len(checkpoints(horizon))
+    for row in found:
+        assert row["regret"] == ends[row["round"]]["regret"]
+        assert row["reward"] is None
+    marks = checkpoints(horizon)
+    for row in found:  # the last end before a checkpoint
+        assert any(
+            row["round"] == max(end for end in ends if end <= mark)
+            for mark in marks
+            if mark >= row["round"]
+        )
+    assert [row["round"] for row in found] == sorted({row["round"] for row in found})
+    turns = {turn.rounds: len(turn.belief.good) for turn in run.turns}  # type: ignore[arg-type]
+    for row in found[:-1]:
+        begun = max(start for start in turns if start <= row["round"])
+        assert row["clusters"] == turns[begun]
+
+
+@pytest.mark.parametrize("met", [{"arrivals": "bursts"}, {"delay": 3}, {"drift": 0.5}])
+def test_bulk_is_not_run_where_its_law_does_not_hold(met: dict[str, Any]) -> None:
+    item = {"name": "lumpable.learners.planned:algorithm_4", "through": "bulk"}
+    (row,) = compare(learners=[item], worlds=[{**WORLD, **met}], seeds=1).rows()
+    assert row["status"] == "not run"
+    assert row["reason"].startswith("the bulk simulator needs i.i.d. arrivals, no delay, no drift")
+
+
+def test_constants_of_plans_are_checked() -> None:
+    made = planned.algorithm_4(4, 3, groups=2, constants={"phase": 0.5})
+    assert isinstance(made, planned.Planned)
+    assert "phase = 0.5" in str(made._session.plan.parameters["constants"])
+    with pytest.raises(ValueError, match="got 'fase'; the nearest is 'phase'"):
+        planned.algorithm_6(4, 3, groups=2, constants={"fase": 0.5})
+    with pytest.raises(ValueError, match="through: expected one of session, bulk, got 'x'"):
+        planned.elimination_plan(4, 3, through="x")
+
+
+def test_key_columns_are_those_of_the_cell() -> None:
+    (cell, *_) = plan.planned({"learner": ["ucb"], "world": [WORLD], "horizon": 9}).cells()
+    assert cell.key == tuple(cells.run_cell(cell)[0][name] for name in KEY)

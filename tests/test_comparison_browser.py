@@ -1,0 +1,237 @@
+"""The report of a comparison in a real browser: it draws, it switches, all can read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import browser
+import made_rows
+from lumpable import comparison
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+EVIL = "<script>alert(1)</script>"
+NAMES = [*list(made_rows.TITLES)[:20], "mts", "lattice", "oracle-groups", EVIL]
+CONTRAST = """
+() => {
+  const channel = c => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4 };
+  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
+  const read = colour => {  // any CSS colour as red, green, blue, alpha
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const behind = element => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = read(getComputedStyle(at).backgroundColor);
+      if (colour[3] > 250) return colour;
+    }
+    return [255, 255, 255, 255];
+  };
+  const found = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !element.getClientRects().length || element.closest("script, style")) continue;
+    const style = getComputedStyle(element);
+    if (style.opacity === "0" || element.getAttribute("opacity") === "0") continue;
+    const ink = element.closest("svg") ? style.fill : style.color;
+    const [a, b] = [light(read(ink)), light(behind(element))].sort((x, y) => y - x);
+    found.push([(a + 0.05) / (b + 0.05), element.tagName, element.textContent.slice(0, 40)]);
+  }
+  return found;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Browser]:
+    with browser.opened() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("browser") / "report.html"
+    comparison.report(made_rows.rows(NAMES, worlds=2, seeds=6, horizon=10_000), path)
+    return path
+
+
+class Opened:
+    """A page, and what went wrong or out on it."""
+
+    def __init__(self, chrome: Browser, path: Path, **options: Any) -> None:
+        self.page: Page = chrome.new_page(**options)
+        self.wrong: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.wrong.append(message.text))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.wrong.append(dialog.message))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def scroll(self) -> None:
+        """Go through the whole page, so that all pictures come into view."""
+        for host in self.page.locator(".picture[data-figure]:visible").all():
+            host.scroll_into_view_if_needed()
+            host.locator("svg").wait_for()
+
+    def closed(self) -> None:
+        """Check that nothing went wrong and nothing was fetched."""
+        self.page.close()
+        assert self.wrong == []
+        assert all(url.startswith(("file:", "data:", "blob:")) for url in self.asked)
+
+
+@pytest.fixture
+def opened(chrome: Browser, report: Path) -> Iterator[Opened]:
+    found = Opened(chrome, report, viewport={"width": 1280, "height": 900})
+    yield found
+    found.closed()
+
+
+def lines(page: Page, host: str) -> list[str]:
+    """Return the paths of the curves of a picture."""
+    found: list[str] = page.eval_on_selector_all(
+        f"#{host} svg .mark-line path", "paths => paths.map(path => path.getAttribute('d'))"
+    )
+    return found
+
+
+REGRET = "picture-world-1-regret"
+
+
+def test_all_pictures_are_drawn(opened: Opened) -> None:
+    """Every picture that is not folded away has marks; each learner that was run has its curve."""
+    page = opened.page
+    for summary in page.locator("details > summary").all():
+        if summary.is_visible():
+            summary.click()
+    opened.scroll()
+    drawn = page.eval_on_selector_all(
+        ".picture svg",
+        "all => all.map(s => [s.getAttribute('role'), s.getAttribute('aria-label'), "
+        "s.querySelectorAll('path, circle').length])",
+    )
+    assert len(drawn) == 1 + 2 * 6
+    assert all(role == "img" and words and marks > 5 for role, words, marks in drawn)
+    assert len(lines(page, REGRET)) == len(NAMES) - 1  # one failed in every seed
+    assert EVIL in page.locator("#world-1 table.ratios").inner_text()
+
+
+def test_axes_are_switched_by_keyboard(opened: Opened) -> None:
+    """The arrow keys move through the radio buttons; all worlds follow."""
+    page = opened.page
+    opened.scroll()
+    first = page.locator('input[name="axes-0"]').first
+    first.focus()
+    assert first.is_checked()
+    near = lines(page, REGRET)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        f"document.querySelector('#{REGRET} svg').ariaLabel.includes('linear axes,')"
+    )
+    whole = lines(page, REGRET)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        f"document.querySelector('#{REGRET} svg').ariaLabel.includes('logarithmic')"
+    )
+    log = lines(page, REGRET)
+    assert near != whole != log
+    assert page.locator('input[name="axes-1"][value="logarithmic"]').is_checked()
+    other = page.locator("#picture-world-2-regret svg")
+    other.wait_for()
+    assert "logarithmic" in (other.get_attribute("aria-label") or "")
+
+
+def test_a_learner_is_made_to_stand_out(opened: Opened) -> None:
+    """A button of the legend, pressed by keyboard, fades all other curves; again, and none is."""
+    page = opened.page
+    opened.scroll()
+    button = page.locator("#world-1 .legend button").first
+    faded = f"() => [...document.querySelectorAll('#{REGRET} .mark-line path')]"
+    faded += ".filter(path => Number(path.getAttribute('opacity')) < 0.2).length"
+    assert page.evaluate(faded) == 0
+    button.focus()
+    page.keyboard.press("Enter")
+    assert button.get_attribute("aria-pressed") == "true"
+    assert page.evaluate(faded) == len(NAMES) - 2
+    page.keyboard.press("Enter")
+    assert page.evaluate(faded) == 0
+
+
+def test_the_pointer_is_told_numbers(opened: Opened) -> None:
+    page = opened.page
+    opened.scroll()
+    host = page.locator(f"#{REGRET}")
+    host.evaluate("host => host.scrollIntoView({block: 'center'})")
+    box = host.locator(".mark-symbol path").nth(-2).bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tip = page.locator("#tip")
+    tip.wait_for(timeout=5000)
+    assert "round: 6,310" in tip.inner_text()
+    assert "95 % interval: " in tip.inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("axes", ["near", "log"])
+def test_everything_can_be_read(chrome: Browser, report: Path, scheme: Any, axes: str) -> None:
+    """Every text has a contrast of at least 4.5 to what is behind it (WCAG 2.1, 1.4.3)."""
+    opened = Opened(chrome, report, viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+    page = opened.page
+    if axes == "log":
+        page.locator('input[value="logarithmic"]').first.check()
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    opened.scroll()
+    found = page.evaluate(CONTRAST)
+    assert len(found) > 500
+    assert sum(tag == "text" for _, tag, _ in found) > 100
+    assert min(found) > [4.5], min(found)
+    opened.closed()
+
+
+def test_colours_follow_the_scheme(opened: Opened) -> None:
+    page = opened.page
+    opened.scroll()
+    text = f"getComputedStyle(document.querySelector('#{REGRET} .mark-text text')).fill"
+    before = page.evaluate(text)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"{text} !== '{before}'")
+    assert page.evaluate(text) == "rgb(230, 230, 230)"
+
+
+def test_a_narrow_screen_does_not_scroll_sideways(chrome: Browser, report: Path) -> None:
+    opened = Opened(chrome, report, viewport={"width": 320, "height": 640})
+    opened.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    opened.scroll()
+    assert opened.page.evaluate("document.documentElement.scrollWidth") == 320
+    opened.page.set_viewport_size({"width": 1100, "height": 800})
+    opened.page.wait_for_function(
+        f"document.querySelector('#{REGRET} svg').getBoundingClientRect().width > 900"
+    )
+    opened.closed()
+
+
+def test_on_paper_all_pictures_are_there(opened: Opened) -> None:
+    """Before printing even those that nobody scrolled to are drawn, in the colours of paper."""
+    page = opened.page
+    page.emulate_media(color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    open_ = page.locator(".picture[data-figure]").count()
+    assert page.locator(".picture svg").count() == open_
+    fill = f"getComputedStyle(document.querySelector('#{REGRET} .mark-text text')).fill"
+    assert page.evaluate(fill) == "rgb(28, 28, 28)"
+
+
+def test_without_script_the_tables_are_there(chrome: Browser, report: Path) -> None:
+    opened = Opened(chrome, report, java_script_enabled=False)
+    assert opened.page.locator("noscript p").is_visible()
+    assert opened.page.locator("#world-1 table.ratios tbody tr").count() == len(NAMES) - 1
+    opened.closed()
