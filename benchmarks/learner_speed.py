@@ -46,7 +46,8 @@ def peer(name: str) -> float:
     if not python.exists():
         venv.create(FOLDER / name, with_pip=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS[name]], check=True)
-    job = [python, "-W", "ignore", ROOT / "benchmarks" / "peer_job.py", name.lower(), "4"]
+    script = str(ROOT / "benchmarks" / "peer_job.py")
+    job = [str(python), "-W", "ignore", script, name.lower(), "4"]
     done = subprocess.run(job, capture_output=True, text=True, check=True)
     return float(done.stdout.split()[-1])
 
@@ -128,11 +129,11 @@ def _world(contexts: int, arms: int) -> lb.World:
 
 
 def start_rows() -> list[Row]:
-    """A warm start: a new process until the first million rounds are played."""
+    """A warm start: a new process until it plays."""
     code = (
-        "import time; a = time.perf_counter(); import lumpable as lb; from lumpable.play import play;"
+        "import time; a = time.perf_counter(); import lumpable as lb;"
         "w = lb.worlds.lumpable(1000, 100, 5, noise='bernoulli', seed=1);"
-        "play(lb.learners.UCB1(1000, 100), w, horizon=10, seed=1); print(time.perf_counter() - a)"
+        "lb.play(lb.learners.UCB1(1000, 100), w, horizon=10, seed=1); print(time.perf_counter() - a)"
     )
     times = []
     for _ in range(4):

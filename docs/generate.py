@@ -41,6 +41,7 @@ refers to [paper.md](paper.md). Names that stand in `lumpable` itself are marked
 INNER = ("State", "choose", "update")
 """Names of a learner's file that are not for people."""
 ORACLES = {"groups": "r", "group": "the groups", "group_means": "the means", "frequency": "ν"}
+Named = ast.ClassDef | ast.FunctionDef
 WIDTH = 88
 
 
@@ -199,22 +200,27 @@ def table() -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Dict) and len(node.keys) > 9:
             for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant) and isinstance(value, ast.Call):
+                if not isinstance(key, ast.Constant) or not isinstance(value, ast.Call):
+                    continue
+                if isinstance(value.func, ast.Name):
                     place, title = (ast.literal_eval(part) for part in value.args[:2])
-                    yield learner_line(str(key.value), place, title)
+                    folder = "experiment/planned:" if value.func.id == "_plan" else "learners/"
+                    yield learner_line(str(key.value), folder + place, title)
 
 
 def learner_line(name: str, place: str, title: str) -> str:
     """Return a row: name, title, where it comes from, what it knows."""
     module, _, wanted = place.partition(":")
-    tree = ast.parse((PACKAGE / "learners" / f"{module}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
     first = " ".join((ast.get_docstring(tree) or "").split("\n\n")[0].split())
-    (made,) = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == wanted]
-    (start,) = [n for n in made.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
-    named = [argument.arg for argument in (*start.args.args, *start.args.kwonlyargs)]
+    (made,) = [n for n in ast.walk(tree) if isinstance(n, Named) and n.name == wanted]
+    if isinstance(made, ast.ClassDef):
+        (made,) = [n for n in made.body if isinstance(n, Named) and n.name == "__init__"]
+    assert isinstance(made, ast.FunctionDef)
+    named = [argument.arg for argument in (*made.args.args, *made.args.kwonlyargs)]
     knows = ", ".join(words for argument, words in ORACLES.items() if argument in named)
     source = first.partition(": ")[2] or first
-    link = f"[{title}](../src/lumpable/learners/{module}.py)"
+    link = f"[{title}](../src/lumpable/{module}.py)"
     return f"| `{name}` | {link} | {source.rstrip('.')} | {knows} |"
 
 

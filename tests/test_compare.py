@@ -657,9 +657,9 @@ def test_a_notebook_and_a_page(tmp_path: Path) -> None:
 # --- Plans ------------------------------------------------------------------------------------
 
 PLANS = {
-    "lumpable.learners.planned:algorithm_4": "groups",
-    "lumpable.learners.planned:algorithm_6": "groups",
-    "lumpable.learners.planned:elimination_plan": "",
+    "lumpable.experiment.planned:algorithm_4": "groups",
+    "lumpable.experiment.planned:algorithm_6": "groups",
+    "lumpable.experiment.planned:elimination_plan": "",
 }
 
 
@@ -704,7 +704,7 @@ def test_a_plan_joins_as_its_session(name: str, knows: str) -> None:
 def test_bulk_rows_are_those_of_the_run_and_no_others() -> None:
     """Every row stands at a round at which a request of the run ended, with the run's regret."""
     horizon = 10**12
-    item = {"name": "lumpable.learners.planned:algorithm_6", "through": "bulk", "label": "six"}
+    item = {"name": "lumpable.experiment.planned:algorithm_6", "through": "bulk", "label": "six"}
     found = compare(learners=[item], seeds=[3], horizon=horizon).rows()
     world = lb.worlds.lumpable(8, 4, 2, noise="bernoulli", seed=3)
     plan = lb.regret.any_groups(lb.Problem(8, 4, 2))
@@ -732,7 +732,7 @@ def test_bulk_rows_are_those_of_the_run_and_no_others() -> None:
 
 @pytest.mark.parametrize("met", [{"arrivals": "bursts"}, {"delay": 3}, {"drift": 0.5}])
 def test_bulk_is_not_run_where_its_law_does_not_hold(met: dict[str, Any]) -> None:
-    item = {"name": "lumpable.learners.planned:algorithm_4", "through": "bulk"}
+    item = {"name": "lumpable.experiment.planned:algorithm_4", "through": "bulk"}
     (row,) = compare(learners=[item], worlds=[{**WORLD, **met}], seeds=1).rows()
     assert row["status"] == "not run"
     assert row["reason"].startswith("the bulk simulator needs i.i.d. arrivals, no delay, no drift")

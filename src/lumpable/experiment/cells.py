@@ -8,7 +8,6 @@ same contexts and the same noise. Knows no algorithm, no file and no other cell.
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
 import sys
 import traceback
@@ -56,16 +55,8 @@ class LearnerSpec:
 
     def made(self, scene: Scene, *, horizon: int, seed: int) -> Any:
         """Make the learner for a scene."""
-        if isinstance(self.name, str):
-            self.reach()
-            return catalogue.make(self.name, scene, horizon=horizon, seed=seed, given=self.given)
-        from lumpable.learners.base import Unfit
-
-        if getattr(self.name, "unit_rewards", False) and scene.world.noise != "bernoulli":
-            raise Unfit(f"needs rewards in [0, 1], got {scene.world.noise} noise")
-        named = inspect.signature(self.name).parameters
-        told = catalogue.told(scene, horizon, seed)
-        return self.name(**{k: v for k, v in told.items() if k in named} | dict(self.given))
+        self.reach()
+        return catalogue.make(self.name, scene, horizon=horizon, seed=seed, given=self.given)
 
     def reach(self) -> None:
         """Let a module that lies beside the experiment be imported."""

@@ -124,7 +124,7 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
         name=name,
         given=given,
         parameters=as_json(differs),
-        knows=",".join(key for key in signature if key in catalogue.ORACLES),
+        knows=",".join(k for k in signature if k in catalogue.ORACLES and k not in given),
         folder=draft.folder,
     )
 

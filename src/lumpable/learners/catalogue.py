@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lumpable.scene import Scene
 
 if TYPE_CHECKING:
@@ -33,6 +35,10 @@ class Entry:
 
 def _at(place: str, title: str, **sets: Any) -> Entry:
     return Entry(f"lumpable.learners.{place}", sets, title)
+
+
+def _plan(name: str, title: str) -> Entry:
+    return Entry(f"lumpable.experiment.planned:{name}", {}, title)
 
 
 CATALOGUE: dict[str, Entry] = {
@@ -91,6 +97,10 @@ CATALOGUE: dict[str, Entry] = {
     "falcon-lumpable": _at("falcon:FALCON", "FALCON, lumpable", oracle="lumpable"),
     "falcon-low-rank": _at("falcon:FALCON", "FALCON, low rank", oracle="low rank"),
     "vowpal": _at("vowpal:VowpalWabbit", "Vowpal Wabbit SquareCB"),
+    # plans, played live or in bulk
+    "algorithm-4": _plan("algorithm_4", "Algorithm 4, as printed"),
+    "algorithm-6": _plan("algorithm_6", "Algorithm 6, as printed"),
+    "elimination-plan": _plan("elimination_plan", "phased elimination, a plan"),
 }
 ORACLES = ("groups", "group", "group_means", "frequency")
 """What only an oracle can know: r, each context's group, the groups' means, nu."""
@@ -117,22 +127,15 @@ def find(name: str) -> tuple[Callable[..., Learner], dict[str, Any]]:
     return found, dict(entry.sets)
 
 
-def parameters(name: str) -> dict[str, inspect.Parameter]:
-    """Return the parameters that a person may set, by name."""
-    made_for = {"contexts", "arms", "seed", "horizon"}
-    maker, _ = find(name)
-    return {k: p for k, p in inspect.signature(maker).parameters.items() if k not in made_for}
-
-
-def knowledge(name: str) -> tuple[str, ...]:
-    """Return what this learner is told that only an oracle can know."""
-    return tuple(k for k in parameters(name) if k in ORACLES)
-
-
 def make(
-    name: str, scene: Scene, *, horizon: int, seed: int, given: Mapping[str, Any] | None = None
+    learner: str | Callable[..., Learner],
+    scene: Scene,
+    *,
+    horizon: int,
+    seed: int,
+    given: Mapping[str, Any] | None = None,
 ) -> Learner:
-    """Make a learner for a scene: what it names in its signature it is handed.
+    """Make a learner, by its name or by what makes it, for a scene: what it names it is handed.
 
     >>> from lumpable import worlds
     >>> scene = Scene(worlds.lumpable(contexts=6, arms=4, groups=2, seed=1))
@@ -141,7 +144,8 @@ def make(
     """
     from lumpable.learners.base import Unfit
 
-    maker, sets = find(name)
+    maker, sets = find(learner) if isinstance(learner, str) else (learner, {})
+    name = learner if isinstance(learner, str) else getattr(learner, "__name__", repr(learner))
     signature = inspect.signature(maker).parameters
     known = told(scene, horizon, seed)
     chosen = {k: v for k, v in known.items() if k in signature} | sets | dict(given or {})
@@ -150,16 +154,17 @@ def make(
             near = difflib.get_close_matches(key, list(signature), n=1)
             hint = f"; the nearest is {near[0]!r}" if near else ""
             raise ValueError(f"{name}: has no parameter {key!r}{hint}")
-    learner = maker(**chosen)
-    if getattr(learner, "unit_rewards", False) and scene.world.noise != "bernoulli":
+    made = maker(**chosen)
+    if getattr(made, "unit_rewards", False) and scene.world.noise != "bernoulli":
         raise Unfit(f"{name}: needs rewards in [0, 1], got {scene.world.noise} noise")
-    return learner
+    return made
 
 
 def told(scene: Scene, horizon: int, seed: int) -> dict[str, Any]:
     """Return everything that a learner may name, from this scene."""
     world = scene.world
-    first = [int((world.group == b).argmax()) for b in range(world.groups)]
+    member = (world.group == np.arange(world.groups)[:, np.newaxis]).astype(np.float64)
+    size = np.maximum(member.sum(axis=1, keepdims=True), 1.0)
     return {
         "contexts": world.contexts,
         "arms": world.arms,
@@ -168,6 +173,6 @@ def told(scene: Scene, horizon: int, seed: int) -> dict[str, Any]:
         "sd": world.sd if world.noise == "gaussian" else 0.5,
         "groups": world.groups,
         "group": world.group,
-        "group_means": world.mean[first],
+        "group_means": member @ world.mean / size,
         "frequency": world.frequency,
     }
