@@ -133,7 +133,8 @@ def start_rows() -> list[Row]:
     code = (
         "import time; a = time.perf_counter(); import lumpable as lb;"
         "w = lb.worlds.lumpable(1000, 100, 5, noise='bernoulli', seed=1);"
-        "lb.play(lb.learners.UCB1(1000, 100), w, horizon=10, seed=1); print(time.perf_counter() - a)"
+        "lb.play(lb.learners.UCB1(1000, 100), w, horizon=10, seed=1);"
+        "print(time.perf_counter() - a)"
     )
     times = []
     for _ in range(4):
