@@ -210,6 +210,17 @@ def test_the_geometric_mean_over_worlds() -> None:
     assert overall.rank.tolist() == [1.25, 2.5, 1.5]
 
 
+def test_no_single_world_decides_the_mean() -> None:
+    """Where the best has no regret there is no scale; an oracle without any counts as a 1,000th."""
+    first, second = duel(a=[10.0], b=[20.0], c=[0.0]), duel(a=[0.0], b=[40.0], c=[0.0])
+    rows = first + [{**line, "world": "another"} for line in second]
+    for line in rows:
+        line["knows"] = "groups" if line["learner"] == "c" else ""
+    overall = read(rows)
+    assert overall.mean.tolist() == pytest.approx([1.0, 2.0, 0.001])
+    assert math.isinf(overall.ratio[1, 1])
+
+
 def test_marks_are_at_a_tenth_a_third_and_the_end() -> None:
     overall = read(made_rows.rows(["ucb", "ucb-one"], 1, 2, horizon=10_000))
     assert [mark.round for mark in overall.standings[0].marks] == [1000, 2512, 10_000]
@@ -384,7 +395,7 @@ def test_what_is_not_there_is_said(page: str) -> None:
     assert "suplinrel: at most 20,000 cells, got 20,000" in page
     assert re.search(r'<a href="#undone-1">failed</a>', page)
     assert re.search(r'<a href="#undone-2">not run</a>', page)
-    assert "knows group_means" in page
+    assert "knows the groups&#x27; means" in page
 
 
 def test_the_table_of_a_world_has_its_numbers() -> None:

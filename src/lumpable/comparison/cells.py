@@ -22,6 +22,9 @@ MEASURES = ("regret", "simple_regret", "worse_off", "clusters", "ari", "seconds"
 MISSING = "not yet run"
 """The state of a cell that has no rows."""
 
+KNOWN = {"groups": "r", "group": "the groups", "group_means": "the groups' means", "frequency": "ν"}
+"""What only an oracle can know, in words."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class World:
@@ -129,7 +132,7 @@ def arranged(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Comp
         of_world[worlds[world, setting, horizon]].append(number)
     names = tuple(dict.fromkeys(learners.values()))
     knows = {
-        learners[pair]: known or ""
+        learners[pair]: ", ".join(KNOWN.get(key, key) for key in (known or "").split(","))
         for *pair_, known in _pairs(columns, "learner", "parameters", "knows")
         for pair in [tuple(pair_)]
     }

@@ -30,6 +30,8 @@ SHARES = (0.1, 0.3, 1.0)
 COLOURED = 8
 """Fair peers of a world that get a colour of their own; the others are grey."""
 NAMED_ORACLES = 3
+LEAST = 0.001
+"""A ratio counts at least this much in a mean over worlds: no single world decides it."""
 REST, ORACLE, OTHER_ORACLE = COLOURED, COLOURED + 1, COLOURED + 2
 """Looks after the colours: grey, an oracle with a name, an oracle in grey."""
 
@@ -103,7 +105,7 @@ class Overall:
     ratio: FloatVector
     """(learners, worlds): last regret relative to the best fair peer."""
     mean: FloatVector
-    """Geometric mean of the ratios over the worlds of each learner."""
+    """Geometric mean of the ratios over the worlds of each learner in which the best has regret."""
     rank: FloatVector
     """Mean rank among fair peers."""
     worlds: tuple[int, ...]
@@ -126,7 +128,9 @@ def stand(comparison: Comparison) -> Overall:
     ranked = np.array(
         [ranks(np.where(fair, one.regret.mean, math.nan)) for one in plain if one.order]
     ).reshape(-1, len(knows))
-    means = np.array([geometric_mean(row) for row in table])
+    lost = np.array([one.best is not None and one.regret.mean[one.best] > 0 for one in plain])
+    scaled = np.where(lost, np.maximum(table, LEAST), math.nan)
+    means = np.array([geometric_mean(row) for row in scaled])
     worlds = tuple(int(k) for k in (~np.isnan(table)).sum(axis=1))
     most = max(worlds)
     order = sorted(

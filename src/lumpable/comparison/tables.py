@@ -104,9 +104,9 @@ def overall(all_: Overall) -> str:
     ]
     caption = (
         "All worlds: last regret relative to the best fair peer (1.00) in each world, numbered as "
-        "below, and the geometric mean over the worlds in which a learner was run. Orange is more, "
-        "blue is less. Learners that were not run everywhere stand last; a star says that some "
-        "seeds are not done. Ranks are among fair peers."
+        "below, and the geometric mean over the worlds in which a learner was run and the best has "
+        "any regret. Orange is more, blue is less. Learners that were not run everywhere stand "
+        "last; a star says that some seeds are not done. Ranks are among fair peers."
     )
     return table(caption, heads, lines, "heat")
 
