@@ -41,8 +41,9 @@ test: $(READY) $(BROWSER)  ## format, lint, types and all tests
 nightly: $(READY)  ## the same guarantees over ten times as many runs (about five minutes)
 	$(BIN)/pytest -n 2 --dist worksteal -q -m nightly
 
-bench: $(READY)  ## speed, as ratios, in one table
+bench: $(READY)  ## speed, as ratios, in two tables
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/learner_speed.py
 
 reproduce: $(READY)  ## measure every claim of the paper in full (ten minutes); page in docs/
 	$(BIN)/lumpable reproduce --folder reproduce

@@ -14,11 +14,16 @@ import subprocess
 import sys
 import time
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import numpy as np
+from numba import njit
+
 import lumpable as lb
+from lumpable.learners import catalogue
 from lumpable.play import play
+from lumpable.scene import CHUNK, Scene, Tape
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".bench"
@@ -62,6 +67,35 @@ def rounds_a_second(
     return rounds / seconds(lambda: play(learner, world, horizon=rounds, seed=2, at=[]))
 
 
+@njit(cache=True)
+def one_pass(contexts, mean, root, scale):  # type: ignore[no-untyped-def]
+    """For each context the largest of K sums: the least that an index of all arms can cost."""
+    total = 0.0
+    for i in contexts:
+        top = 0.0
+        for j in range(mean.shape[1]):
+            top = max(top, mean[i, j] + scale * root[i, j])
+        total += top
+    return total
+
+
+def floor(rounds: int) -> float:
+    """Rounds a second of the tape and one pass over the arms."""
+    world = _world(CONTEXTS, ARMS)
+    tape, root = Tape(Scene(world), rounds, 1), np.ones((CONTEXTS, ARMS))
+    one_pass(np.zeros(1, dtype=np.int64), world.mean, root, 0.5)
+
+    def go() -> None:
+        for k in range(-(-rounds // CHUNK)):
+            one_pass(tape.chunk(k)[0], world.mean, root, 0.5)
+
+    return rounds / seconds(go)
+
+
+def _world(contexts: int, arms: int) -> lb.World:
+    return lb.worlds.lumpable(contexts, arms, 5, noise="bernoulli", seed=1)
+
+
 def ucb(world: lb.World) -> lb.learners.Learner:
     return lb.learners.UCB1(world.contexts, world.arms, seed=1)
 
@@ -93,6 +127,7 @@ def speed_rows() -> list[Row]:
         found.setdefault("thompson", []).append(
             rounds_a_second(thompson, CONTEXTS, ARMS, 2 * 10**6)
         )
+        found.setdefault("floor", []).append(floor(4 * 10**6))
         found.setdefault("hand", []).append(by_hand(300_000))
         for name in PEERS:
             found.setdefault(name, []).append(peer(name))
@@ -100,6 +135,7 @@ def speed_rows() -> list[Row]:
     fastest = max(PEERS, key=lambda name: at[name])
     return [
         ("UCB1 per context, whole rounds", f"{at['ucb']:,.0f} /s", ">= 4,000,000"),
+        ("UCB1 against the floor", f"{at['floor'] / at['ucb']:.1f} x", ""),
         ("Gaussian Thompson, whole rounds", f"{at['thompson']:,.0f} /s", ">= 700,000"),
         (
             f"UCB1 against the fastest other library ({fastest})",
@@ -111,21 +147,52 @@ def speed_rows() -> list[Row]:
     ]
 
 
-def growth_rows() -> list[Row]:
-    """How the time of a round and the memory grow with K and with S."""
-    rows: list[Row] = []
-    for make, name, sizes in ((ucb, "UCB1", (50, 800)), (thompson, "Thompson", (50, 800))):
-        few, many = sizes
-        ratio = rounds_a_second(make, 100, few, 10**6) / rounds_a_second(make, 100, many, 10**6)
-        rows.append((f"{name}: a round at K = {many} against {few}", f"{ratio:.1f} x", "<= 16 x"))
-    small, large = ucb(_world(100, 50)), ucb(_world(1000, 500))
-    ratio = large.nbytes / small.nbytes  # type: ignore[attr-defined]
-    rows.append(("UCB1: bytes at (1000, 500) against (100, 50)", f"{ratio:.0f} x", "<= 100 x"))
+# --- Growth -------------------------------------------------------------------------------------
+
+SMALL, MANY_ARMS, MANY_CONTEXTS = (60, 16), (60, 128), (480, 16)
+GROWTH = 8
+PULLS = 40
+"""Rounds for each context of the smallest world."""
+
+
+def growth_rows() -> list[tuple[str, ...]]:
+    """Time of a round and memory of every learner, with eight times the arms or the contexts."""
+    rows: list[tuple[str, ...]] = []
+    for name in lb.learners.names():
+        at = {size: measured(name, *size) for size in (SMALL, MANY_ARMS, MANY_CONTEXTS)}
+        if not all(at.values()):
+            rows.append((f"`{name}`", "not run at some of these sizes", "", "", ""))
+            continue
+        (time_, size), (by_arms, _), (by_contexts, large) = (at[s] or (0, 0) for s in at)
+        rows.append(
+            (
+                f"`{name}`",
+                f"{time_ * 1e6:.1f} us",
+                f"{by_arms / time_:.1f} x",
+                f"{by_contexts / time_:.1f} x",
+                f"{large / size:.1f} x" if size else "",
+            )
+        )
     return rows
 
 
-def _world(contexts: int, arms: int) -> lb.World:
-    return lb.worlds.lumpable(contexts, arms, 5, noise="bernoulli", seed=1)
+def measured(name: str, contexts: int, arms: int) -> tuple[float, int] | None:
+    """Seconds a round, the median of three runs, and bytes; None if it is not run at this size."""
+    scene = lb.Scene(lb.worlds.lumpable(contexts, arms, 4, noise="bernoulli", seed=1))
+    horizon = PULLS * SMALL[0]
+    times, size = [], 0
+    for seed in range(3):
+        try:
+            learner = catalogue.make(name, scene, horizon=horizon, seed=seed)
+        except lb.learners.Unfit:
+            return None
+        row = play(learner, scene, horizon=horizon, seed=seed, at=[]).rows()[-1]
+        times.append(row["seconds"] / horizon)
+        size = row["bytes"] or 0
+    return statistics.median(times), size
+
+
+# --- The page -----------------------------------------------------------------------------------
 
 
 def start_rows() -> list[Row]:
@@ -143,10 +210,43 @@ def start_rows() -> list[Row]:
     return [("a new process until it plays, warm", f"{statistics.median(times):.2f} s", "< 2 s")]
 
 
-def rows() -> list[Row]:
-    return [*speed_rows(), *growth_rows(), *start_rows()]
+PAGE = ROOT / "docs" / "learner-speed.md"
+HEAD = """\
+# Speed of learners
+
+Made by `python benchmarks/learner_speed.py` (part of `make bench`), in one run, at (1000, 100). A
+whole round is: a context drawn, an arm chosen (ties at random), a reward drawn, the learner told;
+the tape of contexts and rewards is part of it. The floor is the tape and one pass over the K
+numbers of a context. Other libraries run the same job, each in an environment of its own
+(`benchmarks/peer_job.py`).
+
+"""
+MIDDLE = """
+## Growth
+
+Time of a round and memory of every learner at ({}, {}), and how they grow with {} times the arms or
+the contexts, over {:,} rounds. No faster than K is {} x in the third column, no faster than S K is
+{} x in the last. Refits are part of the time. What compares all pairs of contexts grows faster
+with their number, and says so.
+
+"""
+
+
+def table(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
+    return (
+        "\n".join(f"| {' | '.join(line)} |" for line in (head, ("---",) * len(head), *lines)) + "\n"
+    )
+
+
+def main() -> None:
+    first = table(("measure", "here", "bar"), [*speed_rows(), *start_rows()])
+    print(first)
+    head = ("learner", "a round", "time, arms x 8", "time, contexts x 8", "bytes, contexts x 8")
+    second = table(head, growth_rows())
+    print(second)
+    middle = MIDDLE.format(*SMALL, GROWTH, PULLS * SMALL[0], GROWTH, GROWTH)
+    PAGE.write_text(HEAD + first + middle + second, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    for row in rows():
-        print(" | ".join(row))
+    main()
