@@ -53,6 +53,7 @@ reproduce: $(READY)  ## measure every claim of the paper in full (ten minutes); 
 compare: $(READY)  ## the quick suite: every learner on every kind of world; page in docs/
 	$(BIN)/lumpable compare suite --quick --out compare/rows.parquet
 	$(BIN)/lumpable report compare/rows.parquet --out docs/compare.html
+	$(BIN)/python docs/suite.py compare/rows.parquet
 
 docs: $(READY)  ## make the generated pages of docs/ anew
 	$(BIN)/python docs/generate.py
