@@ -45,7 +45,22 @@ class NoNumber(Plain):
 
 class NoPolicy(Plain):
     def policy(self):
-        return [self.arms] * 2
+        return [0] * 2
+
+
+class NoArms(Plain):
+    def policy(self):
+        return [0] * 3 + [self.arms] * 5
+
+
+class HalfArms(Plain):
+    def policy(self):
+        return [0.5] * 8
+
+
+class FewLabels(Plain):
+    def labels(self):
+        return [0] * 7
 
 
 class Demanding:

@@ -19,9 +19,8 @@ from click.testing import CliRunner, Result
 import compared
 import lumpable as lb
 from lumpable import cli
-from lumpable.experiment import backends, cells, plan, reading, store
+from lumpable.experiment import backends, cells, plan, planned, reading, store
 from lumpable.experiment.rows import COLUMNS, KEY
-from lumpable.learners import planned
 from lumpable.play import checkpoints, play
 from lumpable.scene import CHUNK, Scene, Tape
 
@@ -302,6 +301,49 @@ def test_a_missing_extra_says_what_to_install(
     assert f"pip install 'lumpable[{backend}]'" in result.stderr
 
 
+@pytest.mark.parametrize(("module", "jobs"), [("pyarrow", "1"), ("pyarrow", "2"), ("joblib", "2")])
+def test_what_all_runs_need_is_asked_for_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, jobs: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    file, out = compared.experiment(tmp_path, UCB), tmp_path / "rows.parquet"
+    result = call(file, "--out", out, "--jobs", jobs)
+    assert result.exit_code == 2
+    assert "comparing learners needs an extra that is not installed" in result.stderr
+    assert "pip install 'lumpable[research]'" in result.stderr
+    assert "cells to run" not in result.stderr
+    assert not out.with_name("rows.parquet.parts").exists()
+
+
+def test_a_run_in_one_process_imports_what_it_needs_and_no_more(tmp_path: Path) -> None:
+    """pandas and joblib take longer to import than a small comparison takes."""
+    file, out = compared.experiment(tmp_path, UCB), tmp_path / "rows.parquet"
+    words = ["compare", str(file), "--jobs", "1", "--out", str(out)]
+    code = f"import sys; from lumpable.cli import main; main({words}, standalone_mode=False); "
+    done = subprocess.run(
+        [sys.executable, "-c", code + "print(*sys.modules)"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = set(done.stdout.split())
+    assert "numba" in loaded
+    assert not {"pandas", "joblib", "distributed", "ray", "altair", "lumpable.reproduce"} & loaded
+
+
+def test_rows_become_the_table_that_pyarrow_would_make() -> None:
+    import pyarrow
+
+    (row, *_) = compare(seeds=1).rows()
+    odd = {"reward": None, "ari": float("nan"), "clusters": np.int64(3), "learner": "naïve Θ"}
+    rows = [row, {**row, **odd}, {**row, "learner": "", "regret": 3, "reason": None}, row]
+    for some in (rows, rows[:1], rows * 5, []):
+        made = store.table(some)
+        made.validate(full=True)
+        assert str(made) == str(pyarrow.Table.from_pylist(some, schema=store.schema()))
+    for wrong in ({"round": 0.5}, {"regret": "much"}, {"world": 3}):
+        with pytest.raises((TypeError, AttributeError)):
+            store.table([{**row, **wrong}])
+
+
 # --- Going on ---------------------------------------------------------------------------------
 
 
@@ -494,6 +536,27 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path, jobs: str) -
     assert compared.rows(out) == compared.rows(whole)
 
 
+@pytest.mark.parametrize("later", [0.0, 0.15, 0.4])
+def test_ctrl_c_while_workers_start_shows_no_traceback(tmp_path: Path, later: float) -> None:
+    file = compared.experiment(tmp_path, SLOW, top="horizon = 200\nseeds = 12")
+    words = command(file, "--jobs", "2", "--out", tmp_path / "rows.parquet")
+    process = started(words, lambda: True)
+    born: list[str] = []
+    while len(born) < 2:
+        assert process.poll() is None, process.communicate()
+        born = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    time.sleep(later)
+    os.killpg(process.pid, signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "Traceback" not in stderr, stderr
+    assert "stopped after 0 of 12 cells" in stderr
+    end = time.monotonic() + 30
+    while any(map(lives, born)):
+        assert time.monotonic() < end, "workers outlive the command"
+        time.sleep(0.1)
+
+
 # --- Failures ---------------------------------------------------------------------------------
 
 
@@ -503,7 +566,10 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path, jobs: str) -
         ("Raises", "failed", "RuntimeError: too much for me"),
         ("Outside", "failed", "Misbehaved: Outside: ask("),
         ("NoNumber", "failed", "returned nan, which is no arm, in round 1"),
-        ("NoPolicy", "failed", "Error: "),
+        ("NoPolicy", "failed", "Misbehaved: NoPolicy: policy() returned 2 values, expected one"),
+        ("NoArms", "failed", "Misbehaved: NoArms: policy() returned 4 for context 3, which"),
+        ("HalfArms", "failed", "Misbehaved: HalfArms: policy() returned 0.5 for context 0, "),
+        ("FewLabels", "failed", "Misbehaved: FewLabels: labels() returned 7 values, expected one"),
         ("Demanding", "failed", "TypeError: "),
         ("Choosy", "not run", "only at full moon"),
     ],
@@ -561,7 +627,7 @@ def test_a_learner_for_rewards_in_the_unit_interval_is_not_run_elsewhere() -> No
     worlds = [WORLD, {**WORLD, "noise": "gaussian"}]
     found = compare(learners=[Unit], worlds=worlds, seeds=1).rows()
     assert [row["status"] for row in found] == ["done"] * len(checkpoints(60)) + ["not run"]
-    assert found[-1]["reason"] == "needs rewards in [0, 1], got gaussian noise"
+    assert found[-1]["reason"] == "Unit: needs rewards in [0, 1], got gaussian noise"
 
 
 def test_linear_algebra_has_one_thread_wherever_it_runs() -> None:
@@ -631,7 +697,7 @@ def test_the_suite_comes_with_the_package(tmp_path: Path, monkeypatch: pytest.Mo
     result = call(*line, "--out", tmp_path / "rows.parquet")
     assert result.exit_code == 1, result.stderr
     suite = reading.suite(quick=True)
-    assert f"{len(suite.learners) * len(suite.worlds)} failed" in result.stdout
+    assert f"{len(suite.learners) * len(suite.worlds):,} failed" in result.stdout
     assert "RuntimeError: not now" in result.stdout
 
 

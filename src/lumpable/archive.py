@@ -6,8 +6,6 @@ Knows arrays and bytes, nothing of what they mean, but for `Packed`: a sample as
 from __future__ import annotations
 
 import io
-import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.checks import FloatVector
+from lumpable.durable import replacing
 from lumpable.plan import Sample
 
 HEADER = "header.json"
@@ -28,32 +27,14 @@ Array = npt.NDArray[Any]
 
 def write(path: Path, header: bytes, arrays: Mapping[str, Array]) -> None:
     """Write a file whole: a crash leaves the old one or the new one, never a part."""
-    folder = path.resolve().parent
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as members:
-                members.writestr(HEADER, header)
-                for name, array in arrays.items():
-                    with members.open(f"{name}.npy", "w", force_zip64=True) as member:
-                        np.lib.format.write_array(member, array, allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    _sync_folder(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename durable, where folders can be synced."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    with (
+        replacing(path, mode=0o600) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as members,
+    ):
+        members.writestr(HEADER, header)
+        for name, array in arrays.items():
+            with members.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 class Reader:

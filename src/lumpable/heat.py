@@ -102,15 +102,6 @@ def captions(world: World, shown: Drawn, policy: IntVector) -> list[str]:
     return said
 
 
-def counted(number: int, thing: str) -> str:
-    """Return how many of a thing there are, in words.
-
-    >>> counted(1, "cluster"), counted(3, "cluster")
-    ('1 cluster', '3 clusters')
-    """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def cells(world: World, contexts: IntVector, arms: IntVector) -> Iterator[Row]:
     """Yield one row for each cell of a panel, from top left on."""
     for row, context in enumerate(contexts):

@@ -11,6 +11,10 @@ from lumpable.checks import IntVector
 from lumpable.world import World
 
 
+class Misbehaved(RuntimeError):
+    """A learner broke its contract; the message names it and what it did."""
+
+
 def measured(learner: Any, world: World) -> dict[str, Any]:
     """Return what a learner would recommend, how good that is, and which clusters it sees.
 
@@ -18,11 +22,11 @@ def measured(learner: Any, world: World) -> dict[str, Any]:
     less under it than under the best single arm for all; `clusters`, `ari` (adjusted Rand index
     against the truth) are None for a learner without clusters.
     """
-    policy = current_policy(learner, world.contexts)
+    policy = current_policy(learner, world.contexts, world.arms)
     one = int(np.argmax(world.frequency @ world.mean))
     rows = np.arange(world.contexts)
     worse = world.mean[rows, policy] < world.mean[:, one]
-    labels = learner.labels() if hasattr(learner, "labels") else None
+    labels = current_labels(learner, world.contexts)
     return {
         "simple_regret": world.loss(policy),
         "worse_off": float(worse.mean()),
@@ -32,12 +36,38 @@ def measured(learner: Any, world: World) -> dict[str, Any]:
     }
 
 
-def current_policy(learner: Any, contexts: int) -> IntVector:
+def current_policy(learner: Any, contexts: int, arms: int) -> IntVector:
     """Return what a learner recommends; one that has no `policy` recommends what it would play."""
     if hasattr(learner, "policy"):
-        policy: IntVector = np.asarray(learner.policy())
-        return policy
-    return np.array([learner.ask(context) for context in range(contexts)], dtype=np.int64)
+        said, policy = "policy()", _one_each(learner, "policy()", learner.policy(), contexts)
+    else:
+        said, policy = "ask", np.array([learner.ask(context) for context in range(contexts)])
+    whole = policy.dtype.kind in "iu"
+    wrong = np.flatnonzero((policy < 0) | (policy >= arms)) if whole else np.zeros(1, dtype=int)
+    if len(wrong):
+        arm = policy[wrong[0]]
+        words = f"{said} returned {arm} for context {wrong[0]}, which is no arm"
+        raise Misbehaved(f"{type(learner).__name__}: {words}")
+    return policy
+
+
+def current_labels(learner: Any, contexts: int) -> IntVector | None:
+    """Return the clusters that a learner sees; None for one without clusters."""
+    labels = learner.labels() if hasattr(learner, "labels") else None
+    return None if labels is None else _one_each(learner, "labels()", labels, contexts)
+
+
+def _one_each(learner: Any, said: str, values: Any, contexts: int) -> IntVector:
+    """Return what a learner said, as an array with a value for each context."""
+    try:
+        given: IntVector = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        given = np.zeros((0, 0), dtype=np.int64)
+    if given.shape != (contexts,):
+        got = f"{len(given)} values" if given.ndim == 1 else repr(values)
+        words = f"{said} returned {got}, expected one for each of {contexts} contexts"
+        raise Misbehaved(f"{type(learner).__name__}: {words}")
+    return given
 
 
 def adjusted_rand(labels: IntVector, truth: IntVector) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 
 from lumpable import checks
 from lumpable.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.measures import Misbehaved as Misbehaved
 from lumpable.measures import measured
 from lumpable.scene import CHUNK, Scene, Tape
 from lumpable.world import World
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
 
 PER_DECADE = 5
 """Checkpoints in a decade of rounds."""
-
-
-class Misbehaved(RuntimeError):
-    """A learner broke its contract; the message names it, the round and what it did."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,6 +15,7 @@ from lumpable import canvas, heat
 from lumpable.canvas import Row, save
 from lumpable.heat import PANEL, Drawn
 from lumpable.simulate import Run
+from lumpable.wording import counted
 from lumpable.world import World
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def matrix(world: World, run: Run) -> altair.HConcatChart:
     contexts that were given the same arm stand together, and their cells of that arm are framed.
     """
     shown = drawn(world, run)
-    clusters = heat.counted(len(np.unique(run.policy)), "cluster")
+    clusters = counted(len(np.unique(run.policy)), "cluster")
     chart: altair.HConcatChart = canvas.styled(
         heat.both(world, shown, run.policy, clusters),
         "Who is alike, found from rewards alone",

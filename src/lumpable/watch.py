@@ -102,23 +102,15 @@ def _line(label: str) -> Iterator[Callable[[str], None]]:
         yield lambda words: None
         return
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn
     from rich.table import Column
 
+    from lumpable.progress_bar import display
+
     console = Console(stderr=True)
-    console.width -= 3  # the ^C that a terminal echoes must not begin a line of its own
-    columns = (
-        SpinnerColumn(
-            "line" if console.options.ascii_only else "dots", table_column=Column(min_width=1)
-        ),
-        TimeElapsedColumn(table_column=Column(min_width=7)),
-        TextColumn(
-            "{task.description}",
-            markup=False,
-            table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
-        ),
-    )
+    kind = "line" if console.options.ascii_only else "dots"
+    spinner = SpinnerColumn(kind, table_column=Column(min_width=1))
     prefix = f"{label}: " if label else ""
-    with Progress(*columns, console=console, transient=True, expand=True) as display:
-        task = display.add_task(f"{prefix}starting")
-        yield lambda words: display.update(task, description=prefix + words)
+    with display(console, spinner) as shown:
+        task = shown.add_task(f"{prefix}starting")
+        yield lambda words: shown.update(task, description=prefix + words)

@@ -108,7 +108,7 @@ def test_decisions_are_the_literal_ones(noise: str, rank: int, spread: float) ->
 
 @pytest.mark.parametrize("kind", ["rank 1", "mixtures"])
 def test_low_rank_worlds_are_learned_faster_than_by_thompson_for_each_context(kind: str) -> None:
-    """Kawale et al. (2015), Zhao et al. (2013), experiments: factors beat contexts on their own.
+    """What factors are for: they beat contexts on their own where means are of low rank.
 
     150 contexts, 40 arms, 80 rounds a context, Bernoulli, rank 1 or mixtures of three types; the
     learner has rank 2. Over 4 worlds the difference to Beta Thompson sampling for each context is
@@ -135,6 +135,14 @@ def test_low_rank_worlds_are_learned_faster_than_by_thompson_for_each_context(ki
     error = np.std(alone - factors, ddof=1) / 2
     assert (alone - factors).mean() > 5 * error
     assert factors.mean() < 0.6 * alone.mean()
+
+
+def test_every_context_is_recommended_its_own_best_arm() -> None:
+    """Two kinds of contexts, a gap of 0.8 and 100 rounds a context: no single arm is good."""
+    world = lb.worlds.from_matrix([[0.9, 0.1], [0.1, 0.9]] * 10, noise="bernoulli")
+    learner = FactorThompson(20, 2, rank=1, seed=1)
+    lb.play(learner, world, horizon=2000, seed=1, at=[])
+    assert learner.policy().tolist() == [0, 1] * 10
 
 
 def test_less_spread_explores_less() -> None:

@@ -14,7 +14,7 @@ from lumpable.learners.cab import CAB
 
 
 class LiteralCAB:
-    """Algorithm 1 of Gentile et al. (2017) with unit vectors; keeps every reward that counts."""
+    """CAB of Gentile et al. (2017) with unit vectors; keeps every reward that counts."""
 
     def __init__(self, contexts: int, arms: int, alpha: float, gamma: float, seed: int) -> None:
         self.arms, self.alpha, self.gamma = arms, alpha, gamma
@@ -98,11 +98,13 @@ class Alone:
 
 
 def test_beats_a_bandit_of_its_own_for_each_context() -> None:
-    """Section 6 of the paper: CAB is ahead of LinUCB-IND where users are clustered.
+    """CAB is ahead of LinUCB-IND where data are scarce for each context.
 
-    200 contexts in 2 groups, 20 arms of which one is better by 0.4, Bernoulli, 10,000 rounds: 50
-    for each context, too few on its own. CAB saves at least a quarter of the regret in each of 4
-    worlds, although LinUCB-IND may choose the best of three widths afterwards.
+    The authors report better predictions than other methods' on real data. Here 200 contexts in 2
+    groups, 20 arms, hard means (one arm is better by 0.4), Bernoulli, 10,000 rounds: 50 for each
+    context, too few on its own. CAB saves at least a quarter of the regret in each of 4 worlds,
+    although LinUCB-IND may choose the best of three widths afterwards. Elsewhere a well-tuned
+    LinUCB for each context often beats CAB.
     """
     for seed in range(4):
         world = lb.worlds.lumpable(200, 20, 2, noise="bernoulli", means="hard", seed=seed)

@@ -83,7 +83,7 @@ def test_the_objective_never_rises() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_half_of_a_low_rank_matrix_is_enough(seed: int) -> None:
-    """Without noise the missing half is recovered (Keshavan et al. 2010, Theorem 1.1)."""
+    """Without noise the missing half is recovered, as in Keshavan et al. (2010)."""
     rng = np.random.default_rng(seed)
     truth = rng.normal(size=(80, 3)) @ rng.normal(size=(3, 60))
     weights = (rng.random((80, 60)) < 0.5).astype(float)

@@ -15,6 +15,8 @@ from lumpable.draws import TAIL
 
 RARE = 1e-9
 MANY = 100_000
+BETAS = [(1.0, 1.0), (0.5, 0.5), (0.05, 2.0), (2.0, 7.0), (3e5, 2.0)]
+BETAS += [(1.0, 7.0), (7.0, 1.0), (1.0, 0.5), (0.05, 1.0), (1.0, 3e5), (3e5, 1.0)]
 
 
 def drawn(draw: Callable[..., float], *shape: float, seed: int = 5) -> FloatVector:
@@ -62,6 +64,19 @@ def test_below(number: int) -> None:
     assert number == 1 or stats.chisquare(count).pvalue > RARE
 
 
+def test_drawn() -> None:
+    clock, chance = draws.seeded(7), np.array([0.2, 0.0, 0.5, 0.3])
+    count = np.bincount([draws.drawn(chance, clock) for _ in range(MANY)], minlength=4)
+    assert count[1] == 0
+    assert stats.chisquare(count[[0, 2, 3]], MANY * chance[[0, 2, 3]]).pvalue > RARE
+
+
+def test_drawn_where_rounding_leaves_a_little_over() -> None:
+    """Of probabilities that do not sum to 1 the largest has the rest."""
+    clock = draws.seeded(7)
+    assert {draws.drawn(np.array([0.0, 1e-12, 0.0]), clock) for _ in range(100)} == {1}
+
+
 def test_normal() -> None:
     assert stats.kstest(drawn(draws.normal), "norm").pvalue > RARE
 
@@ -102,7 +117,7 @@ def test_gamma(shape: float) -> None:
     assert stats.kstest(drawn(draws.gamma, shape), stats.gamma(shape).cdf).pvalue > RARE
 
 
-@pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (0.5, 0.5), (0.05, 2.0), (2.0, 7.0), (3e5, 2.0)])
+@pytest.mark.parametrize(("a", "b"), BETAS)
 def test_beta(a: float, b: float) -> None:
     assert stats.kstest(drawn(draws.beta, a, b), stats.beta(a, b).cdf).pvalue > RARE
 

@@ -88,10 +88,10 @@ def test_cluster_sums_are_those_of_the_members_after_many_moves() -> None:
 
 
 def test_beats_one_for_all_and_one_for_each_on_clustered_data() -> None:
-    """Nguyen and Lauw (2014), Figures 1 and 2: with 16 clusters DynUCB does better than LinUCB-SIN
-    (one for all) and LinUCB-IND (one for each context). 300 contexts in 2 groups, one good arm of
-    5 (0.9 against 0.1), T = 30,000, alpha = 1. Measured: 1,300 against 12,000 and 6,600; asked
-    for: half of the better, with each of 4 seeds.
+    """As in the experiments of Nguyen and Lauw (2014): DynUCB does better than LinUCB-SIN (one for
+    all) and LinUCB-IND (one for each context). 300 contexts in 2 groups, one good arm of 5 (0.9
+    against 0.1), T = 30,000, alpha = 1. Measured: 1,300 against 12,000 and 6,600; asked for: half
+    of the better, with each of 4 seeds.
     """
     means = np.full((2, 5), 0.1)
     means[[0, 1], [0, 1]] = 0.9
@@ -109,7 +109,7 @@ def test_beats_one_for_all_and_one_for_each_on_clustered_data() -> None:
 
 
 def test_a_context_that_changes_moves() -> None:
-    """Nguyen and Lauw (2014), Section 1: contexts switch clusters as their preferences change."""
+    """Nguyen and Lauw (2014), abstract: contexts switch clusters as their preferences change."""
     learner = DynUCB(20, 2, clusters=2, seed=1)
     good = np.arange(20) % 2
 

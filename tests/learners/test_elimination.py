@@ -71,7 +71,7 @@ def test_noise_of_another_scale_is_the_same_problem() -> None:
 
 @pytest.mark.parametrize(("gap", "S"), [(0.9, 1), (0.5, 1), (0.3, 1), (0.5, 1000)])
 def test_an_arm_goes_in_the_pass_of_the_theorem(gap: float, S: int) -> None:
-    """Theorem 8: an arm with gap Delta is sampled O(ln(K / (delta Delta)) / Delta^2) times.
+    """Even-Dar et al.: an arm with gap Delta is sampled O(ln(K / (delta Delta)) / Delta^2) times.
 
     Without noise it goes exactly after the first pass with 2 alpha_t <= Delta; no random chance.
     """
@@ -93,7 +93,7 @@ def test_an_arm_goes_in_the_pass_of_the_theorem(gap: float, S: int) -> None:
 
 
 def test_the_best_arm_stays() -> None:
-    """Theorem 8: with probability 1 - delta the best arm is never dropped.
+    """Even-Dar et al.: with probability 1 - delta the best arm is never dropped.
 
     400 contexts, each its own problem with confidence 0.2 (so the learner's delta / S is set to
     that), and width 1 / sqrt 2, where the guarantee still holds. Fails only when an exact binomial

@@ -20,7 +20,7 @@ SIZE = {
 
 
 class LiteralFALCON:
-    """Algorithm 1 of Simchi-Levi and Xu (2022): epoch m is the rounds tau_{m-1} + 1 .. tau_m."""
+    """FALCON of Simchi-Levi and Xu (2022): epoch m is the rounds tau_{m-1} + 1 .. tau_m."""
 
     def __init__(self, oracle: str, c: float, delta: float, forget: bool, seed: int) -> None:
         self.oracle, self.c, self.delta, self.forget = oracle, c, delta, forget
@@ -87,7 +87,7 @@ def test_the_oracle_is_called_log_t_times(horizon: int) -> None:
 
 
 def test_regret_is_of_order_sqrt_k_t_log_f() -> None:
-    """Theorem 1: at most C sqrt(K T log(|F| T / delta)); here c = 1 in place of 1/30, and C = 7.
+    """Their bound: C sqrt(K T log(|F| T / delta)); here c = 1 in place of 1/30, and our C = 7.
 
     Eight arms, three contexts, T = 2^17, additive class which holds the truth; uniform play has
     more than the bound. With gamma_m as set, an epoch's regret is at most K/gamma for exploration

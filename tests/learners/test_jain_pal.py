@@ -182,7 +182,7 @@ def regret(method: str, epochs: int) -> float:
 
 
 def test_regret_of_etc_grows_as_two_thirds() -> None:
-    """Theorem 1: ETC's regret is of order T^(2/3).
+    """Their bound: ETC's regret is of order T^(2/3).
 
     Every horizon is 8 times the one before. Once the commitment is right, regret is that of
     exploration alone, whose length is known: exponents within 0.05 of 2/3, as 5 standard errors of
@@ -194,7 +194,7 @@ def test_regret_of_etc_grows_as_two_thirds() -> None:
 
 
 def test_regret_of_octal_grows_no_faster_than_the_root_and_is_below_at_last() -> None:
-    """Theorem 2: OCTAL's regret is of order sqrt(T), so it wins over ETC for large T.
+    """Their bound: OCTAL's regret is of order sqrt(T), so it wins over ETC for large T.
 
     From 4,000 to 256,000 epochs the exponent is at most 1/2, and the regret at most half of ETC's
     at the end; on one instance with gaps it is far below both.

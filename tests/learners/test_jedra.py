@@ -105,7 +105,7 @@ def sampled(mean: Matrix, rounds: int, seed: int) -> tuple[npt.NDArray[np.int64]
 
 
 def test_error_of_an_entry_falls_as_the_theory_says() -> None:
-    """Theorem on the spectral estimate: the largest error of an entry is sqrt((m + n) / T).
+    """Theory of the spectral estimate: the largest error of an entry is sqrt((m + n) / T).
 
     80 x 80, rank 2. From T to 16 T the error must fall by 4, from (m + n) / T to the same ratio at
     twice the size it must stay; both within a factor of 1.5, for logarithms and chance: ratios of

@@ -14,7 +14,7 @@ from lumpable.learners.klucb import KLUCB, bound
 
 
 def kl(p: float, q: float) -> float:
-    """d(p, q) with 0 log 0 = 0 and x log(x / 0) = infinity, as in section 2."""
+    """d(p, q) with 0 log 0 = 0 and x log(x / 0) = infinity, as in the paper."""
     total = 0.0
     for x, y in ((p, q), (1 - p, 1 - q)):
         if x > 0:
@@ -86,12 +86,12 @@ def test_bounds_are_exact() -> None:
 
 
 def test_regret_is_near_the_lower_bound_and_far_below_ucb1() -> None:
-    """Garivier and Cappé, Figure 1: Bernoulli 0.9 and 0.8, 5,000 rounds, c = 0.
+    """As in Garivier and Cappé's experiments: Bernoulli 0.9 and 0.8, 5,000 rounds, c = 0.
 
-    There KL-UCB is far below UCB1 and parallel to the line of Lai and Robbins for the regret,
-    gap ln t / kl(0.8, 0.9), here 19.2. Over 100 runs (each a context): below a third of UCB1's
-    regret, below the line, which only binds in the limit, and above 0.4 of it. The standard error
-    is below 5 %, and all thresholds are more than five of them away.
+    KL-UCB is far below UCB1 and parallel to the line of Lai and Robbins for the regret, gap ln t /
+    kl(0.8, 0.9), here 19.2. Over 100 runs (each a context): below a third of UCB1's regret, below
+    the line, which only binds in the limit, and above 0.4 of it. The standard error is below 5 %,
+    and all thresholds are more than five of them away.
     """
     S, t = 100, 5000
     world = lb.worlds.from_matrix([[0.9, 0.8]] * S, noise="bernoulli")

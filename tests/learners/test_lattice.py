@@ -17,7 +17,7 @@ from lumpable.measures import adjusted_rand
 
 
 class LiteralLATTICE:
-    """Algorithm 1 of Pal et al. (2023), with the lengths that the class states, in lists."""
+    """Our reading of Pal et al. (2023), with the lengths that the class states, in lists."""
 
     def __init__(
         self, contexts: int, arms: int, groups: int, width: float, few: float, sd: float, seed: int
@@ -129,7 +129,7 @@ def separated(contexts: int, arms: int, clusters: int, noise_sd: float) -> lb.Wo
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_cluster_is_ever_split_and_all_are_found(seed: int) -> None:
-    """Pal et al. (2023): if every completion is within Delta, no user leaves its cluster's group.
+    """If every completion is within Delta, no user leaves its cluster's group.
 
     Clusters are 0.6 apart and the noise is 0.1; width 4 makes Delta four standard errors of a
     completed entry. The clusters are parted as soon as 2 Delta < 0.6, and each keeps its good arm.

@@ -15,7 +15,7 @@ from lumpable.learners.linucb import LinUCB
 
 
 class LiteralLinUCB:
-    """Algorithm 1 of Li et al. (2010) with one A and b for all arms; A is inverted every time."""
+    """LinUCB of Chu et al. (2011), with one A and b for all arms; A is inverted every time."""
 
     def __init__(self, S: int, K: int, features: str, alpha: float, seed: int) -> None:
         self.S, self.K, self.features, self.alpha = S, K, features, alpha
@@ -76,11 +76,11 @@ def test_late_rewards_are_just_observations() -> None:
 
 
 def test_lemma_1_of_chu_et_al() -> None:
-    """|x'theta - x'theta*| <= alpha width, each with probability 1 - delta, and a sum of widths.
+    """|x'theta - x'theta*| <= alpha width, with probability 1 - delta, and the sum of widths.
 
-    Plays that do not depend on rewards, as the lemma wants, d = 6 cells, delta = 0.1: 2,000 runs,
-    one cell each. Misses above 10 % would show with p < 1e-9 at 261; and, for every order of plays,
-    widths add up to at most 5 sqrt(d T log T) (their Lemma 3, T > 1).
+    Plays that do not depend on rewards, as Chu et al. (2011) want, d = 6 cells, delta = 0.1: 2,000
+    runs, one cell each. Misses above 10 % would show with p < 1e-9 at 261; and, for every order of
+    plays, widths add up to at most 5 sqrt(d T log T), as in their analysis (T > 1).
     """
     misses, n, alpha = 0, 12, 1 + math.sqrt(math.log(20) / 2)
     for seed in range(2000):

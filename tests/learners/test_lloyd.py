@@ -85,6 +85,15 @@ def test_no_iteration_adds_to_the_loss(seed: int, monkeypatch: pytest.MonkeyPatc
     assert losses[-1] < losses[0]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_starts_are_in_all_groups_where_there_is_no_noise(seed: int) -> None:
+    """k-means++: a context like one that was drawn before is not drawn."""
+    weights, mean, group = problem(40, 5, 8, 0.0, seed, missing=0.0)
+    made = _Problem(weights.astype(float), mean)
+    labels = made.start(8, np.random.default_rng(seed))
+    assert adjusted_rand(labels, group) == 1.0
+
+
 def test_weights_count_as_copies() -> None:
     """A context of weight 2 w is two contexts of weight w with the same means."""
     weights, mean, _ = problem(12, 6, 3, 0.05, 4)

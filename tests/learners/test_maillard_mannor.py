@@ -101,8 +101,46 @@ def test_pools_are_the_literal_ones_for_any_arms(noise: str, sd: float, width: f
     assert joined > 0
 
 
+def test_a_pool_that_lies_below_the_own_interval_does_not_count() -> None:
+    """Each of 59 others is compatible with context 0 on arm 0, but all of them together are not.
+
+    There, 8 rewards of 1 leave it 1 -+ 0.208; the others' means are 0.625, the pool's bound 0.673.
+    Its own upper bound counts, not the pool's and not its own lower one: either is below the 0.813
+    of arm 1. What it recommends is cut to its own interval, too: 0.792 against 0.77.
+    """
+    learner = AgnosticClusters(60, 2, width=0.25, seed=1)
+    literal = LiteralAgnostic(60, 2, 0.25, 0.5, 1)
+    told = [(0, 0, 1.0)] * 8
+    for other in range(1, 60):
+        told += [(other, 0, float(k < 5)) for k in range(8)] + [(other, 1, 0.77)] * 8
+    for one in told:
+        learner.tell(*one)
+        literal.tell(*one)
+    assert literal.pool(0) == list(range(60))
+    assert learner.ask(0) == literal.ask(0) == 0
+    assert learner.state.score.tolist() == pytest.approx([1.208, 0.813], abs=1e-3)
+    assert learner.policy()[0] == 0
+    assert learner.policy()[1] == 1
+
+
+def test_arms_that_nobody_has_played_are_not_recommended() -> None:
+    learner = AgnosticClusters(3, 4, seed=1)
+    learner.tell(0, 2, -1.0)
+    assert learner.policy().tolist() == [2, 2, 2]
+
+
+def test_clusters_are_connected_parts() -> None:
+    """Means of 0, 1/4 and 1/2: the one between overlaps with both, which do not with each other."""
+    learner = AgnosticClusters(4, 1, sd=0.1, width=1.0, seed=1)
+    for _ in range(16):
+        for context, reward in enumerate((0.0, 0.25, 0.5, 3.0)):
+            learner.tell(context, 0, reward)
+    assert (learner.state.apart[0] == 0).tolist() == [True, True, False, False]
+    assert learner.labels().tolist() == [0, 0, 0, 1]
+
+
 def test_lies_between_a_ucb_for_each_context_and_one_for_each_group() -> None:
-    """The agnostic case: between UCB for each type and UCB for each class, which is an oracle.
+    """Between UCB for each context and UCB for each group, which is an oracle.
 
     200 contexts in 5 groups, 50 arms, Bernoulli, 40,000 rounds, width 0.2 for all three, 3 worlds:
     in each of them its regret is at most half of UCB1's for each context and at least that of UCB1

@@ -79,7 +79,7 @@ def late_regret(mu: list[list[float]], seed: int) -> float:
 
 
 def test_regret_is_bounded_where_classes_differ_on_the_best_arm() -> None:
-    """The single-class theorem: bounded regret if the best arm tells the classes apart, else ln T.
+    """Our reading: regret is bounded if the best arm tells the classes apart, else it is ln T.
 
     Class 0 is true, class 1 promises more on arm 1. First they differ on arm 0, the best arm of
     class 0, by 0.3: it rules class 1 out, for good once 0.3 > U, which takes 260 plays, and a false

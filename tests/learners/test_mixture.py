@@ -189,7 +189,7 @@ def test_with_one_group_it_is_pooled_thompson() -> None:
 
 
 def test_it_is_between_thompson_for_each_context_and_the_oracle() -> None:
-    """Hong et al. (2020): a latent model is far better than no model, and worse than a known one.
+    """A latent model is far better than no model, and worse than a known one.
 
     (S, K, r) = (100, 20, 4), 100 rounds a context, Bernoulli, 5 worlds. The oracle that knows the
     groups is Thompson sampling on r contexts. Differences by pairs of runs, in standard errors:

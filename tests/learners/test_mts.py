@@ -16,7 +16,7 @@ from lumpable.learners.mts import ModelThompson
 
 
 class LiteralModelThompson:
-    """Algorithm 2 of Hong et al. (2020), for each context, from the list of its rewards."""
+    """mTS of Hong et al. (2020), for each context, from the list of its rewards."""
 
     def __init__(
         self, means: list[list[float]], prior: list[float], model: str, sd: float, seed: int
@@ -109,7 +109,19 @@ def test_regret_is_bounded_and_does_not_grow_with_arms() -> None:
     assert regret[0] == regret[1]
     early, late = regret[0]
     assert late - early < early * math.log(4) / math.log(1000)
-    assert late < 2 * 0.5 * math.sqrt(6 * 5 * n * math.log(n))  # Theorem 2, up to a constant
+    assert late < 2 * 0.5 * math.sqrt(6 * 5 * n * math.log(n))  # their kind of bound
+
+
+def test_an_arm_that_is_good_in_all_likely_states_is_recommended() -> None:
+    """Expected means 0.51, 0.39 and 0.6: the safe arm, which is best in no state."""
+    means = [[0.9, 0.0, 0.6], [0.0, 0.9, 0.6]]
+    learner = ModelThompson(2, 3, group_means=means, prior=[0.57, 0.43], seed=1)
+    assert learner.policy().tolist() == [2, 2]
+    assert learner.labels().tolist() == [0, 0]
+    for _ in range(20):
+        learner.tell(1, 1, 1.0)
+    assert learner.policy().tolist() == [2, 1]
+    assert learner.labels().tolist() == [0, 1]
 
 
 def test_spread_tempers_the_likelihood() -> None:

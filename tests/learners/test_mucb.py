@@ -14,7 +14,7 @@ from lumpable.learners.mucb import ModelUCB
 
 
 class LiteralModelUCB:
-    """Algorithm 1 of Hong et al. (2020), for each context, from the list of its rounds."""
+    """mUCB of Hong et al. (2020), for each context, from the list of its rounds."""
 
     def __init__(self, means: list[list[float]], sigma: float, n: int | None, seed: int) -> None:
         self.mu, self.sigma, self.n = means, sigma, n
@@ -68,7 +68,7 @@ def test_decisions_where_no_state_is_consistent() -> None:
 
 
 def test_regret_stays_below_the_theorem_and_does_not_grow_with_arms() -> None:
-    """Hong et al. (2020), Theorem 1: regret is at most 3 r + 2 sigma sqrt(6 r n log n), without K.
+    """As in Hong et al. (2020), a bound without K: 3 r + 2 sigma sqrt(6 r n log n).
 
     Five states, Bernoulli, n = 2,000, 60 runs (each a context). Forty more arms that are best in no
     state change no decision at all, and the mean regret is below the bound by far.

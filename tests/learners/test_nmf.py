@@ -83,7 +83,7 @@ def test_decisions_are_the_literal_ones(rank: int, c: float, deep: int, noise: s
 
 
 def test_recovers_a_separable_matrix_from_half_of_its_cells() -> None:
-    """Section 3 of the paper: U = A W is recovered from few cells where some contexts are pure.
+    """U = A W is recovered from few cells where some contexts are pure.
 
     No noise, half of the cells missing, 40 x 30, m = 3; entries of size about 1/2. The largest
     error on missing cells is below 0.02, where filling in means of arms gives 0.2.
@@ -102,7 +102,7 @@ def test_recovers_a_separable_matrix_from_half_of_its_cells() -> None:
 
 
 def test_beats_ucb_per_context_where_contexts_are_many() -> None:
-    """The paper's simulations: far less regret than UCB-1 on each context, L K > T / 4, m = 3.
+    """The paper's claim: far less regret than bandits on each context, L K > T / 4, m = 3.
 
     L = 300, K = 30, Bernoulli, T = 30,000, three seeds. At most half on each of them, a quarter was
     seen; the standard deviation of a regret is below 400, the difference above ten of them.

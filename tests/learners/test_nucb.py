@@ -83,7 +83,7 @@ def test_decisions_are_the_literal_ones(
 
 
 def test_beats_one_ucb_for_all_and_one_for_each() -> None:
-    """The paper's claim, on grouped contexts at a moderate horizon.
+    """What it is for, on grouped contexts at a moderate horizon.
 
     200 contexts in 5 groups, 50 arms, Bernoulli, 40,000 rounds, 4 worlds: NUCB at the upper end of
     its grid (alpha 0.2) must save at least 20 % of the regret of UCB1 for all and of UCB1 for each

@@ -15,8 +15,8 @@ from lumpable.learners.thompson_gaussian import GaussianThompson
 
 
 class LiteralGroupsBeta(LiteralBeta):
-    def __init__(self, arms: int, group: list[int], seed: int) -> None:
-        super().__init__(arms, False, 1.0, seed)
+    def __init__(self, arms: int, group: list[int], spread: float, seed: int) -> None:
+        super().__init__(arms, False, spread, seed)
         self.group = group
 
     def key(self, context: int, arm: int) -> tuple[int, int]:
@@ -33,10 +33,11 @@ def test_decisions_are_the_literal_ones(noise: str, spread: float) -> None:
     assert learner.labels().tolist() == group
 
 
-def test_decisions_are_the_literal_ones_with_beta() -> None:
+@pytest.mark.parametrize("spread", [1.0, 0.5])
+def test_decisions_are_the_literal_ones_with_beta(spread: float) -> None:
     world = lb.worlds.lumpable(9, 5, 3, noise="bernoulli", seed=3)
-    learner = KnownGroups(9, 5, group=world.group, model="beta", seed=8)
-    agree(learner, LiteralGroupsBeta(5, [int(g) for g in world.group], 8), world)
+    learner = KnownGroups(9, 5, group=world.group, model="beta", spread=spread, seed=8)
+    agree(learner, LiteralGroupsBeta(5, [int(g) for g in world.group], spread, 8), world)
     policy = learner.policy()
     assert all(policy[world.group == g].std() == 0 for g in range(3))
 

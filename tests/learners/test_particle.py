@@ -33,7 +33,7 @@ class Particle:
 
 
 class LiteralParticles:
-    """Algorithm 1 (PTS): every posterior from the whole history, every copy a deep one."""
+    """PTS (Kawale et al. 2015): every posterior from the whole history, every copy a deep one."""
 
     def __init__(self, arms: int, rank: int, particles: int, scales: Scales, seed: int) -> None:
         self.rank = rank
@@ -44,7 +44,7 @@ class LiteralParticles:
         self.stream = Stream(seed)
 
     def posterior(self, x: list[Vector], r: list[float], scale: float) -> tuple[Vector, Vector]:
-        """Equations 2 and 3: mu and Lambda."""
+        """Posterior mean mu and precision Lambda of a row."""
         X = np.array(x).reshape(-1, self.rank)
         precision = X.T @ X / self.sigma**2 + np.eye(self.rank) / scale**2
         return np.linalg.inv(precision) @ (X.T @ np.array(r)) / self.sigma**2, precision
@@ -103,7 +103,7 @@ def test_decisions_are_the_literal_ones(
 
 
 def test_given_v_a_context_is_bayesian_linear_regression() -> None:
-    """Equation 2: given V, U_i is N(mu, Lambda^-1) of a linear regression on the arms played.
+    """Given V, U_i is N(mu, Lambda^-1) of a linear regression on the arms played.
 
     20,000 draws: mean and covariance within 6 standard errors in each of 9 entries, p < 1e-7.
     """
@@ -149,7 +149,7 @@ class PlainThompson:
 
 
 def test_beats_thompson_that_ignores_structure() -> None:
-    """Figure 2 of the paper: on a low-rank matrix, less than half the regret of cells on their own.
+    """On a low-rank matrix, less than half the regret of cells on their own.
 
     100 contexts, 40 arms, rank 2, noise 0.1, 8,000 rounds, two seeds; a fifth was seen.
     """

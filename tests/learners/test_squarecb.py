@@ -84,9 +84,9 @@ def test_decisions_are_the_literal_ones(
 def test_lemma_3() -> None:
     """Whatever the true means f: sum_a p_a (f* - f_a - gamma/4 (y_a - f_a)^2) <= 2K / gamma.
 
-    Foster and Rakhlin's Lemma 3. The worst f has a closed form: for a candidate best arm c it is
-    y_a - 2/gamma elsewhere and y_c + 2 (1 - p_c) / (gamma p_c). Every context of learners with
-    random rewards, K = 2, 7, 30.
+    The inequality on which Foster and Rakhlin's proof rests. The worst f has a closed form: for a
+    candidate best arm c it is y_a - 2/gamma elsewhere and y_c + 2 (1 - p_c) / (gamma p_c). Every
+    context of learners with random rewards, K = 2, 7, 30.
     """
     rng = np.random.default_rng(5)
     for arms in (2, 7, 30):

@@ -106,7 +106,7 @@ def test_rounds_of_a_level_are_few_and_the_best_arm_stays() -> None:
 
 
 def test_regret_grows_like_the_square_root() -> None:
-    """Theorem 6: sqrt(T) up to logarithms. Gaps as hard as T allows, K = 2, S = 1, 30 seeds each.
+    """Auer's bound: sqrt(T) up to logarithms. Gaps as hard as T allows, K = 2, S = 1, 30 seeds.
 
     From T = 4,000 to 64,000 the regret of a linear learner grows by 16 and sqrt(16) is 4;
     (ln T)^1.5 may add a factor of 1.54. Bar: 4 * 1.54 plus five standard errors.

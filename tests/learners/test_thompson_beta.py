@@ -80,7 +80,7 @@ def test_an_arm_is_played_as_often_as_it_is_probably_the_best() -> None:
 
 
 def test_regret_grows_like_the_lower_bound_and_less_than_ucb1s() -> None:
-    """Chapelle and Li (2011), Figure 1, K = 10 and gap 0.1: best arm 0.5, nine of 0.4.
+    """As in Chapelle and Li's simulations (2011), K = 10 and gap 0.1: best arm 0.5, nine of 0.4.
 
     Their curve of Thompson sampling is parallel to the bound of Lai and Robbins, which grows by
     sum of gap / kl = 44.7 per unit of ln T; UCB's is far above. 50 runs (each a context) from

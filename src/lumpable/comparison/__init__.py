@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from html import escape
 from pathlib import Path
 
+from lumpable import pages
 from lumpable.comparison import drawing, notebook
 from lumpable.comparison import figures as _figures
 from lumpable.comparison import page as _page
 from lumpable.comparison.cells import gathered, read
 from lumpable.comparison.figures import Figure, Series
 from lumpable.comparison.standing import Overall, stand
-from lumpable.reproduce.page import apart
 
 __all__ = ["pictures", "read", "report", "summary_html"]
 
@@ -79,9 +78,8 @@ def summary_html(rows: object) -> str:
         chosen = next((figure for figure in figures if figure.choice), None)
     picture = ""
     if chosen is not None:
-        start = f'<svg role="img" aria-label="{escape(chosen.description)}" '
-        picture = drawing.svg(drawing.filled(chosen, drawn)).replace("<svg ", start, 1)
-        picture = apart(picture, "comparison-")
+        picture = pages.named(drawing.svg(drawing.filled(chosen, drawn)), chosen.description)
+        picture = pages.apart(picture, "comparison-")
     return notebook.compact(overall, picture)
 
 

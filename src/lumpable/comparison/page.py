@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from html import escape
 
+from lumpable import pages
 from lumpable.comparison import drawing, tables
 from lumpable.comparison.figures import TITLES, Figure, Series
 from lumpable.comparison.script import SCRIPT
@@ -17,7 +18,6 @@ from lumpable.comparison.standing import COLOURED, ORACLE, Overall, Standing
 from lumpable.comparison.style import EXTRA
 from lumpable.comparison.templates import CURVES
 from lumpable.comparison.words import counted, listed
-from lumpable.reproduce.style import STYLE
 
 READING = """\
 <p><strong>Regret</strong> is the reward given up so far against always playing each context's best
@@ -63,18 +63,7 @@ def page(
         for place, standing in enumerate(overall.standings)
     )
     strip = next((figure for figure in figures if figure.kind == "strip"), None)
-    return f"""\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(title)}</title>
-<style>{STYLE}{EXTRA}</style>
-</head>
-<body>
-<a class="skip" href="#summary">Skip to the summary</a>
+    body = f"""\
 <header>
 <h1>{escape(title)}</h1>
 {_facts(overall, date)}
@@ -100,10 +89,8 @@ hold the same numbers.</p></noscript>
 <div id="tip" aria-hidden="true" hidden></div>
 <script type="application/json" id="report">{held}</script>
 <script>{script}</script>
-<script>{SCRIPT}</script>
-</body>
-</html>
-"""
+<script>{SCRIPT}</script>"""
+    return pages.styled(title, body, EXTRA)
 
 
 def _several(overall: Overall, strip: Figure | None) -> str:
@@ -142,8 +129,7 @@ def _facts(overall: Overall, date: datetime) -> str:
         ("Package", f"lumpable {escape(', '.join(comparison.versions))}"),
         ("Page made", f"{date:%Y-%m-%d %H:%M %Z}"),
     )
-    lines = "\n".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
-    return f"<dl>\n{lines}\n</dl>"
+    return pages.facts(facts)
 
 
 def _notes(overall: Overall) -> str:

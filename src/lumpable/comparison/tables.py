@@ -21,6 +21,7 @@ from lumpable.comparison.words import (
     number,
     span,
 )
+from lumpable.pages import head, scrolled
 
 MOST_DUELS = 16
 """Learners in a table of pairs."""
@@ -31,21 +32,12 @@ LEVELS = 9
 
 def table(caption: str, heads: Sequence[str], lines: Iterable[str], kind: str = "") -> str:
     """Return a table that scrolls by itself, also by keyboard; heads are HTML cells."""
-    plain = escape(caption.split(". ")[0].split(":")[0])
-    return (
-        f'<div class="wide" role="region" aria-label="{plain}" tabindex="0">'
+    body = "\n".join(lines)
+    return scrolled(
+        caption.split(". ")[0].split(":")[0],
         f'<table class="{kind}"><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{''.join(heads)}</tr></thead><tbody>\n"
-        + "\n".join(lines)
-        + "\n</tbody></table></div>"
+        f"<thead><tr>{''.join(heads)}</tr></thead><tbody>\n{body}\n</tbody></table>",
     )
-
-
-def head(text: str, number: bool = False, title: str = "") -> str:
-    """Return the head of a column."""
-    kind = ' class="number"' if number else ""
-    more = f' title="{escape(title)}"' if title else ""
-    return f'<th scope="col"{kind}{more}>{text}</th>'
 
 
 def named(learner: str, knows: str) -> str:

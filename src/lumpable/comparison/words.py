@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from lumpable.comparison.statistics import Ratio
-from lumpable.heat import counted
-from lumpable.reproduce.wording import number as _number
+from lumpable.wording import counted, runs
+from lumpable.wording import number as _number
 
 NOTHING = "–"
 __all__ = ["NOTHING", "counted", "duration_short", "interval", "listed", "memory", "number", "span"]
@@ -82,12 +82,6 @@ def listed(numbers: list[int]) -> str:
     >>> listed([0, 1, 2, 5])
     '0–2, 5'
     """
-    runs: list[list[int]] = []
-    for x in sorted(numbers):
-        if runs and x == runs[-1][1] + 1:
-            runs[-1][1] = x
-        else:
-            runs.append([x, x])
     return ", ".join(
-        str(a) if a == b else f"{a}–{b}" if b > a + 1 else f"{a}, {b}" for a, b in runs
+        str(a) if a == b else f"{a}–{b}" if b > a + 1 else f"{a}, {b}" for a, b in runs(numbers)
     )

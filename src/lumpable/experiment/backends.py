@@ -15,11 +15,12 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
+from lumpable.experiment.arrays import WHAT
 from lumpable.experiment.cells import Cell, failed, run_cell
 from lumpable.experiment.rows import Row
-from lumpable.experiment.store import WHAT, Store, key_of
+from lumpable.experiment.store import Store, key_of
 from lumpable.extras import need
-from lumpable.reproduce.workers import _spared as spared
+from lumpable.interrupts import spared
 
 Rows = Generator[list[Row], None, None]
 """The rows of each cell, as they come."""
@@ -30,6 +31,12 @@ WAVE = 8
 
 class Died(RuntimeError):
     """A worker process ended while it ran a cell."""
+
+
+def ready(backend: str, jobs: int | None) -> None:
+    """Import what hands out cells, or say which extra brings it, before anything runs."""
+    if backend != "local" or jobs != 1:
+        _joblib()
 
 
 def carried_out(

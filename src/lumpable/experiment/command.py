@@ -153,26 +153,10 @@ def _plain() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
 
 @contextlib.contextmanager
 def _live() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    from rich.table import Column
+    from lumpable.progress_bar import bar
 
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    console.width -= 3  # the ^C that a terminal echoes must not begin a line of its own
-    rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
-    columns = (
-        BarColumn(bar_width=20),
-        TimeElapsedColumn(table_column=Column(min_width=7)),
-        TextColumn("{task.description}", markup=False, table_column=rest),
-    )
-    with Progress(*columns, console=console, transient=True, expand=True) as display:
-        task = display.add_task("starting", total=None)
-
-        def show(step: Step) -> None:
-            words = state(step)
-            display.update(task, total=step.total, completed=step.done, description=words)
-
-        yield lambda words: console.print(words), show
+    with bar() as (say, advance):
+        yield say, lambda step: advance(step.done, step.total, state(step))
 
 
 def begun(step: Step) -> str:
@@ -183,14 +167,13 @@ def begun(step: Step) -> str:
 
 def state(step: Step) -> str:
     """Say in one line where a comparison is."""
-    from lumpable.reproduce.wording import duration
+    from lumpable.wording import time_left
 
     words = f"{step.done:,} of {step.total:,} cells"
     if step.left is None or step.done == step.total:
         return words
-    left = f"about {duration(round(step.left))} left" if step.left >= 1 else "nearly done"
     now = "" if step.latest is None else f", last {step.latest['learner']}"
-    return f"{words}, {left}{now}"
+    return f"{words}, {time_left(step.left)}{now}"
 
 
 # --- When it is done --------------------------------------------------------------------------

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lumpable.experiment.plan import Experiment, Refused, planned
+from lumpable.experiment.plan import Experiment, planned
 from lumpable.experiment.rows import Row
 from lumpable.experiment.runner import Step, run
 from lumpable.experiment.store import Store, write
+from lumpable.experiment.values import Refused
 from lumpable.extras import MissingExtra
 
 

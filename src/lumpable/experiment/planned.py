@@ -9,7 +9,6 @@ exact in law, but on its own luck, and measured only at rounds at which a reques
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -27,6 +26,7 @@ from lumpable.run import Step
 from lumpable.scene import Scene
 from lumpable.session import Session
 from lumpable.simulate import simulate
+from lumpable.wording import nearest
 
 THROUGH = ("session", "bulk")
 
@@ -93,9 +93,8 @@ def changed_constants(changes: Mapping[str, float] | None) -> Constants:
         raise ValueError(f"constants: expected names and numbers, got {changes!r}")
     for name in changes or {}:
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1, cutoff=0.3)
-            hint = f"; the nearest is {near[0]!r}" if near else ""
-            raise ValueError(f"constants: expected some of {', '.join(names)}, got {name!r}{hint}")
+            words = f"constants: expected some of {', '.join(names)}, got {name!r}"
+            raise ValueError(words + nearest(name, names))
     return dataclasses.replace(PAPER, **(changes or {}))
 
 

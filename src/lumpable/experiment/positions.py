@@ -120,8 +120,8 @@ class _Scanner:
             else:
                 self.pair(place)
             self.skip(_BLANK)
-            if self.sees(","):
-                self.at += 1
+            if not self.sees(end):
+                self.at += 1  # ,
                 self.skip(_BLANK)
         self.at += 1
 
@@ -129,7 +129,8 @@ class _Scanner:
         quote = next(quote for quote in _QUOTES if self.sees(quote))
         self.at += len(quote)
         while not self.sees(quote):
-            self.at += 2 if quote[0] == '"' and self.sees("\\") else 1
+            escape = self.text[self.at] == "\\" and quote[0] == '"'
+            self.at += 2 if escape else 1
         self.at += len(quote)
         while len(quote) == 3 and self.sees(quote[0]):
             self.at += 1  # one or two quotes may stand before the closing three

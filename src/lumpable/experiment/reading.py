@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lumpable.experiment import positions
-from lumpable.experiment.plan import Experiment, Refused, planned
+from lumpable.experiment.plan import Experiment, planned
+from lumpable.experiment.values import Refused
 
 SUITE = "suite"
 

@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lumpable.experiment.backends import BACKENDS, carried_out
+from lumpable.experiment.backends import BACKENDS, carried_out, ready
 from lumpable.experiment.cells import Cell
 from lumpable.experiment.plan import Experiment
 from lumpable.experiment.rows import Row
-from lumpable.experiment.store import MANY, WHAT, Store
-from lumpable.extras import need
+from lumpable.experiment.store import MANY, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ def run(
     On Ctrl-C what has come is in the file, and `KeyboardInterrupt` goes on.
     """
     _check(backend, jobs, address)
-    need("joblib", "research", WHAT)
+    ready(backend, jobs)
     cells = experiment.cells()
     order = {cell.key: place for place, cell in enumerate(cells)}
     before = store.done()

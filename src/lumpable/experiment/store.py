@@ -12,34 +12,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from lumpable.durable import replace
+from lumpable.experiment.arrays import WHAT, arrow, filled, kind
 from lumpable.experiment.cells import Key
 from lumpable.experiment.rows import COLUMNS, KEY, Row
 from lumpable.extras import need
-from lumpable.reproduce.record import replace
 
 MANY = 500
 """So many parts are put into the file, even if there are more to come."""
-WHAT = "comparing learners"
-
-
-def arrow() -> Any:
-    """Import pyarrow, or say which extra brings it."""
-    return need("pyarrow", "research", WHAT)
 
 
 def schema() -> Any:
     """Return `rows.COLUMNS` in Arrow's words."""
-    kinds = {"string": arrow().string(), "int64": arrow().int64(), "float64": arrow().float64()}
-    return arrow().schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
+    return arrow().schema([(name, kind(type_)) for name, type_ in COLUMNS.items()])
 
 
 def table(rows: Sequence[Row]) -> Any:
     """Return rows as an Arrow table with the columns of `rows.COLUMNS`."""
-    if not rows:
-        return schema().empty_table()  # without pandas, which any other way imports
-    return arrow().Table.from_pylist(list(rows), schema=schema())
+    columns = [filled([row[name] for row in rows], type_) for name, type_ in COLUMNS.items()]
+    return arrow().Table.from_arrays(columns, schema=schema())
 
 
 def key_of(row: Row) -> Key:
@@ -82,6 +73,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         if path.suffix != ".parquet":
             raise ValueError(f"out: expected a name that ends in .parquet, got {str(path)!r}")
+        arrow()  # if it is missing, nothing runs
         self.path = path
         self.folder = path.with_name(f"{path.name}.parts")
         if path.exists():
@@ -125,13 +117,13 @@ class Store:
         fresh = arrow().concat_tables([table([]), *map(read, parts)])
         newer = set(keys(fresh))
         stays = [i for i, key in enumerate(keys(old)) if key not in newer]
-        rows = arrow().concat_tables([old.take(arrow().array(stays, arrow().int64())), fresh])
-        place = np.array([order.get(key, len(order)) for key in keys(rows)], dtype=np.int64)
-        rows = rows.take(np.argsort(place, kind="stable"))
+        rows = arrow().concat_tables([old.take(filled(stays, "int64")), fresh])
+        place = [order.get(key, len(order)) for key in keys(rows)]
+        rows = rows.take(filled(sorted(range(len(place)), key=place.__getitem__), "int64"))
         write(rows, self.path)
         for part in parts:
             part.unlink(missing_ok=True)
-        return rows.slice(0, int((place < len(order)).sum()))
+        return rows.slice(0, sum(at < len(order) for at in place))
 
     def close(self) -> None:
         """Remove the folder of parts, unless there are any."""

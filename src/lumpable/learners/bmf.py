@@ -1,9 +1,10 @@
-"""Thompson sampling for Bayesian matrix factorisation, by Gibbs sampling.
+"""Factor Thompson: Salakhutdinov and Mnih, "Bayesian probabilistic matrix ...", ICML 2008.
 
-Salakhutdinov and Mnih, "Bayesian probabilistic matrix factorization using Markov chain Monte
-Carlo", ICML 2008, Section 3.3, in a bandit: Zhao, Zhang and Wang, "Interactive collaborative
+The Gibbs sampler is in the manner of "Bayesian probabilistic matrix factorization using Markov
+chain Monte Carlo". Factors in a bandit: Zhao, Zhang and Wang, "Interactive collaborative
 filtering", CIKM 2013; Kawale, Bui, Kveton, Tran-Thanh and Chawla, "Efficient Thompson sampling for
-online matrix-factorization recommendation", NIPS 2015. The model, with d = 1 .. rank:
+online matrix-factorization recommendation", NIPS 2015. The model, its priors and the times of the
+refits are ours; with d = 1 .. rank:
 
     y_t = c + a_j + u_i . v_j + noise,   u_i ~ N(0, I),   v_jd ~ N(0, 1 / lambda_d),
     a_j ~ N(0, 1 / lambda_0),   lambda ~ Gamma(1, rate sd).
@@ -148,7 +149,7 @@ class FactorThompson(Compiled):
     rank
         Number of factors beside the arms' biases.
     spread
-        Factor on the posterior's spread; 1 is Thompson sampling, practitioners take 0.4.
+        Factor on the posterior's spread; 1 is Thompson sampling, less explores less.
     sd
         Noise of a reward.
     sweeps

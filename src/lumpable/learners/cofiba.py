@@ -1,13 +1,14 @@
-"""COFIBA: Li, Karatzoglou and Gentile, "Collaborative filtering bandits", SIGIR 2016, Figures 1-3.
+"""COFIBA: Li, Karatzoglou and Gentile, "Collaborative filtering bandits", SIGIR 2016.
 
 The items are K arms without features (unit vectors), so that M_i is diagonal:
 w_ij = s_ij / (1 + n_ij) and CB_i(j) = alpha2 sqrt(ln(1 + t) / (1 + n_ij)).
 
-Then the graph of items decides nothing, and none is kept. A reward moves one w_ij and narrows one
-CB_i(j) only; bounds grow otherwise. The reward with which contexts i and l first differ on arm j
-(Figure 2) thus makes the neighbourhoods of i for j and for all arms still linked with j unequal, so
-that Figure 3 cuts j off, and it alone keeps the graph of contexts that has lost an edge. Clusters
-of several arms only ever have whole graphs: each arm behaves as if it had a graph of its own.
+Then, by our argument, the graph of items decides nothing, and none is kept. A reward moves one w_ij
+and narrows one CB_i(j) only; bounds grow otherwise. The reward with which contexts i and l first
+differ on arm j thus makes the neighbourhoods of i for j and for all arms still linked with j
+unequal, so that the update of the clusters of items cuts j off, and it alone keeps the graph of
+contexts that has lost an edge. Clusters of several arms only ever have whole graphs: each arm
+behaves as if it had a graph of its own.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class State(NamedTuple):
 
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
-    """Figure 1: play the arm with the largest w + CB of the context's component for that arm."""
+    """Play the arm with the largest w + CB of the context's component for that arm."""
     scale = state.alpha * math.sqrt(math.log(2.0 + clock[TELLS]))
     for j in range(len(state.score)):
         part = state.part[j, context]
@@ -95,7 +96,7 @@ def lost(
 
 @kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
-    """Figure 2: count a reward, then cut the context off those that differ on the arm."""
+    """Count a reward, then cut the context off those that differ on the arm."""
     i, w, root = context, state.w[arm], state.root[arm]
     edge, part = state.edge[arm], state.part[arm]
     state.plays[arm, i] += 1
@@ -159,18 +160,19 @@ class COFIBA(Compiled):
     seen of the arm. After a reward, the context loses its edges to contexts that differ on the arm.
     All graphs start as one random connected graph.
 
-    Good where contexts agree on some arms and not on others; slow to part contexts, as it compares
-    single cells. A round costs O(K + ln S), more when an edge is cut; memory is O(K S ln S): above
-    1,000,000 cells or 20,000 contexts it is not run.
+    Made for contexts that agree on some arms and not on others; slow to part contexts, as it
+    compares single cells. Ahead of a LinUCB for each context only where each has little data of its
+    own. A round costs O(K + ln S), more when an edge is cut; memory is O(K S ln S): above 1,000,000
+    cells or 20,000 contexts it is not run.
 
     Parameters
     ----------
     alpha
-        Width of the bonus; the authors tune both on a part of the data.
+        Width of the bonus; the default of both widths is that of the library iRec.
     alpha2
         Width within which estimates are similar.
     density
-        Edges come with probability density ln(n) / n; 2 or 3 in the literature, at least 1.
+        Edges come with probability density ln(n) / n; at least 1.
 
     >>> learner = COFIBA(contexts=4, arms=2, alpha2=0.5, seed=1)
     >>> for _ in range(100):

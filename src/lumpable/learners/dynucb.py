@@ -107,9 +107,10 @@ class DynUCB(Compiled):
     Parameters
     ----------
     clusters
-        How many; the authors take 16.
+        How many; the default is ours.
     alpha
-        Width of the confidence of an arm: alpha sqrt(ln(1 + t) / N_kj).
+        Width of the confidence of an arm: alpha sqrt(ln(1 + t) / N_kj); tuned by us at (S, K, r) =
+        (200, 50, 5).
 
     >>> learner = DynUCB(contexts=2, arms=2, clusters=2, alpha=0.5, seed=4)
     >>> for _ in range(300):

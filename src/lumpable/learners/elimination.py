@@ -1,7 +1,8 @@
-"""Successive elimination for each context: Even-Dar, Mannor and Mansour, JMLR 7 (2006), section 3.
+"""Successive elimination: Even-Dar, Mannor, Mansour, "Action elimination ...", JMLR 7 (2006).
 
-Action elimination and stopping conditions for the multi-armed bandit and reinforcement learning
-problems. In pass t every active arm is sampled once; then an arm a goes if
+"Action elimination and stopping conditions for the multi-armed bandit and reinforcement learning
+problems", their algorithm for unknown means; the constant c = 4, `sd` and `width` are ours. In pass
+t every active arm is sampled once; then an arm a goes if
 
     max_b p_b - p_a >= 2 alpha_t,    alpha_t = sqrt(ln(c K t^2 / delta) / t),    c = 4.
 
@@ -89,8 +90,8 @@ class SuccessiveElimination(Compiled):
 
     With probability 1 - delta no context ever drops its best arm, if rewards lie in [0, 1] or their
     noise is sub-Gaussian with scale `sd` (1/2 for [0, 1]). An arm with gap Delta is dropped after
-    about ln(SK / (delta Delta)) / Delta^2 plays, the samples of the theorem. `width` multiplies the
-    radius; the guarantee holds down to 1 / sqrt 2, practitioners go down to 0.2. Fair for best-arm
+    about ln(SK / (delta Delta)) / Delta^2 plays, as in their theorem. `width` multiplies the
+    radius; the guarantee holds down to 1 / sqrt 2; 0.2 is worth a try. Fair for best-arm
     guarantees, wasteful for regret: it shares nothing and plays all active arms alike.
 
     >>> learner = SuccessiveElimination(contexts=1, arms=2, seed=1)

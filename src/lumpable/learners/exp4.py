@@ -1,6 +1,8 @@
-"""EXP4 with constant experts: Auer, Cesa-Bianchi, Freund and Schapire, SIAM J. Comput. 32 (2002).
+"""EXP4: Auer and others, "The nonstochastic multiarmed bandit problem", SIAM J. Comput. 2002.
 
-Each expert recommends one arm to everybody, so this is EXP3 that ignores the context (reading 35).
+Auer, Cesa-Bianchi, Freund and Schapire, with constant experts: each recommends one arm to
+everybody, so this is EXP3 that ignores the context (reading 35). The form with losses and without
+uniform mixing is that of Lattimore and Szepesvari, Bandit algorithms, 2020, chapter 18.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import numpy as np
 from lumpable import checks
 from lumpable.checks import FloatVector, IntVector
 from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import uniform
+from lumpable.draws import drawn
 from lumpable.learners.base import Compiled
 
 LEAST = 1e-100
@@ -28,17 +30,6 @@ class State(NamedTuple):
     probability: FloatVector
     rate: float
     """eta."""
-
-
-@kernel
-def drawn(probability: FloatVector, clock: Clock) -> int:
-    """Draw an arm with these probabilities."""
-    u = uniform(clock)
-    for j in range(len(probability)):
-        u -= probability[j]
-        if u < 0.0:
-            return j
-    return int(np.argmax(probability))  # rounding left a little over
 
 
 @kernel

@@ -1,9 +1,11 @@
-"""EXP4 with lumpable experts: Auer, Cesa-Bianchi, Freund and Schapire, SIAM J. Comput. 32 (2002).
+"""EXP4: Auer and others, "The nonstochastic multiarmed bandit problem", SIAM J. Comput. 2002.
 
-Section 7, Theorem 7.1. An expert sends every context to one of r arms: he is a set A of r arms
-and a map of the contexts into it, and there are N = C(K, r) r^S of them. After gains G[i, j] his
-weight is the product over contexts i of exp(gamma G[i, A(i)] / K), so the weights of all maps into
-one set add up to a product of sums over contexts,
+Auer, Cesa-Bianchi, Freund and Schapire, Section 7, with lumpable experts. An expert sends every
+context to one of r arms: he is a set A of r arms and a map of the contexts into it, so there are N
+= C(K, r) r^S. Theorem 7.1 wants the uniform expert among them; here the mean of all experts is
+uniform, which serves its proof as well. After gains G[i, j] his weight is the product over contexts
+i of exp(gamma G[i, A(i)] / K), so the weights of all maps into one set add up to a product of sums
+over contexts,
 
     W(A) = prod_i sum_{j in A} exp(gamma G[i, j] / K),
 
@@ -21,8 +23,8 @@ import numpy as np
 from lumpable import checks
 from lumpable.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.compiled import Clock, Kernels, kernel
+from lumpable.draws import drawn
 from lumpable.learners.base import Compiled, Unfit
-from lumpable.learners.exp4 import drawn
 
 MOST_SETS = 20_000
 FLOOR = 1e-300

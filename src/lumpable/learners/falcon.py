@@ -1,7 +1,9 @@
-"""FALCON: Simchi-Levi and Xu, "Bypassing the monster", Math. Oper. Res. 47 (2022), Algorithm 1.
+"""FALCON: Simchi-Levi and Xu, "Bypassing the monster", Math. Oper. Res. 47 (2022).
 
-Epochs end at tau_m = 2^m. Algorithm 1 learns from all rounds before an epoch, FALCON+ (Algorithm 2)
-from the epoch before only.
+"Bypassing the monster: a faster and simpler optimal algorithm for contextual bandits under
+realizability". Epochs end at tau_m = 2^m. FALCON learns from all rounds before an epoch, FALCON+
+from the epoch before only. The logarithm in gamma_m differs between versions of the paper; that
+below, and log |F| for classes that are not finite, are our reading.
 """
 
 from __future__ import annotations
@@ -14,10 +16,9 @@ import numpy as np
 from lumpable import checks
 from lumpable.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import start
+from lumpable.draws import drawn, start
 from lumpable.learners import regression
 from lumpable.learners.base import Compiled
-from lumpable.learners.exp4 import drawn
 from lumpable.learners.squarecb import inverse_gap
 
 
@@ -55,8 +56,7 @@ class FALCON(Compiled):
     gamma_m = c sqrt(K tau / (log |F| + log(tau / delta))) for epoch m, tau the rounds before it;
     the first epoch is uniform play. The oracle is called log_2 T times, and the regret is of order
     sqrt(K T log |F|). As log |F| counts the numbers that a function has (see `regression`),
-    exploration is long: with c = 1/30, for which the theorem is proved, it is next to uniform play
-    at any usual size.
+    exploration is long: with the authors' c = 1/30 it is next to uniform play at any usual size.
 
     Parameters
     ----------

@@ -1,15 +1,15 @@
-"""Online low-rank matrix completion: Jain and Pal, ICLR 2023.
+"""OCTAL: Jain and Pal, "Online low rank matrix completion", ICLR 2023.
 
-Theirs: in every epoch each context plays one arm. Explore, then commit (ETC): random arms until the
-matrix can be completed, then the best arm of it, with a regret of order T^(2/3) for any rank.
-OCTAL, for rank 1, P = u v': all contexts with u_i > 0 share their best arm, as do those with
-u_i < 0. In phases, a context whose row is clearly not flat is put with those of its sign; arms that
-are clearly not the best of some context of a sign are dropped for that sign; the rest is explored
-anew. Flat rows lose little by any arm. The regret is of order sqrt(T).
+Theirs, as we read them: in every epoch each context plays one arm. Explore, then commit (ETC):
+random arms until the matrix can be completed, then the best arm of it, with a regret of order
+T^(2/3) for any rank. OCTAL, for rank 1, P = u v': all contexts with u_i > 0 share their best arm,
+as do those with u_i < 0. In phases, a context whose row is clearly not flat is put with those of
+its sign; arms that are clearly not the best of some context of a sign are dropped for that sign;
+the rest is explored anew. Flat rows lose little by any arm. The regret is of order sqrt(T).
 
 Ours: S rounds are an epoch, in which each context comes once on average; completion by weighted
-alternating least squares, where the authors minimise the nuclear norm; and the constants, see
-`OCTAL`.
+alternating least squares; and the length of the exploration, the radii and the lengths of the
+phases, see `OCTAL`.
 """
 
 from __future__ import annotations

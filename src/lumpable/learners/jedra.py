@@ -1,4 +1,4 @@
-"""Best policies by spectral methods: Jedra, Réveillard, Stojanovic and Proutiere, ICML 2024.
+"""RS-BPI: Jedra, Réveillard, Stojanovic and Proutiere, "Low-rank bandits ...", ICML 2024.
 
 "Low-rank bandits via tight two-to-infinity singular subspace recovery": with arms drawn at random,
 an inverse-propensity estimate of the mean matrix is cut to its r leading singular values. Their
@@ -108,9 +108,9 @@ class SpectralPolicy(Compiled):
 
     Made to find a good policy, not for small regret while it looks: of order r (S + K) / epsilon^2
     log(1 / delta) samples suffice for a policy within epsilon, with probability 1 - delta, where
-    means and frequencies are homogeneous (up to constants that the authors do not give). Rewards of
-    later rounds are not used: their arms are not drawn at random. A context that hardly comes has
-    a noisy row, as its propensity is small.
+    means and frequencies are homogeneous, up to constants. Rewards of later rounds are not used:
+    their arms are not drawn at random. A context that hardly comes has a noisy row, as its
+    propensity is small.
 
     Parameters
     ----------

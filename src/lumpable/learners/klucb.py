@@ -1,6 +1,7 @@
-"""KL-UCB: Garivier and Cappé, The KL-UCB algorithm for bounded stochastic bandits (COLT 2011).
+"""KL-UCB: Garivier and Cappé, "The KL-UCB algorithm for bounded ... bandits", COLT 2011.
 
-Algorithm 1 with the divergence of Bernoulli laws, kl(m, q) = m ln(m/q) + (1-m) ln((1-m)/(1-q)).
+"The KL-UCB algorithm for bounded stochastic bandits and beyond", Algorithm 1, with the divergence
+of Bernoulli laws; the factor `width` is ours: kl(m, q) = m ln(m/q) + (1-m) ln((1-m)/(1-q)).
 """
 
 from __future__ import annotations

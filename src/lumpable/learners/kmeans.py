@@ -1,9 +1,10 @@
-"""Explore, then k-means: explore uniformly, group the contexts, then one Thompson per group.
+"""Explore uniformly, group the contexts by k-means, then one Thompson sampling per group.
 
 The plain way to use the number r of groups. The grouping is weighted k-means with missing cells
 (`lloyd`): min sum_ij n_ij (m_ij - B_{g(i) j})^2 over the groups g. It is repeated with all that was
 seen since, at geometric times. In a group the learner is Gaussian Thompson sampling (Agrawal and
-Goyal, AISTATS 2013) on the pooled plays of its contexts,
+Goyal, "Further optimal regret bounds for Thompson sampling", AISTATS 2013) on the pooled plays of
+its contexts,
 
     theta_j ~ N(mu_j, (width sd)^2 / (N_j + 1)),   mu_j = (sum of rewards + a_j) / (N_j + 1),
 

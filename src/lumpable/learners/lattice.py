@@ -1,7 +1,8 @@
-"""LATTICE: latent bandits via matrix completion.
+"""LATTICE: after Pal and others, "Optimal algorithms for latent bandits ...", AISTATS 2023.
 
-Pal, Suggala, Shanmugam and Jain, "Optimal algorithms for latent bandits with cluster structure",
-AISTATS 2023, Algorithm 1: phased elimination in groups of users, with joint completion.
+Pal, Suggala, Shanmugam and Jain, "Optimal algorithms for latent bandits with cluster structure":
+latent bandits via matrix completion, which clusters users and shares what is known of the arms
+within a cluster. The phases, their lengths and all thresholds are our reading.
 """
 
 from __future__ import annotations
@@ -97,12 +98,9 @@ class LATTICE(Compiled):
     users, and those that nobody played yet. Groups with at most few C active arms go on with UCB
     for each user on its own.
 
-    The paper draws fresh rewards in each phase, for its proof; here all that were seen on active
-    arms count. The paper's number of rewards has a power of C, the incoherence, the condition
-    number and logarithms in place of width^2, all of which must be known: widths of a hundred or
-    more, with which the first phase outlasts 10^6 rounds. It promises regret of order
-    sqrt((S + K) T) for clusters of like size that are well conditioned and contexts that are
-    equally frequent; a split that was wrong is never mended.
+    All rewards that were seen on active arms count, also those of earlier phases. The authors
+    promise regret of order sqrt((S + K) T), up to logarithms, for few clusters and contexts that
+    are equally frequent, with their own constants; here a split that was wrong is never mended.
 
     Parameters
     ----------

@@ -1,6 +1,9 @@
-"""LinUCB: Li, Chu, Langford and Schapire, WWW 2010, Algorithm 1; Chu, Li, Reyzin, Schapire 2011.
+"""LinUCB: Li, Chu, Langford and Schapire, "A contextual-bandit approach ...", WWW 2010.
 
-One ridge regression for all cells, with penalty 1. Neither kind of feature needs a d x d matrix:
+"A contextual-bandit approach to personalized news article recommendation", Algorithm 1, but with
+one ridge regression for all arms, as Chu, Li, Reyzin and Schapire have it, "Contextual bandits with
+linear payoff functions", AISTATS 2011. The penalty is 1. Neither kind of feature needs a d x d
+matrix:
 
 cells, d = SK: the matrix is diagonal, so a cell has mean s / (n + 1) and width alpha / sqrt(n + 1).
 
@@ -130,8 +133,8 @@ class LinUCB(Compiled):
     delta
         With probability 1 - delta an estimate is within its width; sets alpha.
     alpha
-        Width, 1 + sqrt(ln(2 / delta) / 2) unless given. Practitioners take 0.3 to 1; estimates
-        start at 0, so with less than the rewards' scale some arms may never be tried.
+        Width, 1 + sqrt(ln(2 / delta) / 2) unless given. Try 0.3 to 1; estimates start at 0, so with
+        less than the rewards' scale some arms may never be tried.
 
     >>> learner = LinUCB(contexts=2, arms=2, alpha=0.5)
     >>> learner.tell(0, 1, 1.0)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from lumpable import checks
 from lumpable.checks import FloatMatrix, FloatVector, IntVector
@@ -63,7 +64,7 @@ def lloyd(
     checks.whole("starts", starts, 0 if known is not None else 1)
     everywhere = _over(np.sum(w * m), np.sum(w), 0.0)
     arm = _over((w * m).sum(axis=0), w.sum(axis=0), everywhere)
-    # about the arms' means a centre that knows nothing is 0, and the expanded squares lose less
+    # about the arms' means a centre that knows nothing is 0
     problem = _Problem(w, m - arm)
     firsts = [problem.start(groups, rng) for _ in range(starts)]
     firsts += [] if known is None else [np.asarray(known, dtype=np.int64)]
@@ -89,47 +90,86 @@ def _over(total: npt.ArrayLike, weight: npt.ArrayLike, otherwise: npt.ArrayLike)
 
 
 class _Problem:
-    """Weights and means about the arms' means."""
+    """Weights and means about the arms' means: the cells that have a weight, context by context."""
 
     def __init__(self, w: FloatMatrix, m: FloatMatrix) -> None:
-        self.w = w
-        self.wm = w * m
-        self.wmm = np.sum(self.wm * m, axis=1)
-        self.rows = _over(self.wm, w, 0.0)
+        self.shape = w.shape
+        row, self.arm = np.nonzero(w > 0)
+        self.first = np.searchsorted(row, np.arange(len(w) + 1))
+        self.w, self.m = w[row, self.arm], m[row, self.arm]
+        self.weight = w.sum(axis=1)
 
-    def distances(self, centres: FloatMatrix) -> FloatMatrix:
-        """Return sum_j w_ij (m_ij - B_bj)^2 for every context i and centre b."""
-        cross = self.w @ (centres**2).T - 2.0 * (self.wm @ centres.T)
-        return np.maximum(cross + self.wmm[:, None], 0.0)
+    def nearest(self, centres: FloatMatrix) -> tuple[IntVector, FloatVector]:
+        """Return each context's nearest centre b, and sum_j w_ij (m_ij - B_bj)^2."""
+        columns = np.ascontiguousarray(centres.T)
+        label, away = np.empty(self.shape[0], dtype=np.int64), np.empty(self.shape[0])
+        _nearest(self.first, self.arm, self.w, self.m, columns, label, away)
+        return label, away
 
     def centres(self, labels: IntVector, groups: int) -> FloatMatrix:
-        member = (labels == np.arange(groups)[:, None]).astype(np.float64)
-        return _over(member @ self.wm, member @ self.w, 0.0)
+        weight, total = np.zeros((2, groups, self.shape[1]))
+        _pool(self.first, self.arm, self.w, self.m, labels, weight, total)
+        return _over(total, weight, 0.0)
 
     def start(self, groups: int, rng: np.random.Generator) -> IntVector:
         """k-means++: centres are contexts, each drawn by its distance to those drawn before."""
-        chosen = [_drawn(self.w.sum(axis=1), rng)]
-        nearest = np.full(len(self.w), np.inf)
-        for _ in range(1, groups):
-            nearest = np.minimum(nearest, self.distances(self.rows[chosen[-1:]])[:, 0])
-            nearest[chosen] = 0.0
-            chosen.append(_drawn(nearest, rng))
-        labels: IntVector = np.argmin(self.distances(self.rows[chosen]), axis=1)
+        labels, nearest = np.zeros(self.shape[0], dtype=np.int64), np.full(self.shape[0], np.inf)
+        for b in range(groups):
+            chosen = _drawn(nearest if b else self.weight, rng)
+            cells = slice(self.first[chosen], self.first[chosen + 1])
+            centre = np.zeros((1, self.shape[1]))
+            centre[0, self.arm[cells]] = self.m[cells]
+            _, away = self.nearest(centre)
+            labels[away < nearest] = b
+            nearest = np.minimum(nearest, away)
         return labels
 
     def descend(self, labels: IntVector, groups: int) -> tuple[float, IntVector, FloatMatrix]:
         """Return loss, labels and centres when they change no more; no step adds to the loss."""
-        everyone = np.arange(len(labels))
         for _ in range(ITERATIONS):
             centres = self.centres(labels, groups)
-            away = self.distances(centres)
-            before, labels = labels, np.argmin(away, axis=1)
-            _fill(labels, away[everyone, labels], groups)
+            before, (labels, away) = labels, self.nearest(centres)
+            _fill(labels, away, groups)
             if np.array_equal(before, labels):
-                break
+                return float(away.sum()), labels, centres
         centres = self.centres(labels, groups)
-        loss = float(self.distances(centres)[everyone, labels].sum())
-        return loss, labels, centres
+        return self.loss(labels, centres), labels, centres
+
+    def loss(self, labels: IntVector, centres: FloatMatrix) -> float:
+        label = np.repeat(labels, np.diff(self.first))
+        return float(np.sum(self.w * (self.m - centres[label, self.arm]) ** 2))
+
+
+@njit(cache=True)
+def _nearest(
+    first: IntVector, arm: IntVector, w: FloatVector, m: FloatVector, centres: FloatMatrix,
+    label: IntVector, away: FloatVector,
+) -> None:  # fmt: skip
+    """Write each context's nearest centre, a column of `centres`, and how far it is."""
+    square = np.empty(centres.shape[1])
+    for i in range(len(label)):
+        square[:] = 0.0
+        for cell in range(first[i], first[i + 1]):
+            row = centres[arm[cell]]
+            for b in range(len(square)):
+                square[b] += w[cell] * (m[cell] - row[b]) ** 2
+        best = 0
+        for b in range(1, len(square)):
+            if square[b] < square[best]:
+                best = b
+        label[i], away[i] = best, square[best]
+
+
+@njit(cache=True)
+def _pool(
+    first: IntVector, arm: IntVector, w: FloatVector, m: FloatVector, labels: IntVector,
+    weight: FloatMatrix, total: FloatMatrix,
+) -> None:  # fmt: skip
+    """Add each context's cells to its group."""
+    for i in range(len(labels)):
+        for cell in range(first[i], first[i + 1]):
+            weight[labels[i], arm[cell]] += w[cell]
+            total[labels[i], arm[cell]] += w[cell] * m[cell]
 
 
 def _fill(labels: IntVector, away: FloatVector, groups: int) -> None:

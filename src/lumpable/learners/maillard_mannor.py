@@ -1,11 +1,12 @@
-"""Agnostic clusters: after Maillard and Mannor, "Latent bandits", ICML 2014, setting 3.
+"""Agnostic clusters: after Maillard and Mannor, "Latent bandits", ICML 2014.
 
-Theirs: nothing is known of the classes; contexts are put together while their confidence intervals
-allow that they are of one class, and rewards of such contexts are added up. Our reading for a
-finite number of contexts and arms: two contexts are compatible if their intervals overlap on every
-arm; a context plays by the UCB of all contexts compatible with it, cut to its own interval. The
-widths are those of UCB1, scaled to the noise, and ln n_i is rounded up to the next power of two in
-n_i, so that a reward moves the intervals of one arm only, except when n_i doubles.
+Theirs: the last of their three settings, in which nothing is known of the classes. The rule and the
+widths are our reading: contexts are put together while their confidence intervals allow that they
+are of one class, and rewards of such contexts are added up. Two contexts are compatible if their
+intervals overlap on every arm; a context plays by the UCB of all contexts compatible with it, cut
+to its own interval. The widths are those of UCB1, scaled to the noise, and ln n_i is rounded up to
+the next power of two in n_i, so that a reward moves the intervals of one arm only, except when n_i
+doubles.
 """
 
 from __future__ import annotations

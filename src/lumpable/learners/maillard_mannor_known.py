@@ -1,9 +1,10 @@
-"""Known groups, unknown grouping: Maillard and Mannor, "Latent bandits", ICML 2014, settings 1, 2.
+"""Known classes: after Maillard and Mannor, "Latent bandits", ICML 2014.
 
-Theirs: the means mu_cj of all classes c are known, the class of a context is not; a context's class
-must lie in the confidence intervals of all arms that it played, and the learner plays the best arm
-of the most promising class that is left, or UCB if none is. Our reading: the width of the intervals
-(that of UCB1, scaled to the noise), and that each context keeps its own intervals and counts.
+Theirs: the first two of their settings; the means mu_cj of all classes c are known, the class of a
+context is not; a context's class must lie in the confidence intervals of all arms that it played,
+and the learner plays the best arm of the most promising class that is left, or UCB if none is. Our
+reading: the width of the intervals (that of UCB1, scaled to the noise), and that each context keeps
+its own intervals and counts.
 """
 
 from __future__ import annotations
@@ -77,10 +78,10 @@ class KnownClusters(Compiled):
     """Optimism over the known classes that a context's rewards do not rule out.
 
     Class c is ruled out for context i if |m_ij - mu_cj| > U_ij = 2 width sd sqrt(2 ln(1 + n_i) /
-    n_ij) for some arm j, which is the width of UCB1 for rewards in [0, 1] (sd 1/2). Its regret is
-    bounded for all time if every more promising class differs from the true one on the true one's
-    best arm; otherwise it grows like ln T. It does not know how many contexts share a class, and
-    learns nothing from one context for another.
+    n_ij) for some arm j, which is the width of UCB1 for rewards in [0, 1] (sd 1/2). By our reading
+    its regret is bounded for all time if every more promising class differs from the true one on
+    the true one's best arm; otherwise it grows like ln T. It does not know how many contexts share
+    a class, and learns nothing from one context for another.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 """Thompson sampling for a mixture of bandits with a known number of groups, by Gibbs sampling.
 
 The model is that of Hong, Kveton, Zaheer, Chow, Ahmed and Boutilier, "Latent bandits revisited",
-NeurIPS 2020, with the means B unknown, and r groups: pi ~ Dirichlet(1, .., 1), z_i ~ pi, B_gj from
-a conjugate prior, reward ~ f(B_{z_i j}). Both likelihoods are f(y) ~ exp(y eta - A), so counts and
-totals of the cells are enough: Bernoulli, eta = ln(B / (1 - B)), A = -ln(1 - B), B ~ Beta(1, 1); or
-normal with a known sd, eta = B / sd^2, A = B^2 / (2 sd^2), B ~ N(m, tau^2).
+NeurIPS 2020. The sampler for unknown means B, and r groups, is ours: pi ~ Dirichlet(1, .., 1), z_i
+~ pi, B_gj from a conjugate prior, reward ~ f(B_{z_i j}). Both likelihoods are f(y) ~ exp(y eta -
+A), so counts and totals of the cells are enough: Bernoulli, eta = ln(B / (1 - B)), A = -ln(1 - B),
+B ~ Beta(1, 1); or normal with a known sd, eta = B / sd^2, A = B^2 / (2 sd^2), B ~ N(m, tau^2).
 """
 
 from __future__ import annotations

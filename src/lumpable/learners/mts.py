@@ -1,7 +1,8 @@
-"""mTS: Hong, Kveton, Zaheer, Chow, Ahmed and Boutilier, Latent bandits revisited (NeurIPS 2020).
+"""mTS: Hong, Kveton, Zaheer, Chow, Ahmed, Boutilier, "Latent bandits revisited", NeurIPS 2020.
 
-Algorithm 2, for each context: keep the posterior P(s) of the latent states given the rewards, draw
-a state from it and play its best arm. Both likelihoods are exponential families, so that
+Their Thompson sampling with known means, for each context: keep the posterior P(s) of the latent
+states given the rewards, draw a state from it and play its best arm. Both likelihoods are
+exponential families, so that
 
     log f(y | s, a) = slope(s, a) y + offset(s, a) + something that is the same for all s.
 """

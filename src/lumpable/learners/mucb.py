@@ -1,13 +1,13 @@
-"""mUCB: Hong, Kveton, Zaheer, Chow, Ahmed and Boutilier, Latent bandits revisited (NeurIPS 2020).
+"""mUCB: Hong, Kveton, Zaheer, Chow, Ahmed, Boutilier, "Latent bandits revisited", NeurIPS 2020.
 
-Algorithm 1, for each context. With B_l the state that was believed in round l,
+Their UCB with known means, for each context. With B_l the state that was believed in round l,
 
     N(s) = #{l: B_l = s},    G(s) = sum over those rounds of mu(A_l, s) - R_l,
     C = {s: G(s) <= sigma sqrt(6 N(s) log n)},    B, A = argmax over s in C and a of mu(a, s).
 
-Readings: without a horizon, n is the number of the context's round; if no state is consistent, the
-one that is least over its bound is believed; a reward that comes late counts for the state that
-would play its arm now, if there is one.
+Our readings: the constant 6; without a horizon, n is the number of the context's round; if no state
+is consistent, the one that is least over its bound is believed; a reward that comes late counts for
+the state that would play its arm now, if there is one.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ class ModelUCB(Compiled):
     """mUCB: knows the means of all groups and, in each context, rules out groups by its rewards.
 
     `group_means` is (r, K), `sd` the scale of the noise (1/2 for rewards in [0, 1]), `width` a
-    factor of the bound; practitioners take 0.2 to 0.5. Regret per context grows with r, not with K.
-    An oracle: true means are rarely known, and it trusts them blindly.
+    factor of the bound; try 0.2 to 0.5. Regret per context grows with r, not with K. An oracle:
+    true means are rarely known, and it trusts them blindly.
 
     >>> learner = ModelUCB(contexts=2, arms=2, group_means=[[0.1, 0.9], [0.8, 0.2]])
     >>> learner.ask(0), learner.labels()

@@ -1,13 +1,14 @@
-"""NMF-Bandit: Sen, Shanmugam, Kocaoglu, Dimakis and Shakkottai, AISTATS 2017.
+"""NMF-Bandit: Sen and others, "Contextual bandits with latent confounders", AISTATS 2017.
 
-"Contextual bandits with latent confounders: an NMF approach". A context i tells of a hidden cause
-by the row A_i >= 0, a cause pays by W >= 0, so the L x K matrix of means is U = A W with m causes.
+Sen, Shanmugam, Kocaoglu, Dimakis and Shakkottai, "Contextual bandits with latent confounders: an
+NMF approach". A context i tells of a hidden cause by the row A_i >= 0, a cause pays by W >= 0, so
+the L x K matrix of means is U = A W with m causes.
 
-Theirs (Algorithm 1): explore with probability epsilon_t = min(1, c / t); exploration plays a few
-random arms for all contexts, and all arms for a few contexts; recover A and W; exploit the largest
-of (A W)_i. Ours: A and W come from weighted least squares on all that was seen, by coordinate
-descent with the negative cut off, where the authors solve linear programs that need pure contexts;
-refits at geometric times; rows that were seen little are drawn to the average row.
+Theirs: epsilon-greedy; exploration plays arms that were chosen to recover A and W, exploitation the
+largest of (A W)_i. The rest is our reading: epsilon_t = min(1, c / t), where c = 2 (L + K) is ours;
+exploration of a few random arms for all contexts and of all arms for a few; A and W from weighted
+least squares on all that was seen, by coordinate descent with the negative cut off; refits at
+geometric times; rows that were seen little are drawn to the average row.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class NMFGreedy(Compiled):
 
     Good where means are a mixture of few causes and no less than 0, with gaps that do not shrink:
     then the authors bound the regret by L poly(m, log K) log T. Fragile where a few `deep` contexts
-    must teach all arms (the authors take of order m), which here is far worse than the default.
+    must teach all arms, which here is far worse than the default.
 
     Parameters
     ----------
@@ -99,8 +100,7 @@ class NMFGreedy(Compiled):
         Exploration; about c (1 + ln(T / c)) of T rounds explore. Unless given, 2 (L + K).
     wide, deep
         How many arms are explored for all contexts, and how many contexts explore all arms. Unless
-        given, 2 m arms, which is the authors' order, and all contexts, which is ours; contexts that
-        explore all arms do so half of the time.
+        given, 2 m arms and all contexts; contexts that explore all arms do so half of the time.
     ridge, sweeps
         Of the least squares, see `factor`.
 

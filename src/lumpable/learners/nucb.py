@@ -1,9 +1,9 @@
-"""NUCB: Noah Daniels, "Neighborhood-based collaborative filtering bandits", 2024.
+"""NUCB: N. Daniels, "Neighborhood-based collaborative filtering bandits", noah-daniels/nucb.
 
-The author's default form, which shares a reward when it comes, by the likeness at that moment. As
-it is defined here: c_ij are the clicks (the sum of rewards) of context i on arm j, n_ij its plays,
-c_j and n_j those of all contexts, t the number of rounds so far. A reward y of context i on arm j
-is first added to c_ij and n_ij, then
+The default form of the author's code, which is our source; it shares a reward when it comes, by the
+likeness at that moment. As it is defined here: c_ij are the clicks (the sum of rewards) of context
+i on arm j, n_ij its plays, c_j and n_j those of all contexts, t the number of rounds so far. A
+reward y of context i on arm j is first added to c_ij and n_ij, then
 
     N_lj += beta max(0, cos(c_i, c_l)),    C_lj += y beta max(0, cos(c_i, c_l))    for all l,
     N_ik += beta' max(0, cos(c_.j, c_.k)), C_ik += y beta' max(0, cos(c_.j, c_.k)) for all k,
@@ -137,9 +137,9 @@ class NUCB(Compiled):
     alpha
         Width of the bonus; the author's grid is 0.02 to 0.2.
     beta
-        Weight of neighbouring contexts; 0 switches them off.
+        Weight of neighbouring contexts, the author's 100; 0 switches them off.
     arm_beta
-        Weight of neighbouring arms; 0 switches them off.
+        Weight of neighbouring arms, the author's 100; 0 switches them off.
 
     >>> learner = NUCB(contexts=3, arms=2, seed=1)
     >>> for arm, reward in ((0, 1.0), (1, 0.0)) * 10:

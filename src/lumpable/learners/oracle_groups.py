@@ -1,4 +1,4 @@
-"""Thompson sampling that knows the grouping: the reference that no learner of groups can have.
+"""Thompson sampling that knows the grouping, the reference that no learner of groups can have.
 
 The models are those of `thompson_gaussian` and `thompson_beta`, with a row for each group.
 """

@@ -1,12 +1,13 @@
-"""Particle Thompson sampling: Kawale, Bui, Kveton, Tran-Thanh and Chawla, NIPS 2015, Algorithm 1.
+"""PTS: Kawale and others, "Efficient Thompson sampling for online ...", NIPS 2015.
 
-"Efficient Thompson sampling for online matrix-factorization recommendation": R_ij is normal around
-U_i' V_j with standard deviation sigma, U_i and V_j are normal around 0. A Rao-Blackwellised filter
-of D particles holds V; U_i is integrated out to weigh a particle, equations 2 to 4.
+Kawale, Bui, Kveton, Tran-Thanh and Chawla, "Efficient Thompson sampling for online
+matrix-factorization recommendation": R_ij is normal around U_i' V_j with standard deviation sigma,
+U_i and V_j are normal around 0. A Rao-Blackwellised filter of D particles holds V; U_i is
+integrated out to weigh a particle.
 
-As in the paper, the precisions Lambda are those of a particle's current factors and of all rewards;
-they are sums over cells, so that no particle keeps any of its own. Particles stand side by side in
-the last axis: all are worked on at once, and one that is drawn twice is copied in full.
+As we read the paper, the precisions Lambda are those of a particle's current factors and of all
+rewards; they are sums over cells, so that no particle keeps any of its own. Particles stand side by
+side in the last axis: all are worked on at once, and one that is drawn twice is copied in full.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def gather(
     state: State, plays: FloatVector, total: FloatVector, factors: Cube, prior: float,
     first: int, last: int,
 ) -> None:  # fmt: skip
-    """Equations 2 and 3: Lambda = sum x x' / sigma^2 + I / prior^2 and zeta = sum r x.
+    """Posterior of a row: Lambda = sum x x' / sigma^2 + I / prior^2 and zeta = sum r x.
 
     x are the factors of the other side that this row has met, in particles first .. last - 1.
     """
@@ -145,7 +146,7 @@ def choose(state: State, context: int, clock: Clock) -> int:
 
 @kernel
 def weigh(state: State, arm: int, reward: float) -> None:
-    """Equation 4: weigh a particle by N(r; V_j' mu, sigma^2 + V_j' Lambda^-1 V_j), without U_i."""
+    """Weigh a particle by N(r; V_j' mu, sigma^2 + V_j' Lambda^-1 V_j), without U_i."""
     mean, x, log_weight = state.drawn, state.scaled, state.weight
     top = -np.inf
     for d in range(len(log_weight)):
@@ -227,7 +228,7 @@ class ParticleThompson(Compiled):
     Parameters
     ----------
     rank, particles
-        The paper's experiments have rank 2 and 30 particles.
+        Number of factors, and of particles.
     sd, sigma_u, sigma_v
         Standard deviations of the noise and of the factors, all known to the method.
 

@@ -1,7 +1,8 @@
 """SCLUB: Li, Chen, Li and Leung, "Improved algorithm on online clustering of bandits", IJCAI 2019.
 
-Algorithms 1 to 3 (Split, Merge) for arms as features, where all matrices are diagonal: with n_ij
-plays and the sum s_ij of the rewards of context i and arm j, of a context or of a set of contexts,
+Their algorithm with its splits and merges for arms as features, where all matrices are diagonal:
+with n_ij plays and the sum s_ij of the rewards of context i and arm j, of a context or of a set of
+contexts,
 
     w_j = s_j / (1 + n_j),   F(n) = sqrt((1 + ln(1 + n)) / (1 + n)),   p_i = n_i / t,
 
@@ -15,8 +16,9 @@ cluster V comes and plays the largest w_j + alpha sqrt(ln(1 + t) / (1 + n_j)) of
     merge   two checked clusters if ||w - w'|| < alpha_theta (F(n) + F(n')) / 2
             and |p - p'| < alpha_p F(t) / 2.
 
-Readings: a cluster that is new or was merged takes itself for its pivot; merging is tried for the
-clusters that this round has touched, since the estimates of all others stand still.
+Our readings: the factors 2 and 1/2 of alpha_p F(t), in which public implementations differ; a
+cluster that is new or was merged takes itself for its pivot; merging is tried for the clusters that
+this round has touched, since the estimates of all others stand still.
 """
 
 from __future__ import annotations
@@ -90,7 +92,7 @@ def choose(state: State, context: int, clock: Clock) -> int:
 
 @kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
-    """Learn for the context and its cluster, then split, check and merge (Algorithm 1)."""
+    """Learn for the context and its cluster, then split, check and merge."""
     t = int(clock[TELLS]) + 1
     if (t + 1) & t == 0:  # t = 2^s - 1: stage s begins
         begin_stage(state)
@@ -127,7 +129,7 @@ def begin_stage(state: State) -> None:
 
 @kernel
 def inconsistent(state: State, i: int, c: int, t: int) -> bool:
-    """Algorithm 2 (Split): whether context i differs from its cluster in rewards or frequency."""
+    """Whether context i differs from its cluster in rewards or frequency."""
     width = spread(state.visits[i]) + spread(state.pivot_seen[c])
     if not near(state.w[i], state.pivot[c], state.alpha_theta * width):
         return True
@@ -167,7 +169,7 @@ def split(state: State, i: int, c: int) -> None:
 
 @kernel
 def merge(state: State, c: int, t: int) -> None:
-    """Algorithm 3 (Merge): let the other checked clusters that are near join this one in turn.
+    """Let the other checked clusters that are near join this one in turn.
 
     The smaller of the two numbers stays.
     """
@@ -219,11 +221,12 @@ class SCLUB(Compiled):
     Parameters
     ----------
     alpha
-        Width of the confidence of an arm: alpha sqrt(ln(1 + t) / (1 + n_j)), the paper's beta.
+        Width of the confidence of an arm: alpha sqrt(ln(1 + t) / (1 + n_j)), the paper's beta;
+        tuned by us at (S, K, r) = (200, 50, 5).
     alpha_theta
         Width of the confidence of estimates, for splits and merges.
     alpha_p
-        Width of the confidence of frequencies; the authors take sqrt(2).
+        Width of the confidence of frequencies; sqrt(2) as in public implementations.
 
     >>> learner = SCLUB(contexts=3, arms=2, seed=1)
     >>> for _ in range(300):

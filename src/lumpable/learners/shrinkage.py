@@ -1,9 +1,10 @@
-"""Empirical-Bayes Thompson sampling with one group: means are shrunk towards all contexts' mean.
+"""Empirical Bayes: Efron and Morris, "Data analysis using Stein's estimator ...", JASA 1975.
 
-The two-level normal model of Efron and Morris, Data analysis using Stein's estimator and its
-generalizations (JASA 70, 1975): y ~ N(mu_ij, sigma^2), mu_ij ~ N(a_j, sigma^2 / m0), a_j flat. With
-n and s the number and sum of a pair's rewards, P_j = sum_i n_ij / (n_ij + m0) and
-Q_j = sum_i s_ij / (n_ij + m0), the posterior of a_j is N(Q_j / P_j, sigma^2 / (m0 P_j)) and so
+Thompson sampling with one group, whose means are shrunk towards all contexts' mean. The two-level
+normal model is that of "Data analysis using Stein's estimator and its generalizations", JASA 70;
+the bandit on it is ours: y ~ N(mu_ij, sigma^2), mu_ij ~ N(a_j, sigma^2 / m0), a_j flat. With n and
+s the number and sum of a pair's rewards, P_j = sum_i n_ij / (n_ij + m0) and Q_j = sum_i s_ij /
+(n_ij + m0), the posterior of a_j is N(Q_j / P_j, sigma^2 / (m0 P_j)) and so
 
     mu_ij | data ~ N((m0 Q_j / P_j + s_ij) / (m0 + n_ij), sigma^2 (k + m0 k^2 / P_j)),
     k = 1 / (m0 + n_ij).

@@ -1,7 +1,8 @@
-"""SquareCB: Foster and Rakhlin, "Beyond UCB", ICML 2020, Algorithm 1 (inverse-gap weighting).
+"""SquareCB: Foster and Rakhlin, "Beyond UCB", ICML 2020.
 
-gamma_t = gamma t^exponent with the defaults of Vowpal Wabbit, where the paper fixes one gamma for a
-known horizon.
+"Beyond UCB: optimal and efficient contextual bandits with regression oracles", Algorithm 1
+(inverse-gap weighting), but with gamma_t = gamma t^exponent and the defaults of Vowpal Wabbit,
+where the paper fixes one gamma for a known horizon. The oracles are ours.
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ import numpy as np
 from lumpable import checks
 from lumpable.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.compiled import TELLS, Clock, Kernels, kernel
-from lumpable.draws import largest, start
+from lumpable.draws import drawn, largest, start
 from lumpable.learners import regression
 from lumpable.learners.base import Compiled
-from lumpable.learners.exp4 import drawn
 
 NEVER = 1 << 62
 
@@ -89,7 +89,7 @@ class SquareCB(Compiled):
     With an oracle whose squared error is small the regret is of order sqrt(K T error). The oracle
     of cells is up to date in every round; the others are fitted again each time that the rewards
     have grown by the factor `growth`, and the last fit holds in between. At 1,000 contexts and 100
-    arms a fit by clusters or of low rank takes some tenths of a second.
+    arms a fit by clusters takes some hundredths of a second, one of low rank some tenths.
 
     Parameters
     ----------

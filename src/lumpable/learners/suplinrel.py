@@ -1,7 +1,9 @@
-"""SupLinRel: Auer, "Using confidence bounds", J. Mach. Learn. Res. 3 (2002), with LinRel.
+"""SupLinRel: Auer, "Using confidence bounds for exploitation-exploration ...", JMLR 3 (2002).
 
-With one feature for each cell LinRel has the closed form of `bound`: eigenvalues are counts of
-plays, an estimate is a mean, and a cell without plays has width 1 (the norm of its feature).
+"Using confidence bounds for exploitation-exploration trade-offs". The width alpha is ours, derived
+from Azuma's inequality. With one feature for each cell LinRel has the closed form of `bound`:
+eigenvalues are counts of plays, an estimate is a mean, and a cell without plays has width 1 (the
+norm of its feature).
 """
 
 from __future__ import annotations
@@ -103,11 +105,11 @@ class SupLinRel(Compiled):
     """SupLinRel on one feature for each context and arm: elimination in phases, per context.
 
     Levels s = 1 .. ceil(ln T), each with rounds of its own. While an arm is wider than 2^-s it is
-    explored (of several the widest; ties at random) and stored at level s; then arms that are
-    2 * 2^-s below the best upper bound are dropped and s + 1 follows; when all are within
-    1 / sqrt(T), the best upper bound is played and not stored. As rounds of a level are chosen by
-    widths alone they are independent, which gives a regret of order sqrt(SKT) up to logarithms; but
-    with the proof's widths the first level alone takes some 300 plays of every cell.
+    explored (of several the widest; ties at random) and stored at level s; then arms that are 2 *
+    2^-s below the best upper bound are dropped and s + 1 follows; when all are within 1 / sqrt(T),
+    the best upper bound is played and not stored. As rounds of a level are chosen by widths alone
+    they are independent, which gives a regret of order sqrt(SKT) up to logarithms; but at width 1
+    the first level alone takes some 300 plays of every cell.
 
     A choice is not remembered: when a reward comes the levels are gone through again, and it is
     stored at the level that is reached if its arm would be explored there now. A late reward of an

@@ -1,8 +1,8 @@
-"""Thompson sampling with Beta posteriors.
+"""Beta Thompson: Agrawal and Goyal, "Analysis of Thompson sampling ...", COLT 2012.
 
-Thompson (Biometrika 25, 1933); Agrawal and Goyal, Analysis of Thompson sampling for the
-multi-armed bandit problem (COLT 2012), Algorithms 1 and 2; Chapelle and Li, An empirical evaluation
-of Thompson sampling (NIPS 2011), with the reshaping of posteriors from its section 3.
+"Analysis of Thompson sampling for the multi-armed bandit problem", Algorithms 1 and 2; first in
+Thompson, Biometrika 25 (1933). The reshaping of posteriors is that of Chapelle and Li, "An
+empirical evaluation of Thompson sampling", NIPS 2011.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class BetaThompson(Compiled):
     For rewards in [0, 1]; one that is neither 0 nor 1 is replaced by the toss of a coin with that
     bias. `spread` reshapes the posterior Beta(a, b) to Beta(a / spread^2, b / spread^2): the same
     mean and about `spread` times the standard deviation; below 1 it explores less. Hard to beat on
-    its own, but shares nothing between contexts, or everything. Costs two gamma draws an arm.
+    its own, but shares nothing between contexts, or everything. An arm that has both won and lost
+    costs two gamma draws.
 
     >>> learner = BetaThompson(contexts=1, arms=2, seed=1)
     >>> for _ in range(9):

@@ -1,9 +1,10 @@
-"""Thompson sampling with Gaussian rewards of unknown variance.
+"""Gaussian Thompson: after Honda and Takemura, "Optimality of Thompson ...", AISTATS 2014.
 
-The model of Honda and Takemura, Optimality of Thompson sampling for Gaussian bandits depends on
-priors (AISTATS 2014), with one variance for all pairs: y ~ N(mu_ij, sigma^2), mu flat and
-p(sigma^2) = 1 / sigma^2. After N rewards of P pairs, with m_ij and n_ij the mean and the number of
-a pair's rewards and R the sum of all squared distances from their pair's mean,
+The model of "Optimality of Thompson sampling for Gaussian bandits depends on priors", but with one
+variance for all pairs, which is ours: with one for each arm, they show, the prior below is not
+optimal. Here y ~ N(mu_ij, sigma^2), mu flat and p(sigma^2) = 1 / sigma^2. After N rewards of P
+pairs, with m_ij and n_ij the mean and the number of a pair's rewards and R the sum of all squared
+distances from their pair's mean,
 
     sigma^2 | data ~ (R / 2) / Gamma((N - P) / 2),    mu_ij | sigma, data ~ N(m_ij, sigma^2 / n_ij).
 """

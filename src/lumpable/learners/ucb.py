@@ -1,4 +1,7 @@
-"""UCB1: Auer, Cesa-Bianchi and Fischer, Machine Learning 47 (2002), Figure 1."""
+"""UCB1: Auer, Cesa-Bianchi and Fischer, "Finite-time analysis ...", Mach. Learn. 47 (2002).
+
+"Finite-time analysis of the multiarmed bandit problem", Figure 1. The factor `width` is ours.
+"""
 
 from __future__ import annotations
 
@@ -59,8 +62,8 @@ class UCB1(Compiled):
     """UCB1 for each context on its own or, if `pooled`, one for all of them.
 
     Every arm once, then the one with the largest mean + width sqrt(2 ln n / n_j), where n counts
-    the rounds and n_j those of the arm; ties at random. With width 1 the regret for rewards in
-    [0, 1] is of order sqrt(SKT log T); practitioners take a width of 0.1 to 0.5.
+    the rounds and n_j those of the arm; ties at random. With width 1 and rewards in [0, 1] the
+    regret is of order sqrt(SKT log T); try a width of 0.1 to 0.5.
 
     >>> learner = UCB1(contexts=1, arms=2, seed=1)
     >>> for reward in (0.0, 1.0, 1.0):

@@ -1,4 +1,4 @@
-"""Uniform play: every arm with the same probability, whatever was seen."""
+"""Uniform play of all arms, whatever was seen."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""An adapter to Vowpal Wabbit's SquareCB, which practitioners use: `pip install vowpalwabbit`.
+"""Vowpal Wabbit's SquareCB: Foster and Rakhlin, "Beyond UCB", ICML 2020.
 
-Langford, Li and Strehl (2007) and many others; its SquareCB is Foster and Rakhlin, ICML 2020, on an
-online regression by adaptive normalised gradient steps.
+An adapter: `pip install vowpalwabbit`. The library is by Langford, Li and Strehl (2007) and many
+others; its SquareCB works on an online regression by adaptive normalised gradient steps.
 """
 
 from __future__ import annotations

@@ -8,9 +8,10 @@ import numpy as np
 
 from lumpable import canvas, heat, history, report
 from lumpable.checks import IntVector
-from lumpable.heat import Drawn, counted
+from lumpable.heat import Drawn
 from lumpable.pictures.words import setting
 from lumpable.run import Run
+from lumpable.wording import counted
 
 if TYPE_CHECKING:
     import altair

@@ -10,9 +10,10 @@ import numpy as np
 from lumpable import canvas, heat, history
 from lumpable.canvas import Row
 from lumpable.checks import FloatVector, IntVector
-from lumpable.heat import PANEL, counted
+from lumpable.heat import PANEL
 from lumpable.pictures.words import BLUE, GREEN, VERMILLION, setting, whole_ticks
 from lumpable.run import Run
+from lumpable.wording import counted
 from lumpable.world import World
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ import numpy as np
 
 from lumpable import canvas, history
 from lumpable.canvas import Row
-from lumpable.heat import PANEL, counted
+from lumpable.heat import PANEL
 from lumpable.pictures.words import BLUE, GREEN, numbers, setting
 from lumpable.run import Run
 from lumpable.show import short
+from lumpable.wording import counted
 
 if TYPE_CHECKING:
     import altair

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lumpable import canvas
-from lumpable.heat import counted
 from lumpable.run import Run
 from lumpable.show import NAMES
+from lumpable.wording import counted
 
 BLUE, GREEN, VERMILLION = "#0072B2", "#009E73", "#D55E00"
 """Of Okabe and Ito."""

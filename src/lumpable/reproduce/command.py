@@ -106,43 +106,26 @@ def _plain() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
 
 @contextlib.contextmanager
 def _live() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    from rich.table import Column
+    from lumpable.progress_bar import bar
 
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    console.width -= 3  # the ^C that a terminal echoes must not begin a line of its own
-    rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
-    columns = (
-        BarColumn(bar_width=20),
-        TimeElapsedColumn(table_column=Column(min_width=7)),
-        TextColumn("{task.description}", markup=False, table_column=rest),
-    )
-    with Progress(*columns, console=console, transient=True, expand=True) as display:
-        task = display.add_task("starting", total=None)
-
-        def show(step: Step) -> None:
-            words = state(step)
-            display.update(task, total=step.total, completed=len(step.rows), description=words)
-
-        yield lambda words: console.print(words), show
+    with bar() as (say, advance):
+        yield say, lambda step: advance(len(step.rows), step.total, state(step))
 
 
 def state(step: Step) -> str:
     """Say in one line where a run is."""
-    from lumpable.reproduce.wording import duration
+    from lumpable.wording import time_left
 
     words = f"{len(step.rows)} of {step.total} done"
     if not step.running:
         return words
     running = ", ".join(map(str, step.running))
-    left = f"about {duration(round(step.left))} left" if step.left >= 1 else "nearly done"
-    return f"{words}, {left}, now {running}"
+    return f"{words}, {time_left(step.left)}, now {running}"
 
 
 def finished(step: Step, row: Row) -> str:
     """Say in one line what came of a claim."""
-    from lumpable.reproduce.wording import duration
+    from lumpable.wording import duration
 
     place = f"[{len(step.rows)}/{step.total}]"
     return f"{place} {row.number} {row.title}: {outcome(row)}, {duration(row.seconds)}"

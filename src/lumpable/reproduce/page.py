@@ -5,23 +5,23 @@ Takes rows, measures nothing. Every word that comes from elsewhere is escaped.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 
+from lumpable import pages
 from lumpable.reproduce.record import FORMS, Form, Line, Row
-from lumpable.reproduce.style import STYLE
 from lumpable.reproduce.wording import (
     broken_verdict,
-    duration,
     pair,
     printed_verdict,
     repaired_verdict,
     words,
 )
+from lumpable.wording import counted, duration
 
+TITLE = "The paper's claims, measured"
 PAPER = (
     "Chung-Wei Lee, Qinghua Liu, Yasin Abbasi-Yadkori, Chi Jin, Tor Lattimore and Csaba "
     "Szepesvári: <cite>Context-lumpable stochastic bandits</cite>. Advances in Neural Information "
@@ -53,20 +53,9 @@ class About:
 
 def page(rows: Sequence[Row], about: About) -> str:
     """Return the whole page."""
-    return f"""\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>The paper's claims, measured</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<a class="skip" href="#summary">Skip to the summary</a>
+    body = f"""\
 <header>
-<h1>The paper's claims, measured</h1>
+<h1>{TITLE}</h1>
 {_introduction(rows, about)}
 </header>
 {_contents(rows)}
@@ -82,10 +71,8 @@ def page(rows: Sequence[Row], about: About) -> str:
 <section aria-labelledby="claims">
 <h2 id="claims">The claims</h2>
 {"".join(map(_section, rows))}</section>
-</main>
-</body>
-</html>
-"""
+</main>"""
+    return pages.styled(TITLE, body)
 
 
 # --- The head -------------------------------------------------------------------------------
@@ -104,22 +91,15 @@ def _introduction(rows: Sequence[Row], about: About) -> str:
         ("This run", f"{duration(about.seconds)}, {_machine(about)}"),
         ("Date", f"{about.date:%Y-%m-%d %H:%M %Z}"),
     )
-    listed = "\n".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
     return f"""\
 <p>What a program can check of the paper below: for every claim what the paper says, what was
 measured, and whether it holds.</p>
 <p class="paper">{PAPER}</p>
-<dl>
-{listed}
-</dl>"""
+{pages.facts(facts)}"""
 
 
 def _machine(about: About) -> str:
-    return f"{_count(about.jobs, 'worker')} on a machine with {_count(about.cores, 'core')}"
-
-
-def _count(many: int, what: str) -> str:
-    return f"{many:,} {what}{'' if many == 1 else 's'}"
+    return f"{counted(about.jobs, 'worker')} on a machine with {counted(about.cores, 'core')}"
 
 
 def _contents(rows: Iterable[Row]) -> str:
@@ -145,7 +125,7 @@ def _summary(rows: Iterable[Row]) -> str:
     lines = "\n".join(map(_summary_line, rows))
     heads = ("No.", "Claim", "Printed", "Repaired", "Broken variant", "Seeds", "As expected")
     head = _head(heads, numbers=("No.", "Seeds"))
-    return _scrolled(
+    return pages.scrolled(
         "Summary",
         f"""\
 <table class="summary">
@@ -170,18 +150,12 @@ def _summary_line(row: Row) -> str:
 
 
 def _head(names: Iterable[str], numbers: Sequence[str]) -> str:
-    kinds = ((' class="number"' if name in numbers else "", name) for name in names)
-    return "".join(f'<th scope="col"{kind}>{name}</th>' for kind, name in kinds)
+    return "".join(pages.head(name, name in numbers) for name in names)
 
 
 def _mark(verdict: str) -> str:
     """Mark a verdict with a class of its own; the words alone say it all."""
     return f'<span class="{verdict.replace(" ", "-").strip("-")}">{verdict}</span>'
-
-
-def _scrolled(label: str, table: str) -> str:
-    """Let a wide table scroll by itself on a narrow screen, also by keyboard."""
-    return f'<div class="wide" role="region" aria-label="{label}" tabindex="0">\n{table}\n</div>'
 
 
 # --- A claim --------------------------------------------------------------------------------
@@ -210,19 +184,18 @@ def _said(row: Row) -> str:
         ("Setting", words(row.setting)),
         ("Measured", "" if row.error else _effort(row)),
     )
-    listed = "\n".join(f"<div><dt>{name}</dt><dd>{text}</dd></div>" for name, text in texts if text)
-    return f"<dl>\n{listed}\n</dl>"
+    return pages.facts((name, text) for name, text in texts if text)
 
 
 def _effort(row: Row) -> str:
-    return f"over {_count(row.seeds, 'seed')} in {duration(row.seconds)}"
+    return f"over {counted(row.seeds, 'seed')} in {duration(row.seconds)}"
 
 
 def _checks(row: Row) -> str:
     heads = ("Check", "Measured", "Must be", "Bar", "Holds")
     head = _head(heads, numbers=("Measured", "Bar"))
     bodies = "\n".join(_form(row, form) for form in FORMS if row.of(form))
-    return _scrolled(
+    return pages.scrolled(
         f"Checks of claim {row.number}",
         f'<table class="checks">\n<thead><tr>{head}</tr></thead>\n{bodies}\n</table>',
     )
@@ -254,18 +227,11 @@ def _check(line: Line) -> str:
 def _figure(row: Row) -> str:
     if row.figure is None:
         return ""
-    label = escape(row.figure["description"])
-    start = f'<svg role="img" aria-label="{label}" '
-    picture = apart(row.picture, f"figure-{row.number}-").replace("<svg ", start, 1)
+    description = row.figure["description"]
+    picture = pages.named(pages.apart(row.picture, f"figure-{row.number}-"), description)
     scroll = f'role="group" aria-label="Figure of claim {row.number}" tabindex="0"'
     return f"""\
 <figure>
 <div class="picture" {scroll}>{picture}</div>
-<figcaption>{label}</figcaption>
+<figcaption>{escape(description)}</figcaption>
 </figure>"""
-
-
-def apart(picture: str, prefix: str) -> str:
-    """Give the ids of an SVG a prefix, so that several can stand in one page."""
-    picture = re.sub(r'(<[^<>]*?\sid=")', rf"\1{prefix}", picture)
-    return re.sub(r'(url\(#|href="#)', rf"\1{prefix}", picture)

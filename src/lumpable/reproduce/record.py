@@ -6,9 +6,7 @@ Measures nothing and shows nothing. pyarrow is imported only when a table is wri
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -146,20 +144,6 @@ def encode(row: Row) -> bytes:
 def decode(text: bytes) -> Row:
     """Read a row back; what is none is a `msgspec.MsgspecError`."""
     return msgspec.json.decode(text, type=Row, strict=False)  # so that "inf" is a number again
-
-
-def replace(path: Path, content: bytes) -> None:
-    """Write a file whole: a crash leaves the old one or the new one, never a part."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def parquet(rows: Sequence[Row]) -> bytes:

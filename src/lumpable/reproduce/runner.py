@@ -19,12 +19,14 @@ from pathlib import Path
 
 import msgspec
 
+from lumpable import durable
 from lumpable.extras import need
 from lumpable.reproduce import claims as registered
 from lumpable.reproduce import record
 from lumpable.reproduce.claim import CLAIMS, Claim
 from lumpable.reproduce.record import Row
 from lumpable.reproduce.workers import Running, Task, measured
+from lumpable.wording import runs
 
 NEEDED = {
     "altair": "plot",
@@ -125,13 +127,7 @@ def ranges(numbers: Iterable[int]) -> str:
     >>> ranges([3, 1, 2, 15])
     '1-3,15'
     """
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ",".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs(numbers))
 
 
 def command(only: Iterable[int] | None, quick: bool, folder: Path) -> str:
@@ -234,7 +230,7 @@ def _file(folder: Path, number: int, quick: bool) -> Path:
 def keep(folder: Path, row: Row) -> None:
     """Keep a row; one that could not be measured is left for the next run."""
     if not row.error:
-        record.replace(_file(folder, row.number, row.quick), record.encode(row))
+        durable.replace(_file(folder, row.number, row.quick), record.encode(row))
 
 
 def kept(folder: Path, task: Task) -> Row | None:
@@ -258,5 +254,5 @@ def write(rows: list[Row], folder: Path, typed: str, jobs: int, seconds: float) 
         jobs=jobs,
         seconds=seconds,
     )
-    record.replace(folder / "index.html", page(rows, about).encode())
-    record.replace(folder / "rows.parquet", record.parquet(rows))
+    durable.replace(folder / "index.html", page(rows, about).encode())
+    durable.replace(folder / "rows.parquet", record.parquet(rows))

@@ -24,6 +24,7 @@ import msgspec
 
 from lumpable import __version__, canvas
 from lumpable.extras import need
+from lumpable.interrupts import spared
 from lumpable.reproduce import record
 from lumpable.reproduce.claim import Claim, Effort
 from lumpable.reproduce.record import Row
@@ -104,28 +105,12 @@ def _until_broken(
 def _submit(pool: ProcessPoolExecutor, task: Task) -> Future[Row]:
     """Hand a task to a worker; where none is left, the answer is that error."""
     try:
-        with _spared():
+        with spared():
             return pool.submit(measure, task)
     except BrokenProcessPool as error:
         failed: Future[Row] = Future()
         failed.set_exception(error)
         return failed
-
-
-@contextlib.contextmanager
-def _spared() -> Iterator[None]:
-    """Let workers be born deaf to Ctrl-C, or one that is still starting would show a traceback.
-
-    Here it is only put off; where signals cannot be, `_begin` has to do.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _lost(task: Task, since: float, error: BaseException) -> Row:

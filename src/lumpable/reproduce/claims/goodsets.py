@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 import lumpable as lb
-from lumpable import regret, schedule, worlds
+from lumpable import regret, schedule, wording, worlds
 from lumpable.problem import PAPER, Constants, Problem
-from lumpable.reproduce import wording
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.phases import Look

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, regret, standard, worlds
+from lumpable import bounds, regret, standard, wording, worlds
 from lumpable.checks import FloatVector
 from lumpable.problem import Problem
-from lumpable.reproduce import wording
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.rates import (

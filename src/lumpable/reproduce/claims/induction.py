@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from lumpable import bounds, regret, schedule, worlds
+from lumpable import bounds, regret, schedule, wording, worlds
 from lumpable.problem import PAPER, Problem
-from lumpable.reproduce import wording
 from lumpable.reproduce.claim import Effort, Finding, claim, rate
 from lumpable.reproduce.claims import phases, sketch
 from lumpable.reproduce.claims.phases import Look

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable import canvas, regret
+from lumpable import canvas, regret, wording
 from lumpable.checks import FloatVector
 from lumpable.problem import PAPER
-from lumpable.reproduce import wording
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.rates import any_logs, curve, exponent

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 import lumpable as lb
-from lumpable import reductions, regret, worlds
+from lumpable import reductions, regret, wording, worlds
 from lumpable.plan import Conversation
 from lumpable.problem import PAPER, Problem
-from lumpable.reproduce import wording
 from lumpable.reproduce.claim import Check, Effort, Finding, claim
 from lumpable.reproduce.claims import sketch, skewed
 from lumpable.reproduce.claims.sketch import Axis, Series

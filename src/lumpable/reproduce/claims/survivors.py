@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 import lumpable as lb
-from lumpable import regret, schedule, worlds
+from lumpable import regret, schedule, wording, worlds
 from lumpable.checks import FloatMatrix
 from lumpable.plan import Collect, Sample
 from lumpable.problem import PAPER, Constants, Problem
 from lumpable.progress import Progress
-from lumpable.reproduce import wording
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import phases, sketch
 from lumpable.reproduce.claims.sketch import Axis, Series

@@ -1,4 +1,71 @@
-"""How the page of `lumpable reproduce` looks: light and dark, on a phone and on paper."""
+"""What every page of the package shares: its frame, how it looks, and figures that stand in it.
+
+Light and dark, on a phone and on paper; pages open offline. Knows nothing of what they show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+HEAD = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+"""
+"""How a page begins."""
+
+
+def styled(title: str, body: str, more: str = "") -> str:
+    """Return a whole page in the common style, with more rules behind it.
+
+    The body is HTML and has a section `summary`.
+    """
+    return f"""\
+{HEAD}<meta name="color-scheme" content="light dark">
+<title>{escape(title, quote=False)}</title>
+<style>{STYLE}{more}</style>
+</head>
+<body>
+<a class="skip" href="#summary">Skip to the summary</a>
+{body}
+</body>
+</html>
+"""
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return names and what is said of each, which is HTML, as a list."""
+    lines = "\n".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in pairs)
+    return f"<dl>\n{lines}\n</dl>"
+
+
+def head(text: str, number: bool = False, title: str = "") -> str:
+    """Return the head of a column; the text is HTML."""
+    kind = ' class="number"' if number else ""
+    more = f' title="{escape(title)}"' if title else ""
+    return f'<th scope="col"{kind}{more}>{text}</th>'
+
+
+def scrolled(label: str, table: str) -> str:
+    """Let a wide table scroll by itself on a narrow screen, also by keyboard."""
+    words = f'role="region" aria-label="{escape(label)}" tabindex="0"'
+    return f'<div class="wide" {words}>\n{table}\n</div>'
+
+
+def named(picture: str, words: str) -> str:
+    """Give an SVG a name for those who cannot see it."""
+    return picture.replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
+
+
+def apart(picture: str, prefix: str) -> str:
+    """Give the ids of an SVG a prefix, so that several can stand in one page."""
+    picture = re.sub(r'(<[^<>]*?\sid=")', rf"\1{prefix}", picture)
+    return re.sub(r'(url\(#|href="#)', rf"\1{prefix}", picture)
+
 
 STYLE = """
 :root {
