@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import lumpable as lb
+from lumpable.compiled import entries
+from lumpable.learners import catalogue
 from lumpable.play import Misbehaved, play
 
 WORLD = lb.worlds.lumpable(5, 4, 2, noise="bernoulli", seed=1)
@@ -151,3 +156,103 @@ def test_whole_numbers_of_numpy_are_taken() -> None:
     learner.tell(np.int32(3), np.int64(arm), 1)  # type: ignore[arg-type]
     assert learner.tells == 1
     assert learner.state.plays[3, arm] == 1
+
+
+def told(learner: Any, rounds: int = 200) -> Any:
+    rng = np.random.default_rng(3)
+    for _ in range(rounds):
+        context = int(rng.integers(5))
+        learner.tell(context, learner.ask(context), float(rng.random() < 0.5))
+    return learner
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_copy_has_a_life_of_its_own_and_goes_on_alike(copied: Any) -> None:
+    for name in ("thompson", "kmeans", "oracle-groups"):
+        first = told(catalogue.make(name, lb.Scene(WORLD), horizon=1000, seed=4))
+        second = copied(first)
+        before = first.tells
+        arms = [second.ask(context) for context in range(5)]
+        told(second)
+        assert first.tells == before
+        assert arms == [first.ask(context) for context in range(5)]
+        told(first)
+        assert [first.ask(i) for i in range(5)] == [second.ask(i) for i in range(5)]
+
+
+def test_contexts_that_are_asked_in_one_go_draw_on_their_own() -> None:
+    """Fifty contexts without a tell between them: all on one of 20 arms has odds of 20^-49."""
+    learner = lb.learners.Uniform(50, 20, seed=1)
+    assert len({learner.ask(context) for context in range(50)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.zeros((3, 2)).T, "state.mean: expected a C-contiguous array"),
+        (np.zeros(3, dtype=np.float32), "got float32"),
+        (np.float64(2.0), "state.mean: expected an array, bool, int or float"),
+        ("2", "state.mean: expected an array, bool, int or float"),
+    ],
+)
+def test_what_a_state_cannot_hold_is_named(value: Any, words: str) -> None:
+    class State(NamedTuple):
+        mean: Any
+
+    with pytest.raises(TypeError, match=re.escape(words)):
+        entries(lb.learners.UCB1.kernels, State(value))
+
+
+def test_states_of_the_same_kinds_share_no_code(tmp_path: Path) -> None:
+    """Two states that differ only in the order of two fields; also without a file, as typed in."""
+    code = """
+from typing import NamedTuple
+import numpy as np
+from lumpable.compiled import Block, Kernels, entries, kernel
+from lumpable.draws import seeded
+
+@kernel
+def choose(state, context, clock):
+    return state.a[0]
+
+@kernel
+def update(state, context, arm, reward, clock):
+    pass
+
+class One(NamedTuple):
+    a: np.ndarray
+    b: np.ndarray
+
+class Two(NamedTuple):
+    b: np.ndarray
+    a: np.ndarray
+
+found = []
+for kind in (One, Two):
+    state, clock = kind(np.array([10]), np.array([4])), seeded(1)
+    block = Block(state, clock)
+    found.append(entries(Kernels(choose, update), state).ask(block.address, 0))
+print(found)
+"""
+    (tmp_path / "both.py").write_text(code)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for start in (["-c", code], ["-c", "import both"], ["-c", "import both"]):
+        done = subprocess.run(
+            [sys.executable, *start], capture_output=True, text=True, check=False, env=environment
+        )
+        assert done.stdout.strip() == "[10, 4]", done.stderr
+
+
+def test_no_arm_and_a_refit_at_once_do_not_go_on_for_ever(mine: Any) -> None:
+    learner = mine(5, 4)
+    learner.state.due[0] = 0
+    learner.state.last[:] = 4
+    with pytest.raises(Misbehaved):
+        play(learner, WORLD, horizon=100, seed=1)
+
+
+def test_every_learner_runs_where_there_is_no_noise_and_labels_have_gaps() -> None:
+    world = lb.World(WORLD.mean, WORLD.frequency, np.array([0, 9, 0, 9, 3]), sd=0.0)
+    for name in ("mts", "mucb", "kmeans", "mixture", "oracle-groups", "elimination"):
+        scene = lb.Scene(world)
+        play(catalogue.make(name, scene, horizon=300, seed=1), scene, horizon=300, seed=1)

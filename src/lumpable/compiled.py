@@ -5,11 +5,12 @@ A learner is a state (a NamedTuple of arrays and numbers) and two kernels over i
     choose(state, context, clock) -> arm                   changes nothing that another choice sees
     update(state, context, arm, reward, clock) -> None     the only write
 
-`clock` says how many tells there were and is what `draws` draws from: a pure function of the seed
-and that number. Here they become three entry points: `loop` for whole simulations, `ask` and `tell`
-for one round from Python. Numba caches no function that is handed other functions, so the entry
-points are generated for each learner, as functions that name its kernels as globals. Only they are
-cached on disk, under a name that holds a digest of all the sources that they are compiled from.
+`clock` says how many tells there were and is what `draws` draws from: a pure function of the seed,
+that number and, in a choice, the context. Here they become three entry points: `loop` for whole
+simulations, `ask` and `tell` for one round from Python. Numba caches no function that is handed
+other functions, so the entry points are generated for each learner, as functions that name its
+kernels as globals. Only they are cached on disk, under a name that holds a digest of all that they
+are compiled from.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
@@ -34,6 +36,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Clock = npt.NDArray[np.uint64]
 """Key of the seed, number of tells, position of the random stream, each 64 bits."""
 SEED, TELLS, STREAM = 0, 1, 2
+DTYPES = ("int64", "uint64", "float64", "int32", "int8", "bool")
+"""What a state may hold."""
+KERNELS = ("choose", "update", "start_choice", "start_update")
+"""Names of the compiled functions that the entry points call."""
 
 
 def kernel(function: Function) -> Function:
@@ -63,13 +69,13 @@ def loop(state, clock, contexts, noise, first, last, mean, best, sd, late, slot,
     '''Play rounds first .. last - 1 of the tape; return the round before which it stopped.
 
     sd < 0: Bernoulli. `late` holds (context, arm, reward) of rewards under way, `slot` the next one
-    to come. An arm that is none stops the loop, with the arm in totals[2].
+    to come. An arm that is none stops the loop, with the arm in totals[2], which is NaN before.
     '''
     K = mean.shape[1]
     delay = len(late)
     for t in range(first, last):
         context = contexts[t]
-        start(clock, 0)
+        start_choice(clock, context)
         arm = choose(state, context, clock)
         if arm < 0 or arm >= K:
             totals[2] = arm
@@ -89,7 +95,7 @@ def loop(state, clock, contexts, noise, first, last, mean, best, sd, late, slot,
             if before < 0:
                 continue
             context, arm, reward = int(before), int(arm_before), reward_before
-        start(clock, 1)
+        start_update(clock)
         update(state, context, arm, reward, clock)
         clock[1] += np.uint64(1)
 {pause}
@@ -103,14 +109,14 @@ ASK = """\
 def ask(block, context):
     words = carray(pointer(block), {words}, int64)
     clock = carray(pointer(words[0]), 3, uint64)
-    start(clock, 0)
+    start_choice(clock, context)
     return choose({state}, context, clock)
 """
 TELL = """\
 def tell(block, context, arm, reward):
     words = carray(pointer(block), {words}, int64)
     clock = carray(pointer(words[0]), 3, uint64)
-    start(clock, 1)
+    start_update(clock)
     update({state}, context, arm, reward, clock)
     clock[1] += np.uint64(1)
 """
@@ -140,7 +146,8 @@ class Block:
     """
 
     def __init__(self, state: NamedTuple, clock: Clock) -> None:
-        held = [np.asarray(value) for value in state]
+        kinds = [kind for kind, _ in _kinds(state)]
+        held = [np.asarray(value, dtype=kind) for value, kind in zip(state, kinds, strict=True)]
         self._held = [clock, *held]  # they must live as long as their addresses
         words = [clock.ctypes.data]
         for array in held:
@@ -151,11 +158,7 @@ class Block:
 
 def entries(kernels: Kernels, state: NamedTuple) -> Entries:
     """Return the loop, the ask and the tell of these kernels for states of this kind."""
-    kinds = tuple(
-        (value.dtype.name, value.ndim) if isinstance(value, np.ndarray) else (_scalar(value), 0)
-        for value in state
-    )
-    return _entries(kernels, type(state), kinds)
+    return _entries(kernels, type(state), _kinds(state))
 
 
 @cache
@@ -173,13 +176,13 @@ def _entries(kernels: Kernels, state: type, kinds: tuple[tuple[str, int], ...]) 
     names = {
         "choose": kernels.choose,
         "update": kernels.update,
-        "start": draws.start,
+        "start_choice": draws.start_choice,
+        "start_update": draws.start_update,
         "State": state,
         "carray": numba.carray,  # type: ignore[attr-defined]
         "pointer": _pointer,
         "np": np,
-        **{name: getattr(types, name) for name in ("int64", "uint64", "float64", "int32", "int8")},
-        "bool": types.boolean,
+        **{name: types.boolean if name == "bool" else getattr(types, name) for name in DTYPES},
     }
     made = (
         _made("loop", LOOP.format(pause=pause), names),
@@ -189,30 +192,50 @@ def _entries(kernels: Kernels, state: type, kinds: tuple[tuple[str, int], ...]) 
     return Entries(*made)
 
 
-def _scalar(value: object) -> str:
-    """Name the type that numba gives to a number in a state."""
-    if isinstance(value, bool | np.bool_):
-        return "bool"
-    if isinstance(value, int | np.integer):
-        return "int64"
-    if isinstance(value, float | np.floating):
-        return "float64"
-    raise TypeError(f"state: expected arrays and numbers, got {value!r}")
+def _kinds(state: NamedTuple) -> tuple[tuple[str, int], ...]:
+    """Return the type and the number of dimensions of each array or number of a state."""
+    kinds = []
+    for name, value in zip(state._fields, state, strict=True):
+        if isinstance(value, np.ndarray):
+            if value.dtype.name not in DTYPES or not value.flags.c_contiguous:
+                raise TypeError(
+                    f"state.{name}: expected a C-contiguous array of {', '.join(DTYPES)}, "
+                    f"got {value.dtype.name} with strides {value.strides}"
+                )
+            kinds.append((value.dtype.name, value.ndim))
+        elif isinstance(value, bool):
+            kinds.append(("bool", 0))
+        elif isinstance(value, int | float) and not isinstance(value, np.generic):
+            kinds.append((type(value).__name__ + "64", 0))
+        else:
+            raise TypeError(f"state.{name}: expected an array, bool, int or float, got {value!r}")
+    return tuple(kinds)
 
 
 def _made(name: str, source: str, names: dict[str, Any]) -> Callable[..., Any]:
-    """Compile generated source, cached beside the learner's module under a name of its own."""
+    """Compile generated source, cached beside the learner's module under a name of its own.
+
+    What was typed into a notebook has no file to be cached beside, and is compiled each time.
+    """
+    State = names["State"]
     digest = hashlib.sha256(source.encode())
-    reached = _reached([names["choose"], names["update"], names["start"]])
+    digest.update(f"{State.__module__}.{State.__qualname__}{State._fields}".encode())
+    reached = _reached([names[key] for key in KERNELS])
     for file in sorted({inspect.getfile(python) for python in reached}):
-        digest.update(Path(file).read_bytes())
+        digest.update(Path(file).read_bytes() if Path(file).is_file() else b"")
     for code in sorted(python.__code__.co_code for python in reached):
         digest.update(code)  # a file may have changed since it was imported
     unique = f"{name}_{digest.hexdigest()[:16]}"
     space = {**names, "__name__": names["choose"].__module__}
     text = source.replace(f"def {name}(", f"def {unique}(", 1)
-    exec(compile(text, inspect.getfile(names["choose"].py_func), "exec"), space)
-    compiled: Callable[..., Any] = numba.njit(cache=True, error_model="numpy")(space[unique])
+    home = inspect.getfile(names["choose"].py_func)
+    exec(compile(text, home, "exec"), space)
+    kept = Path(home).is_file()
+    compiled: Callable[..., Any]
+    try:
+        compiled = numba.njit(cache=kept, error_model="numpy")(space[unique])
+    except RuntimeError:  # nowhere to write a cache
+        compiled = numba.njit(error_model="numpy")(space[unique])
     return compiled
 
 
@@ -221,8 +244,12 @@ def _reached(waiting: list[Any]) -> list[Any]:
     seen: dict[Any, None] = {}
     while waiting:
         python = waiting.pop().py_func
-        if python not in seen:
-            seen[python] = None
-            called = (python.__globals__.get(name) for name in python.__code__.co_names)
-            waiting += [other for other in called if isinstance(other, Dispatcher)]
+        if python in seen:
+            continue
+        seen[python] = None
+        used = inspect.getclosurevars(python)
+        called = [*used.globals.values(), *used.nonlocals.values()]
+        modules = [value for value in called if isinstance(value, ModuleType)]
+        called += [getattr(module, name, None) for module in modules for name in used.unbound]
+        waiting += [value for value in called if isinstance(value, Dispatcher)]
     return list(seen)

@@ -41,9 +41,16 @@ def mixed(z: np.uint64) -> np.uint64:
 
 
 @kernel
-def start(clock: Clock, purpose: int) -> None:
-    """Begin the stream of this number of tells: purpose 0 to choose, 1 to update."""
-    clock[2] = mixed(clock[0] + (np.uint64(2) * clock[1] + np.uint64(purpose + 1)) * GOLDEN)
+def start_choice(clock: Clock, context: int) -> None:
+    """Begin the stream of a choice: a function of the seed, the number of tells and the context."""
+    clock[2] = mixed(clock[0] + (np.uint64(2) * clock[1] + np.uint64(1)) * GOLDEN)
+    clock[2] = mixed(clock[2] + np.uint64(context + 1) * GOLDEN)
+
+
+@kernel
+def start_update(clock: Clock) -> None:
+    """Begin the stream of an update: a function of the seed and the number of tells."""
+    clock[2] = mixed(clock[0] + (np.uint64(2) * clock[1] + np.uint64(2)) * GOLDEN)
 
 
 @kernel
@@ -214,4 +221,4 @@ def among(values: FloatVector, top: float, clock: Clock) -> int:
             if skip == 0:
                 return j
             skip -= 1
-    return 0
+    return -1

@@ -100,7 +100,7 @@ class _Rounds:
     tape: Tape
     done: int = 0
     seconds: float = 0.0
-    totals: FloatVector = field(default_factory=lambda: np.zeros(3))
+    totals: FloatVector = field(default_factory=lambda: np.array([0.0, 0.0, np.nan]))
     _chunk: int = -1
     _contexts: IntVector = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _noise: FloatVector = field(default_factory=lambda: np.zeros(0))
@@ -129,10 +129,10 @@ class _Rounds:
             last = first + stop - self.done
             started = time.perf_counter()
             reached = self._loop_once(first, last)
-            refitted = self._refit()
-            if reached < last and not refitted:
+            if not np.isnan(self.totals[2]):
                 context, arm = int(self._contexts[reached]), int(self.totals[2])
                 raise _no_arm(self.learner, context, self.done + reached - first, arm)
+            self._refit()
             self.seconds += time.perf_counter() - started
             self.done += reached - first
 

@@ -17,7 +17,7 @@ class LiteralGaussian:
         self.rewards: dict[tuple[int, int], list[float]] = {}
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         pairs = [self.rewards.get((self.row(context), arm), []) for arm in range(self.arms)]
         if not all(pairs):
             return self.stream.largest([0.0 if pair else 1.0 for pair in pairs])

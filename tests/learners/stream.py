@@ -17,11 +17,11 @@ class Stream:
     def __init__(self, seed: int) -> None:
         self.clock = draws.seeded(seed)
 
-    def begin_choice(self) -> None:
-        draws.start(self.clock, 0)
+    def begin_choice(self, context: int) -> None:
+        draws.start_choice(self.clock, context)
 
     def begin_update(self) -> None:
-        draws.start(self.clock, 1)
+        draws.start_update(self.clock)
 
     def told(self) -> None:
         self.clock[1] += np.uint64(1)

@@ -64,7 +64,7 @@ class LiteralFactorThompson:
         return self.spread * np.array([self.stream.normal() for _ in range(number)])[::-1]
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         if self.u is None:
             return self.stream.largest([0.0] * self.K)
         w = [self.draw(*self.arm(j), self.noise(self.rank + 1)) for j in range(self.K)]

@@ -44,7 +44,7 @@ class LiteralCAB:
         ]
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         scores = []
         for arm in range(self.arms):
             near = self.neighbours(context, arm)

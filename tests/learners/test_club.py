@@ -40,7 +40,7 @@ class LiteralCLUB:
         return sorted(found)
 
     def ask(self, i: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(i)
         t = self.stream.tells + 1
         cluster = self.component(i)
         eye = np.eye(len(self.b[0]))

@@ -70,7 +70,7 @@ class LiteralCOFIBA:
         return abs(self.w(i, j) - self.w(other, j)) <= bound
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         t = self.stream.tells + 1
         scores = []
         for arm in range(self.arms):

@@ -21,23 +21,26 @@ BETAS += [(1.0, 7.0), (7.0, 1.0), (1.0, 0.5), (0.05, 1.0), (1.0, 3e5), (3e5, 1.0
 
 def drawn(draw: Callable[..., float], *shape: float, seed: int = 5) -> FloatVector:
     clock = draws.seeded(seed)
-    draws.start(clock, 0)
+    draws.start_choice(clock, 0)
     return np.array([draw(clock, *shape) for _ in range(MANY)])
 
 
 def normals(number: int, seed: int = 6) -> FloatVector:
     clock, out = draws.seeded(seed), np.empty(number)
-    draws.start(clock, 0)
+    draws.start_choice(clock, 0)
     draws.normals(clock, out)
     return out
 
 
-def firsts(seed: int, purpose: int, tells: int = MANY) -> FloatVector:
+def firsts(seed: int, purpose: int, tells: int = MANY, context: int = 0) -> FloatVector:
     """Return the first uniform draw of each of these numbers of tells."""
     clock, out = draws.seeded(seed), np.empty(tells)
     for t in range(tells):
         clock[1] = t
-        draws.start(clock, purpose)
+        if purpose == 0:
+            draws.start_choice(clock, context)
+        else:
+            draws.start_update(clock)
         out[t] = draws.uniform(clock)
     return out
 
@@ -83,7 +86,7 @@ def test_normal() -> None:
 
 def test_normals_are_the_draws_of_normal() -> None:
     clock = draws.seeded(6)
-    draws.start(clock, 0)
+    draws.start_choice(clock, 0)
     assert normals(MANY).tolist() == [draws.normal(clock) for _ in range(MANY)]
 
 
@@ -155,11 +158,13 @@ def test_streams_are_uncorrelated() -> None:
     """First draws by tells: between seeds, purposes, and from one tell to the next."""
     one, other, update = firsts(1, 0), firsts(2, 0), firsts(1, 1)
     pairs = [(one, other), (one, update), (other, update), (one[1:], one[:-1])]
+    neighbour = firsts(1, 0, context=1)
+    pairs += [(one, neighbour), (one[1:], neighbour[:-1]), (neighbour, update)]
     pairs += [(one[1:], update[:-1]), (one[:-1], update[1:]), (one[1:], other[:-1])]
     for x, y in pairs:
         assert abs(np.corrcoef(x, y)[0, 1]) < 6.2 / math.sqrt(len(x))
         assert abs(np.corrcoef((x - 0.5) ** 2, (y - 0.5) ** 2)[0, 1]) < 6.2 / math.sqrt(len(x))
-    assert len(np.unique([one, other, update])) == 3 * MANY
+    assert len(np.unique([one, other, update, neighbour])) == 4 * MANY
     for sample in (one, other, update):
         assert stats.kstest(sample, "uniform").pvalue > RARE
 
@@ -173,9 +178,9 @@ def test_draws_of_one_stream_are_uncorrelated() -> None:
 def test_a_stream_is_a_function_of_seed_and_tells() -> None:
     clock = draws.seeded(3)
     clock[1] = 77
-    draws.start(clock, 0)
+    draws.start_choice(clock, 0)
     first = [draws.normal(clock) for _ in range(5)]
-    draws.start(clock, 1)
+    draws.start_update(clock)
     draws.uniform(clock)
-    draws.start(clock, 0)
+    draws.start_choice(clock, 0)
     assert first == [draws.normal(clock) for _ in range(5)]

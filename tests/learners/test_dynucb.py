@@ -39,7 +39,7 @@ class LiteralDynUCB:
         return np.linalg.inv(M) @ b, np.linalg.inv(M)
 
     def ask(self, i: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(i)
         w, inverse = self.coefficient(self.cluster[i])
         t = self.stream.tells + 1
         score = [

@@ -26,7 +26,7 @@ class LiteralElimination:
         self.t = [1] * contexts
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         row, t = self.rewards[context], self.t[context]
         left = [a for a in self.active[context] if len(row[a]) < t]
         return left[0] if len(left) == 1 else left[self.stream.below(len(left))]

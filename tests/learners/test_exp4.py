@@ -33,7 +33,7 @@ class LiteralEXP3:
         self.past: list[tuple[int, float]] = []
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         u = self.stream.uniform()
         cumulative = np.cumsum(exp3(self.past, self.arms, self.horizon))
         return int(np.searchsorted(cumulative, u, side="right"))

@@ -37,7 +37,7 @@ class LiteralEXP4:
         return p
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         u = self.stream.uniform()
         return int(np.searchsorted(np.cumsum(self.probabilities(context)), u, side="right"))
 

@@ -45,7 +45,7 @@ class LiteralFALCON:
     def probabilities(self, context: int) -> list[float]:
         gamma, f = self.epoch()
         y = list(f[context])
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         b = self.stream.largest(y)
         p = [0.0 if a == b else 1 / (K + gamma * (y[b] - y[a])) for a in range(K)]
         p[b] = 1 - sum(p)

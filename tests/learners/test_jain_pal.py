@@ -31,7 +31,7 @@ class LiteralETC:
         self.best: list[int] = []
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         return self.best[context] if self.best else self.stream.below(self.K)
 
     def tell(self, context: int, arm: int, reward: float) -> None:
@@ -70,7 +70,7 @@ class LiteralOCTAL(LiteralETC):
         self.profile: Matrix = np.zeros(self.K)
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         arms = self.arms[self.sign[context]]
         return arms[self.stream.below(len(arms))]
 

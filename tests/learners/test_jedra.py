@@ -26,7 +26,7 @@ class LiteralSpectral:
         self.due = min(self.S + self.K, budget)
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         explores = self.stream.tells < self.budget
         return self.stream.below(self.K) if explores else self.best[context]
 

@@ -45,7 +45,7 @@ class LiteralKLUCB:
         self.rewards: dict[int, list[list[float]]] = {}
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         row = self.rewards.setdefault(context, [[] for _ in range(self.arms)])
         t = sum(len(x) for x in row) + 1
         if not all(row):

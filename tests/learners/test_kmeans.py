@@ -43,7 +43,7 @@ class LiteralKMeans:
         return [y for i, j, y in self.rounds if i in contexts and j == arm]
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         plays = [len(self.rewards([context], j)) for j in range(self.arms)]
         if sum(plays) < self.explore:
             least = [j for j in range(self.arms) if plays[j] == min(plays)]

@@ -33,7 +33,7 @@ class LiteralLATTICE:
         return next(block for block in self.blocks if context in block[0])
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         _, arms, _ = self.block(context)
         if len(arms) > int(self.few * self.C):
             return arms[self.stream.below(len(arms))]

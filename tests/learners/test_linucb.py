@@ -31,7 +31,7 @@ class LiteralLinUCB:
         return x
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         inverse = np.linalg.inv(self.A)
         theta = inverse @ self.b
         xs = [self.x(context, arm) for arm in range(self.K)]

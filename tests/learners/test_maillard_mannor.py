@@ -41,7 +41,7 @@ class LiteralAgnostic:
         return [other for other in range(self.contexts) if self.compatible(context, other)]
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         pool = self.pool(context)
         visits = sum(len(x) for other in pool for x in self.rewards[other])
         scores = []

@@ -25,7 +25,7 @@ class LiteralKnown:
         return self.rewards.setdefault(context, [[] for _ in self.mu[0]])
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         row = self.row(context)
         visits = sum(len(seen) for seen in row)
         mean = [sum(x) / len(x) if x else 0.0 for x in row]

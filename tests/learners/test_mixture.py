@@ -61,7 +61,7 @@ class LiteralMixture:
         return (prior[0] / prior[1] + sum(seen) / self.sd**2) / precision, 1 / precision
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         logs = self.log_chances(context, self.last) if self.last else [0.0] * self.r
         g = self.pick(logs, self.stream.uniform())
         users = self.members(self.z, g) | {context}
@@ -170,7 +170,7 @@ class PooledThompson:
         self.stream, self.a, self.b = Stream(seed), [1.0] * arms, [1.0] * arms
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         self.stream.uniform()
         return self.stream.largest(
             [self.stream.beta(a, b) for a, b in zip(self.a, self.b, strict=True)]

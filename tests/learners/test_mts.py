@@ -31,7 +31,7 @@ class LiteralModelThompson:
         return -math.log(self.sd * math.sqrt(2 * math.pi)) - (y - mu) ** 2 / (2 * self.sd**2)
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         return self.best(self.drawn(context))
 
     def drawn(self, context: int) -> int:

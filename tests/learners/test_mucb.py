@@ -23,7 +23,7 @@ class LiteralModelUCB:
         self.believed = -1
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         rounds = self.rounds.setdefault(context, [])
         log_n = math.log(len(rounds) + 1 if self.n is None else self.n)
         excess = []

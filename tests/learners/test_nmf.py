@@ -29,7 +29,7 @@ class LiteralNMF:
         self.due = self.S + self.K
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         t = self.stream.tells + 1
         if self.stream.uniform() < min(1.0, self.c / t):
             if context in self.deep and self.stream.uniform() < 0.5:

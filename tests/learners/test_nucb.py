@@ -38,7 +38,7 @@ class LiteralNUCB:
         return dot / (math.sqrt(sum(a * a for a in u)) * math.sqrt(sum(b * b for b in v)))
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         clicks, plays = [0.0] * self.arms, [0.0] * self.arms
         for other, arm, weight, gain in self.shares:
             if other == context:

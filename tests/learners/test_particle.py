@@ -62,7 +62,7 @@ class LiteralParticles:
         return mean + np.linalg.solve(np.linalg.cholesky(precision).T, z)
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         p = self.particles[self.stream.below(len(self.particles))]
         u = self.drawn(*self.of_context(context, p))
         return self.stream.largest([float(u @ p.V[j]) for j in p.V])
@@ -121,7 +121,7 @@ def test_given_v_a_context_is_bayesian_linear_regression() -> None:
     assert learner.means()[0] == pytest.approx(np.zeros(4))
     gather(state, state.plays[1], state.total[1], state.V, 0.9, 0, 1)
     drawn, stream = np.zeros((20_000, 3)), Stream(7)
-    stream.begin_choice()
+    stream.begin_choice(0)
     for row in drawn:
         draw(state, 0, stream.clock)
         row[:] = state.drawn

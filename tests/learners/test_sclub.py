@@ -53,7 +53,7 @@ class LiteralSCLUB:
         return next(j for j, members in self.V.items() if context in members)
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         V, t = self.V[self.home(context)], self.stream.tells + 1
         theta = self.theta(V)
         score = [

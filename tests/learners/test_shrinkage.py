@@ -34,7 +34,7 @@ class LiteralShrinkage:
         return sum(w * x for w, x in zip(weights, means, strict=True)) / total, total
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         unseen = [float(not self.arm(j)) for j in range(self.arms)]
         if any(unseen):
             return self.stream.largest(unseen)

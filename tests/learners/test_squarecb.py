@@ -43,7 +43,7 @@ class LiteralSquareCB:
     def probabilities(self, context: int) -> list[float]:
         y = self.predictions(context)
         gamma = self.gamma * len(self.told) ** self.exponent
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         b = self.stream.largest(y)
         p = [0.0 if a == b else 1 / (K + gamma * (y[b] - y[a])) for a in range(K)]
         p[b] = 1 - sum(p)

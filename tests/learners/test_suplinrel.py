@@ -51,7 +51,7 @@ class LiteralSupLinRel:
         raise AssertionError("a level ends it")
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         level, bounds = self.path(context)
         kind = 1 if level is None else 0
         return list(bounds)[self.stream.largest([both[kind] for both in bounds.values()])]

@@ -26,7 +26,7 @@ class LiteralBeta:
         return (0 if self.pooled else context, arm)
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         theta = []
         for arm in range(self.arms):
             seen = self.tosses.get(self.key(context, arm), [])

@@ -24,7 +24,7 @@ class LiteralUCB1:
         return self.rewards.setdefault(key, [[] for _ in range(self.arms)])
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         row = self.row(context)
         n = sum(len(seen) for seen in row)
         index = [

@@ -18,7 +18,7 @@ class LiteralUniform:
         self.rewards: list[list[list[float]]] = [[[] for _ in range(arms)] for _ in range(contexts)]
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         return self.stream.below(self.arms)
 
     def tell(self, context: int, arm: int, reward: float) -> None:

@@ -39,7 +39,7 @@ class Scored:
         return p
 
     def ask(self, context: int) -> int:
-        self.stream.begin_choice()
+        self.stream.begin_choice(context)
         u = self.stream.uniform()
         return int(np.searchsorted(np.cumsum(self.probabilities(context)), u, side="right"))
 

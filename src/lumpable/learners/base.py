@@ -15,6 +15,9 @@ from lumpable import checks, draws
 from lumpable.checks import IntVector
 from lumpable.compiled import TELLS, Block, Kernels, entries
 
+LARGEST = 1e100
+"""Rewards are at most this large, so that no sum of their squares overflows."""
+
 
 class Learner(Protocol):
     """Whatever chooses an arm for a context and learns from its reward.
@@ -53,12 +56,24 @@ class Compiled(ABC):
         self.seed = checks.whole("seed", seed, 0)
         self.state: Any = state
         self.clock = draws.seeded(self.seed)
-        made = entries(self.kernels, state)
+        self._connect()
+
+    def _connect(self) -> None:
+        """Hand the addresses of the state to compiled code; a copy has addresses of its own."""
+        made = entries(self.kernels, self.state)
         self.loop, self._ask, self._tell = made.loop, made.ask, made.tell
-        self._block = Block(state, self.clock)
+        self._block = Block(self.state, self.clock)
         self._address = self._block.address
-        self._due = getattr(state, "due", None)
-        self._low, self._high = (0.0, 1.0) if self.unit_rewards else (-1e300, 1e300)
+        self._due = getattr(self.state, "due", None)
+        self._low, self._high = (0.0, 1.0) if self.unit_rewards else (-LARGEST, LARGEST)
+
+    def __getstate__(self) -> dict[str, Any]:
+        left = ("loop", "_ask", "_tell", "_block", "_address", "_due")
+        return {name: value for name, value in vars(self).items() if name not in left}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        vars(self).update(kept)
+        self._connect()
 
     def ask(self, context: int) -> int:
         """Return the arm to play for this context now. Asked twice, it answers the same."""
@@ -79,7 +94,11 @@ class Compiled(ABC):
             self.refit()
 
     def _checked(self, reward: float) -> float:
-        kind = "a number in [0, 1]" if self.unit_rewards else "a finite number"
+        kind = (
+            "a number in [0, 1]"
+            if self.unit_rewards
+            else f"a number of at most {LARGEST:g} in size"
+        )
         return checks.real("reward", reward, kind, np.nextafter(self._low, -np.inf), self._high)
 
     @property

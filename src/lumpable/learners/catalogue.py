@@ -106,6 +106,10 @@ ORACLES = ("groups", "group", "group_means", "frequency")
 """What only an oracle can know: r, each context's group, the groups' means, nu."""
 
 
+TINIEST = 1e-6
+"""The scale of the noise that learners are told where there is none."""
+
+
 def names() -> tuple[str, ...]:
     """Return the names of all learners."""
     return tuple(CATALOGUE)
@@ -161,18 +165,21 @@ def make(
 
 
 def told(scene: Scene, horizon: int, seed: int) -> dict[str, Any]:
-    """Return everything that a learner may name, from this scene."""
+    """Return everything that a learner may name, from this scene.
+
+    The scale of the noise, `sd`, is told to whoever asks and makes no oracle.
+    """
     world = scene.world
-    member = (world.group == np.arange(world.groups)[:, np.newaxis]).astype(np.float64)
-    size = np.maximum(member.sum(axis=1, keepdims=True), 1.0)
+    inhabited, group = np.unique(world.group, return_inverse=True)
+    member = (group == np.arange(len(inhabited))[:, np.newaxis]).astype(np.float64)
     return {
         "contexts": world.contexts,
         "arms": world.arms,
         "horizon": horizon,
         "seed": seed,
-        "sd": world.sd if world.noise == "gaussian" else 0.5,
-        "groups": world.groups,
-        "group": world.group,
-        "group_means": member @ world.mean / size,
+        "sd": max(world.sd, TINIEST) if world.noise == "gaussian" else 0.5,
+        "groups": len(inhabited),
+        "group": group,
+        "group_means": member @ world.mean / member.sum(axis=1, keepdims=True),
         "frequency": world.frequency,
     }

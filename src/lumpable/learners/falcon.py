@@ -16,7 +16,7 @@ import numpy as np
 from lumpable import checks
 from lumpable.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import drawn, start
+from lumpable.draws import drawn, start_choice
 from lumpable.learners import regression
 from lumpable.learners.base import Compiled
 from lumpable.learners.squarecb import inverse_gap
@@ -130,7 +130,7 @@ class FALCON(Compiled):
         """Return the probability of each arm, were this context the next."""
         context = checks.whole("context", context, 0, self.contexts - 1)
         clock = self.clock.copy()
-        start(clock, 0)
+        start_choice(clock, context)
         state = self.state
         p = np.zeros(self.arms)
         inverse_gap(state.prediction[context], state.gamma[0], p, clock)

@@ -78,9 +78,9 @@ def choose(state: State, context: int, clock: Clock) -> int:
 @kernel
 def cosine(dot: FloatMatrix, i: int, other: int) -> float:
     """Return max(0, cos) of two rows; 0 if either is 0."""
-    if dot[i, other] <= 0.0:
-        return 0.0
-    return dot[i, other] / (math.sqrt(dot[i, i]) * math.sqrt(dot[other, other]))
+    if dot[i, other] <= 0.0 or dot[i, i] <= 0.0 or dot[other, other] <= 0.0:
+        return 0.0  # also where rewards cancelled but for rounding
+    return min(dot[i, other] / (math.sqrt(dot[i, i]) * math.sqrt(dot[other, other])), 1.0)
 
 
 @kernel

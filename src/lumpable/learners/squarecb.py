@@ -15,7 +15,7 @@ import numpy as np
 from lumpable import checks
 from lumpable.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.compiled import TELLS, Clock, Kernels, kernel
-from lumpable.draws import drawn, largest, start
+from lumpable.draws import drawn, largest, start_choice
 from lumpable.learners import regression
 from lumpable.learners.base import Compiled
 
@@ -159,7 +159,7 @@ class SquareCB(Compiled):
         """Return the probability of each arm, were this context the next."""
         context = checks.whole("context", context, 0, self.contexts - 1)
         clock = self.clock.copy()
-        start(clock, 0)
+        start_choice(clock, context)
         weigh(self.state, context, clock)
         p: FloatVector = self.state.probability.copy()
         return p

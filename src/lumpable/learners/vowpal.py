@@ -73,7 +73,7 @@ class VowpalWabbit:
     def ask(self, context: int) -> int:
         """Return the arm to play for this context now. Asked twice, it answers the same."""
         cumulative = np.cumsum(self.probabilities(context))
-        draws.start(self._clock, 0)
+        draws.start_choice(self._clock, context)
         u = draws.uniform(self._clock) * cumulative[-1]
         return min(int(np.searchsorted(cumulative, u, side="right")), self.arms - 1)
 
