@@ -17,9 +17,10 @@ KNOWS = {
 }  # fmt: skip
 WITH_GROUPS = {"club", "sclub", "cofiba", "dynucb", "kmeans", "mixture", "maillard-mannor", "nucb"}
 TITLES = {name: entry.title for name, entry in CATALOGUE.items()}
+WRONG = "LinAlgError: Eigenvalues did not converge"
 TRACE = (
     'Traceback (most recent call last):\n  File "lattice.py", line 81, in refit\n'
-    "    values = np.linalg.eigh(gram)\nnumpy.linalg.LinAlgError: Eigenvalues did not converge"
+    f"    values = np.linalg.eigh(gram)\nnumpy.linalg.{WRONG}\nafter 30 sweeps"
 )
 
 
@@ -50,7 +51,8 @@ def rows(
                     why = f"suplinrel: at most 20,000 cells, got {S * K:,}"
                     found.append(undone(cell, "not run", why))
                 elif holes and name == "lattice" and (w == 0 or seed == 1):
-                    found.append(undone(cell, "failed", TRACE))
+                    who = f"{label} in {cell['world']}, seed {seed}"
+                    found.append(undone(cell, "failed", f"{who}: {WRONG}\n{TRACE}"))
                 else:
                     found += curve(cell, name, w, seed, horizon)
     return found

@@ -33,18 +33,29 @@ arms = 4
 groups = 2
 noise = "bernoulli"
 """
+MUTE = """
+class Mute:
+    def __init__(self, contexts, arms):
+        pass
+
+    def ask(self, context):
+        return 0
+"""
 
 
 @pytest.fixture(autouse=True)
 def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield
-    sys.modules.pop("bad", None)
+    for name in ("bad", "worse", "leaves"):
+        sys.modules.pop(name, None)
 
 
 def call(folder: Path, text: str, *words: str) -> Result:
     (folder / "mine.toml").write_text(text)
     (folder / "bad.py").write_text(compared.BAD)
+    (folder / "worse.py").write_text(MUTE)
+    (folder / "leaves.py").write_text("import sys\nsys.exit(3)\n")
     out = str(folder / "rows.parquet")
     line = ["compare", str(folder / "mine.toml"), "--out", out, "--jobs", "1", *words]
     return CliRunner().invoke(cli.main, line, prog_name="lumpable")
@@ -67,7 +78,15 @@ WHOLE = "a whole number of at least"
     [
         # learners
         ('"ucb"', '"ucbb"', 5, "learner: expected a known name or module:Class, got 'ucbb'; the"),
-        ('"ucb"', '"dynucbb"', 5, "the nearest is 'dynucb'"),
+        ('"ucb"', '"dynucbb"', 5, "the nearest is 'dynucb'; docs/learners.md lists them all"),
+        ('"ucb"', '"UCB1"', 5, "got 'UCB1'; the nearest is 'ucb'"),
+        ('"ucb"', '"successive eliminaton"', 5, "the nearest is 'elimination'"),
+        ('"ucb"', '"bad:Demanding"', 7, "width: bad:Demanding has no such parameter"),
+        ('name = "ucb"\nlabel = "mine"\nwidth = 0.3', 'name = "bad:Demanding"', 5,
+         "bad:Demanding: needs a parameter 'colour', which nobody gives"),
+        ('name = "ucb"\nlabel = "mine"\nwidth = 0.3', 'name = "worse:Mute"', 5,
+         "worse:Mute: expected methods 'ask' and 'tell', got no 'tell'"),
+        ('"ucb"', '"leaves:Mine"', 5, "cannot import 'leaves:Mine': SystemExit: 3"),
         ('"ucb"', '"nowhere:Mine"', 5, "cannot import 'nowhere:Mine'"),
         ('"ucb"', '"bad:Mine"', 5, "cannot import 'bad:Mine'"),
         ('"ucb"', "3", 5, "learner: expected a name or a class, got 3"),
@@ -82,6 +101,10 @@ WHOLE = "a whole number of at least"
         ('"mine"', "7", 6, "label: expected a string, got 7"),
         ('"mine"', '""', 6, "label: expected a string, got ''"),
         ("[[learner]]", "[learner]", 4, "learner: expected [[learner]] tables, got {"),
+        ("[[world]]", '[learner]\nname = "ucb-one"\n\n[[world]]', 9,
+         "learner: expected [[learner]] for each, got [learner] beside it; see line 4"),
+        ("[[learner]]", '[learner]\nname = "ucb-one"\n\n[[learner]]', 7,
+         "learner: expected [[learner]] for each, got [learner] beside it; see line 4"),
         ("[[learner]]", "[[lerner]]", 4, "lerner: an experiment has no such key"),
         ("[[learner]]", "[[lerner]]", 4, "the nearest is 'learner'"),
         ("[[world]]", '[[learner]]\nname = "ucb-one"\nlabel = "mine"\n\n[[world]]', 11,
@@ -99,6 +122,10 @@ WHOLE = "a whole number of at least"
         ("groups = 2", 'groups = 2\nsizes = "huge"', 15, "small: sizes: expected one of equal"),
         ("groups = 2", "groups = 2\nseed = 3", 15, "seed: a world of kind lumpable has no such "),
         ('"bernoulli"', '"cauchy"', 15, "small: noise: expected one of gaussian, bernoulli, got"),
+        ('"bernoulli"', '"bernouli"', 15, "got 'bernouli'; the nearest is 'bernoulli'"),
+        ('name = "ucb"\nlabel = "mine"\nwidth = 0.3',
+         'name = "algorithm-4"\nlabel = "mine"\nthrough = "sesion"', 7,
+         "mine in small: through: expected one of session, bulk, got 'sesion'; the nearest is"),
         ("groups = 2", 'groups = 2\narrivals = "burst"', 15,
          f"arrivals: expected one of {ARRIVALS}, got 'burst'; the nearest is 'bursts'"),
         ("groups = 2", "groups = 2\ndelay = -1", 15, "delay: expected a whole number from 0 to"),
@@ -107,7 +134,7 @@ WHOLE = "a whole number of at least"
         ("groups = 2", "groups = 2\ndrift = true", 15, "drift: expected a share from 0 to 1, got"),
         ("groups = 2", "groups = 1\ndrift = 0.5", 15, "drift: expected a world of at least two"),
         ("groups = 2", "groups = 2\npulls = 0", 15, f"pulls: expected {WHOLE} 1, got 0"),
-        ("groups = 2", "groups = 2\npulls = 3\nhorizon = 3", 9, "'horizon' or 'pulls', got both"),
+        ("groups = 2", "groups = 2\npulls = 3\nhorizon = 3", 16, "'horizon' or 'pulls', got both"),
         ("[[world]]", '[[world]]\nkind = "table"\npath = "none.csv"\n\n[[world]]', 11,
          "path: expected a CSV or Parquet file, got"),
         ("[[world]]", '[[world]]\nkind = "hard"\nlabel = "small"\ncase = 2\ncontexts = 6\n'
@@ -118,10 +145,12 @@ WHOLE = "a whole number of at least"
         ("horizon = 50", "horizon = 0", 1, f"horizon: expected {WHOLE} 1, got 0"),
         ("horizon = 50", "horizon = 2.5", 1, f"horizon: expected {WHOLE} 1, got 2.5"),
         ("horizon = 50", "horizon = inf", 1, f"horizon: expected {WHOLE} 1, got inf"),
-        ("horizon = 50", "horizon = 1e30", 1, f"horizon: expected {WHOLE} 1, got 1e+30"),
+        ("horizon = 50", "horizon = 1e30", 1, "horizon: expected a whole number from 1 to 9.22e18"),
+        ("horizon = 50", "pulls = 1e30", 1, "pulls: expected a whole number from 1 to 9.22e18"),
+        ("horizon = 50", "pulls = 9e18", 1, "from 1 to 1.54e+18 for 6 contexts, got 9e+18"),
         ("horizon = 50", 'horizon = "long"', 1, f"horizon: expected {WHOLE} 1, got 'long'"),
         ("horizon = 50", "", 1, "horizon: expected either 'horizon' or 'pulls', got none"),
-        ("horizon = 50", "horizon = 50\npulls = 2", 1, "'horizon' or 'pulls', got both"),
+        ("horizon = 50", "horizon = 50\npulls = 2", 2, "'horizon' or 'pulls', got both"),
         ("seeds = 2", "seeds = 0", 2, f"seeds: expected {WHOLE} 1, got 0"),
         ("seeds = 2", "seeds = [1,\n 2,\n -3]", 4, f"seeds: expected {WHOLE} 0, got -3"),
         ("seeds = 2", "seeds = [1, 1]", 2, "seeds: expected different numbers, got [1, 1]"),
@@ -129,7 +158,8 @@ WHOLE = "a whole number of at least"
         ("seeds = 2", "seed = 2", 2, "seed: an experiment has no such key, expected one of "),
         ("seeds = 2", "seed = 2", 2, "; the nearest is 'seeds'"),
         ("seeds = 2", "seeds = ", 2, "(at line 2, column 9)"),
-        ("groups = 2", "groups = 2\ngroups = 2", 15, "(at line 15, column 11)"),
+        ("groups = 2", "groups = 2\ngroups = 2", 15,
+         "groups: expected once in a table, got it again, after line 14"),
         ('noise = "bernoulli"\n', 'noise = "bern', 15, "(at end of document)"),
     ],
 )  # fmt: skip
@@ -180,8 +210,11 @@ def test_files_are_refused(tmp_path: Path) -> None:
         assert result.exit_code == 2
         return result.stderr
 
-    assert "none.toml" in refused(str(tmp_path / "none.toml"))
+    assert "none.toml: no such file\n" in refused(str(tmp_path / "none.toml"))
+    assert refused("sute") == "Error: sute: no such file; did you mean suite?\n"
     (tmp_path / "mine.toml").write_text(GOOD)
+    meant = f"did you mean {tmp_path / 'mine.toml'}?"
+    assert meant in refused(str(tmp_path / "mien.toml"))
     mine = str(tmp_path / "mine.toml")
     (tmp_path / "latin.toml").write_bytes("# caf\xe9".encode("latin-1"))
     assert "expected text in UTF-8" in refused(str(tmp_path / "latin.toml"))
@@ -207,7 +240,8 @@ def test_seeds_and_horizon_take_the_place_of_the_files(tmp_path: Path) -> None:
     ("changes", "words"),
     [
         ({"learners": ["ucb", "ucbb"]}, "learners[1]: learner: expected a known name"),
-        ({"learners": "ucb"}, "learners: expected a list, got 'ucb'"),
+        ({"learners": 3}, "learners: expected a list, got 3"),
+        ({"worlds": "ucb"}, "worlds: expected a list, got 'ucb'"),
         ({"learners": [3]}, "learners[0]: learner: expected a name or a class, got 3"),
         ({"learners": []}, "learner: expected at least one"),
         ({"worlds": [{"kind": "x"}]}, "worlds[0]: kind: expected one of"),

@@ -35,6 +35,7 @@ from lumpable.comparison import (
     templates,
 )
 from lumpable.comparison.cells import gathered
+from lumpable.comparison.words import interval
 from lumpable.experiment.rows import COLUMNS
 
 FEW = ["ucb", "ucb-one", "club", "mts", "lattice", "suplinrel"]
@@ -170,6 +171,25 @@ def test_names_stand_apart_and_near(wanted: list[float]) -> None:
     assert all(-1e-9 <= x <= 200 + 1e-9 for x in found)
     if all(b - a >= 20 for a, b in itertools.pairwise(wanted)):
         assert found == pytest.approx(wanted)
+
+
+@given(st.floats(1e-9, 1e9), st.floats(1.02, 1e12))
+def test_every_logarithmic_axis_has_numbers(low: float, times: float) -> None:
+    """Three to nine of them, inside the axis, ascending, of at most three digits."""
+    high = low * times
+    found = labels.ticks(low, high)
+    assert 3 <= len(found) <= 10
+    assert all(a < b for a, b in itertools.pairwise(found))
+    assert all(low * (1 - 1e-9) <= x <= high * (1 + 1e-9) for x in found)
+    assert all(float(f"{x:.4g}") == pytest.approx(x, rel=1e-12) for x in found)
+
+
+def test_logarithmic_axes_have_one_two_and_five() -> None:
+    assert labels.ticks(30, 700) == [50, 100, 200, 500]
+    assert labels.ticks(103e-9, 869e-9) == [150e-9, 200e-9, 300e-9, 500e-9, 700e-9]
+    assert labels.ticks(0.9, 2.1) == [1, 1.5, 2]
+    assert labels.ticks(0.91, 1.3) == [1, 1.1, 1.2, 1.3]
+    assert labels.ticks(1, 1e6) == [10.0**k for k in range(7)]
 
 
 # --- Standings ------------------------------------------------------------------------------------
@@ -319,6 +339,29 @@ def test_the_same_label_twice_is_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ([{"horizon": 400}, {"horizon": 4000}], ["w, 400 rounds", "w, 4,000 rounds"]),
+        (
+            [{"setting": '{"arms": 5, "noise": "normal"}'}, {"setting": '{"arms": 5}'}],
+            ["w, noise normal", "w"],
+        ),
+        (
+            [{"setting": '{"r": 2, "a": [1]}'}, {"setting": '{"r": 3, "a": [1]}', "horizon": 99}],
+            ["w, 10 rounds, r 2", "w, 99 rounds, r 3"],
+        ),
+        ([{"setting": "odd"}, {"setting": "even"}], ["w, odd", "w, even"]),
+        ([{"setting": '{"a":1}'}, {"setting": '{"a": 1}'}], ["w", 'w, {"a": 1}']),
+    ],
+)
+def test_worlds_of_one_label_are_named_by_what_differs(
+    changes: list[dict[str, Any]], names: list[str]
+) -> None:
+    found = gathered([row(world="w", **change) for change in changes])
+    assert [world.name for world in found.worlds] == names
+
+
+@pytest.mark.parametrize(
     ("rows", "words"),
     [
         ([], "at least one row, got none"),
@@ -390,7 +433,7 @@ def test_names_are_escaped(page: str) -> None:
 
 
 def test_what_is_not_there_is_said(page: str) -> None:
-    assert "Eigenvalues did not converge</summary>" in page
+    assert "<summary>LinAlgError: Eigenvalues did not converge</summary>" in page
     assert "Traceback (most recent call last)" in page
     assert "suplinrel: at most 20,000 cells, got 20,000" in page
     assert re.search(r'<a href="#undone-1">failed</a>', page)
@@ -418,14 +461,57 @@ def test_one_seed_has_no_intervals_and_the_page_says_so(tmp_path: Path) -> None:
 
 
 def test_a_world_where_nothing_was_done(tmp_path: Path) -> None:
-    rows = [made_rows.undone(row(), "failed", "Traceback\nValueError: no"), row(world="good")]
+    rows = [made_rows.undone(row(), "failed", "ValueError: no\nTrace"), row(world="good")]
     comparison.report(rows, tmp_path / "none.html")
     words = (tmp_path / "none.html").read_text(encoding="utf-8")
     assert "Nothing was done in this world." in words
-    assert "ValueError: no" in words
+    assert "<summary>ValueError: no</summary>" in words
     comparison.report(rows[:1], tmp_path / "none.html")
     assert "No fair peer was run" in (tmp_path / "none.html").read_text(encoding="utf-8")
     assert "No fair peer was run" in comparison.summary_html(rows[:1])
+
+
+def test_failures_that_share_their_first_line_are_one() -> None:
+    """Seeds differ in who they say they are and in their traces, and yet are one line."""
+    rows = [row(learner="a", seed=seed) for seed in range(5)]
+    for seed, (words, trace) in {
+        1: ("no\nmore", "x"),
+        2: ("no\nmore", "y"),
+        4: ("off", "z"),
+    }.items():
+        about = f"a in small, seed {seed}: ValueError: {words.splitlines()[0]}"
+        reason = f"{about}\nTraceback:\n  {trace}\nValueError: {words}\n"
+        rows[seed] = made_rows.undone(rows[seed], "failed", reason)
+    found = tables.undone(read(rows).standings[0])
+    assert found.count("<tr>") == 1 + 2
+    assert "<td>1, 2</td><td><details><summary>ValueError: no</summary>" in found
+    assert "<td>4</td><td><details><summary>ValueError: off</summary>" in found
+    assert "Seed 1:\na in small, seed 1: ValueError: no" in found
+
+
+def test_intervals_below_zero_have_one_dash() -> None:
+    def said(low: float, high: float) -> str:
+        return interval(statistics.Ratio(1.6, low, high, 3))
+
+    assert said(-0.403, 3.58) == "−0.40 to 3.58"
+    assert said(-23.04, -1.5) == "−23.0 to −1.50"
+    assert said(0.403, 3.58) == "0.40–3.58"
+
+
+def test_no_regret_at_all_has_a_sign() -> None:
+    """Where the best has lost nothing all others lost infinitely many times as much."""
+    first, second = duel(a=[0.0], b=[20.0]), duel(a=[1.0], b=[2.0])
+    overall = read(first + [{**line, "world": "another"} for line in second])
+    assert '<td class="number heat-8">∞</td>' in tables.overall(overall)
+    assert '<td class="number">∞</td>' in tables.ratios(overall.standings[0])
+
+
+@pytest.mark.parametrize(("worlds", "many"), [(8, False), (9, True)])
+def test_many_worlds_have_narrow_cells(worlds: int, many: bool) -> None:
+    rows = [row(world=f"w{k}") for k in range(worlds)]
+    found = tables.overall(read(rows))
+    assert ('class="heat many"' in found) == many
+    assert found.startswith('<p class="more">Scroll sideways for more worlds.</p>') == many
 
 
 def test_pairs_are_marked_where_luck_does_not_explain_them() -> None:
@@ -490,6 +576,62 @@ def test_the_command_writes_page_and_pictures(few: list[dict[str, Any]], tmp_pat
         head = file.read_bytes()[:24]
         assert head[:8] == b"\x89PNG\r\n\x1a\n"
         assert struct.unpack(">I", head[16:20])[0] > 1200
+
+
+def test_pictures_are_clipped_once_and_hold_no_hidden_marks() -> None:
+    """A clip or an opacity for each curve is a layer of pixels each: seconds for many learners."""
+    overall = read(made_rows.rows(MANY, worlds=1, seeds=3, horizon=1000))
+    drawn, found = comparison._drawn(overall)
+    for figure in found:
+        if figure.kind not in templates.CURVES:
+            continue
+        picture = drawing.svg(drawing.filled(figure, drawn))
+        once = drawing.clipped_once(picture)
+        curves = [path for path in re.findall(r"<path[^>]*>", once) if "stroke-width" in path]
+        assert once.count(" clip-path=") <= 2  # bands and lines
+        assert curves
+        clips = re.findall(r"<clipPath[^>]*>(.*?)</clipPath>", picture, re.S)
+        assert len(set(clips)) == 1
+        assert not re.findall(r'\bopacity="0[.\d]*"', re.sub(r"(fill|stroke)-opacity", "", once))
+
+
+def test_curves_are_still_cut_off() -> None:
+    """The view that ends where the best do has curves that go on; each group of them is clipped."""
+    import vl_convert as vlc
+
+    overall = read(made_rows.rows(MANY, worlds=1, seeds=3, horizon=1000))
+    drawn, found = comparison._drawn(overall)
+    assert found[0].choice == figures.NEAR
+    once = drawing.clipped_once(drawing.svg(drawing.filled(found[0], drawn)))
+    groups = re.findall(r'<g class="[^"]*pathgroup"[^>]*>', once)
+    clips = [re.search(r'clip-path="url\(#(.*?)\)"', group) for group in groups]
+    assert len(groups) == 2
+    assert all(clip and f'<clipPath id="{clip[1]}">' in once for clip in clips)
+    assert vlc.svg_to_png(re.sub(' clip-path="[^"]*"', "", once)) != vlc.svg_to_png(once)
+
+
+def test_pictures_are_written_as_they_come(few: list[dict[str, Any]], tmp_path: Path) -> None:
+    told: list[tuple[int, int, str, int]] = []
+
+    def progress(done: int, total: int, words: str) -> None:
+        told.append((done, total, words, len(list(tmp_path.iterdir()))))
+
+    rows = [line for line in few if "200 " in line["world"]]
+    files = comparison.pictures(rows, tmp_path, progress=progress)
+    assert told == [(k, len(files), file.name, k) for k, file in enumerate(files)]
+
+
+def test_the_command_shows_pictures_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with command._shown() as advance:
+        advance(1, 7, "a.png")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with command._shown() as advance:
+        advance(1, 7, "a.png")
+    assert "1 of 7, a.png" in capsys.readouterr().err
 
 
 def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:

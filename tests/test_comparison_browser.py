@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,7 +157,7 @@ def test_a_learner_is_made_to_stand_out(opened: Opened) -> None:
     opened.scroll()
     button = page.locator("#world-1 .legend button").first
     faded = f"() => [...document.querySelectorAll('#{REGRET} .mark-line path')]"
-    faded += ".filter(path => Number(path.getAttribute('opacity')) < 0.2).length"
+    faded += ".filter(path => Number(path.getAttribute('stroke-opacity') ?? 1) < 0.2).length"
     assert page.evaluate(faded) == 0
     button.focus()
     page.keyboard.press("Enter")
@@ -216,6 +217,74 @@ def test_a_narrow_screen_does_not_scroll_sideways(chrome: Browser, report: Path)
     opened.page.wait_for_function(
         f"document.querySelector('#{REGRET} svg').getBoundingClientRect().width > 900"
     )
+    opened.closed()
+
+
+def test_pictures_nobody_scrolled_to_are_drawn_when_idle(opened: Opened) -> None:
+    """All that have a width, without a move; what is folded away is there once it is opened."""
+    page = opened.page
+    shown = "[...document.querySelectorAll('.picture')].filter(host => host.clientWidth)"
+    page.wait_for_function(f"{shown}.every(host => host.querySelector('svg'))")
+    assert page.evaluate("scrollY") == 0
+    assert page.locator("#picture-world-2-ari svg").count() == 1
+    page.locator("#world-2 summary", has_text="Time a round").click()
+    page.locator("#picture-world-2-time svg").wait_for()
+
+
+def test_pictures_are_drawn_without_idle_callbacks(chrome: Browser, report: Path) -> None:
+    page = chrome.new_page()
+    page.add_init_script("delete window.requestIdleCallback")
+    page.goto(report.as_uri())
+    page.locator("#picture-world-2-ari svg").wait_for(state="attached")
+    page.close()
+
+
+@pytest.mark.parametrize("width", [320, 400, 1280])
+def test_numbers_along_axes_stand_apart(chrome: Browser, tmp_path: Path, width: int) -> None:
+    """Two numbers or more along each axis, of which no two come within three pixels."""
+    rows = made_rows.rows(NAMES[:6], worlds=1, seeds=2, horizon=40_000)
+    for line in rows:
+        if line["seconds"]:
+            line["seconds"] = line["round"] * (
+                150e-9 + 1e-9 * (sum(map(ord, line["learner"])) % 400)
+            )
+    others = [{**line, "world": "another"} for line in rows]
+    comparison.report(rows + others, tmp_path / "axes.html")
+    opened = Opened(chrome, tmp_path / "axes.html", viewport={"width": width, "height": 900})
+    opened.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    opened.scroll()
+    axes = opened.page.evaluate(
+        """() => [...document.querySelectorAll(".picture svg")].map(svg => {
+          const axis = [...svg.querySelectorAll(".role-axis")].find(
+            one => /^(rounds|time|ratio)/.test(one.querySelector(".role-axis-title")?.textContent));
+          return [...axis.querySelectorAll(".role-axis-label text")]
+            .filter(one => one.textContent && one.getAttribute("opacity") !== "0")
+            .map(one => one.getBoundingClientRect()).map(box => [box.left, box.right])
+            .sort((a, b) => a[0] - b[0]);
+        })"""
+    )
+    assert len(axes) >= 1 + 2 * 4
+    for places in axes:
+        assert len(places) >= 2
+        assert all(b[0] - a[1] >= 3 for a, b in itertools.pairwise(places)), places
+    opened.closed()
+
+
+def test_a_wide_table_says_that_there_is_more(chrome: Browser, tmp_path: Path) -> None:
+    """Twenty-one worlds fit a wide screen; a narrow one says in words and by a fade to scroll."""
+    rows = made_rows.rows(NAMES[:12], worlds=21, seeds=1, horizon=10)
+    comparison.report(rows, tmp_path / "wide.html")
+    opened = Opened(chrome, tmp_path / "wide.html", viewport={"width": 1280, "height": 900})
+    page, words = opened.page, opened.page.locator("p.more")
+    region = page.locator(".wide", has=page.locator("table.heat"))
+    page.wait_for_function("document.querySelector('p.more').hidden")
+    assert region.get_attribute("data-more") is None
+    page.set_viewport_size({"width": 600, "height": 900})
+    words.wait_for(state="visible")
+    assert region.get_attribute("data-more") is not None
+    assert region.evaluate("one => getComputedStyle(one).maskImage") != "none"
+    region.evaluate("one => one.scrollTo(9999, 0)")
+    page.wait_for_function("!document.querySelector('.wide').hasAttribute('data-more')")
     opened.closed()
 
 

@@ -42,19 +42,21 @@ def current_policy(learner: Any, contexts: int, arms: int) -> IntVector:
         said, policy = "policy()", _one_each(learner, "policy()", learner.policy(), contexts)
     else:
         said, policy = "ask", np.array([learner.ask(context) for context in range(contexts)])
-    whole = policy.dtype.kind in "iu"
-    wrong = np.flatnonzero((policy < 0) | (policy >= arms)) if whole else np.zeros(1, dtype=int)
+    _whole(learner, said, policy, "no arm")
+    wrong = np.flatnonzero((policy < 0) | (policy >= arms))
     if len(wrong):
-        arm = policy[wrong[0]]
-        words = f"{said} returned {arm} for context {wrong[0]}, which is no arm"
-        raise Misbehaved(f"{type(learner).__name__}: {words}")
+        raise _wrong(learner, said, policy, int(wrong[0]), "no arm")
     return policy
 
 
 def current_labels(learner: Any, contexts: int) -> IntVector | None:
     """Return the clusters that a learner sees; None for one without clusters."""
     labels = learner.labels() if hasattr(learner, "labels") else None
-    return None if labels is None else _one_each(learner, "labels()", labels, contexts)
+    if labels is None:
+        return None
+    found = _one_each(learner, "labels()", labels, contexts)
+    _whole(learner, "labels()", found, "no whole number")
+    return found
 
 
 def _one_each(learner: Any, said: str, values: Any, contexts: int) -> IntVector:
@@ -68,6 +70,26 @@ def _one_each(learner: Any, said: str, values: Any, contexts: int) -> IntVector:
         words = f"{said} returned {got}, expected one for each of {contexts} contexts"
         raise Misbehaved(f"{type(learner).__name__}: {words}")
     return given
+
+
+def _whole(learner: Any, said: str, values: IntVector, what: str) -> None:
+    """Refuse values of another type than whole numbers: the first that is none is named."""
+    if values.dtype.kind in "iu":
+        return
+    number = next((i for i, x in enumerate(values.tolist()) if not _is_whole(x)), None)
+    if number is not None:
+        raise _wrong(learner, said, values, number, what)
+    words = f"{said} returned numbers of type {values.dtype}, expected whole ones, such as int64"
+    raise Misbehaved(f"{type(learner).__name__}: {words}")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+
+
+def _wrong(learner: Any, said: str, values: IntVector, number: int, what: str) -> Misbehaved:
+    words = f"{said} returned {values[number]} for context {number}, which is {what}"
+    return Misbehaved(f"{type(learner).__name__}: {words}")
 
 
 def adjusted_rand(labels: IntVector, truth: IntVector) -> float:

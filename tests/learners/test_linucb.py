@@ -75,7 +75,7 @@ def test_late_rewards_are_just_observations() -> None:
     assert np.allclose(one.state.theta, other.state.theta, atol=1e-12)
 
 
-def test_lemma_1_of_chu_et_al() -> None:
+def test_errors_stay_within_widths_and_widths_add_up_to_a_root() -> None:
     """|x'theta - x'theta*| <= alpha width, with probability 1 - delta, and the sum of widths.
 
     Plays that do not depend on rewards, as Chu et al. (2011) want, d = 6 cells, delta = 0.1: 2,000

@@ -115,6 +115,22 @@ def test_a_context_that_never_clicked_has_no_neighbours() -> None:
     assert learner.state.shared_plays[0].tolist() == [200.0, 100.0, 0.0]
 
 
+def test_rewards_that_cancel_leave_all_weights_finite() -> None:
+    """0.1 + 0.2 - 0.3 is not quite 0, yet its square is rounded to 0: it is like nobody."""
+    for same_arm in (True, False):
+        learner = NUCB(3, 3)
+        for at, reward in enumerate((0.1, 0.2, -0.3)):
+            learner.tell(0, 0 if same_arm else at, reward)
+        state = learner.state
+        shared = state.shared_plays[0, 0]
+        learner.tell(1, 0, 0.1)
+        assert not same_arm or state.shared_plays[0, 0] == shared
+        for weights in (state.shared_plays, state.shared_clicks):
+            assert np.isfinite(weights).all()
+        assert state.shared_plays.min() >= 0
+        assert all(0 <= learner.ask(context) < 3 for context in range(3))
+
+
 def test_without_neighbours_it_is_one_ucb_for_all() -> None:
     learner = NUCB(5, 3, beta=0.0, arm_beta=0.0, seed=1)
     rng = np.random.default_rng(2)

@@ -107,6 +107,20 @@ def test_low_rank_finds_a_matrix_of_low_rank() -> None:
 
 
 @pytest.mark.parametrize("kind", regression.ORACLES)
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_the_unit_of_rewards_does_not_matter(kind: str, factor: float) -> None:
+    """The same policy, from predictions that are as many times as large."""
+    plays, sums = told(lb.worlds.lumpable(30, 6, 3, sd=0.5, seed=4), 600, 5)
+    one, other = (
+        fit(Oracle(kind, 5, 2), plays, x, np.random.default_rng(0)).prediction
+        for x in (sums, factor * sums)
+    )
+    assert np.allclose(other / factor, one, rtol=1e-9)
+    assert one.std() > 0.1
+    assert one.argmax(axis=1).tolist() == other.argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("kind", regression.ORACLES)
 def test_predictions_stay_in_the_range_of_the_means(kind: str) -> None:
     """One play of a few cells, far from 0; and nothing at all."""
     for shape in ((6, 5), (1, 4), (4, 1), (1, 1)):

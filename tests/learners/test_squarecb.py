@@ -81,7 +81,7 @@ def test_decisions_are_the_literal_ones(
     assert (labels is None) == (oracle != "lumpable")
 
 
-def test_lemma_3() -> None:
+def test_regret_less_squared_error_is_at_most_2K_over_gamma() -> None:
     """Whatever the true means f: sum_a p_a (f* - f_a - gamma/4 (y_a - f_a)^2) <= 2K / gamma.
 
     The inequality on which Foster and Rakhlin's proof rests. The worst f has a closed form: for a

@@ -53,8 +53,11 @@ class LiteralSupLinRel:
     def ask(self, context: int) -> int:
         self.stream.begin_choice(context)
         level, bounds = self.path(context)
-        kind = 1 if level is None else 0
-        return list(bounds)[self.stream.largest([both[kind] for both in bounds.values()])]
+        if level is None:
+            return list(bounds)[self.stream.largest([ucb for _, ucb in bounds.values()])]
+        wide = [j for j, (width, _) in bounds.items() if width > 2**-level]
+        stored = [(i, j) for i, j, _ in self.psi[level - 1]]
+        return wide[self.stream.largest([-stored.count((context, j)) for j in wide])]
 
     def tell(self, context: int, arm: int, reward: float) -> None:
         level, bounds = self.path(context)
@@ -63,21 +66,23 @@ class LiteralSupLinRel:
         self.stream.told()
 
 
-@pytest.mark.parametrize(("width", "T"), [(0.05, 1000), (0.15, 400), (0.01, 1000)])
+@pytest.mark.parametrize(("width", "T"), [(0.05, 1000), (0.4, 400), (0.01, 1000)])
 def test_decisions_are_the_literal_ones(width: float, T: int) -> None:
-    """Some rewards are of arms that it did not choose, as if they were late."""
+    """Some rewards are of arms that it did not choose, as if they were late.
+
+    At width 0.4 alpha is above 1, so that an arm with few plays is wider than one without.
+    """
     world = lb.worlds.lumpable(3, 3, 2, frequency="zipf", sd=0.3, seed=3)
     learner = SupLinRel(3, 3, horizon=T, delta=0.1, width=width, seed=8)
     literal = LiteralSupLinRel(3, 3, T, 0.1, width, 8)
-    late = [(0, 2, 0.4)] * 200 + [(1, arm, 0.4) for arm in range(3)]
-    for told in late[:200]:  # narrow soon, while the other arms are still explored
-        learner.tell(*told)
-        literal.tell(*told)
-    agree(learner, literal, world, rounds=T // 2)
-    for told in late[200:]:
-        learner.tell(*told)
-        literal.tell(*told)
-    agree(learner, literal, world, rounds=T - T // 2)
+    for _ in range(200):  # narrow soon, while the other arms are still explored
+        learner.tell(0, 2, 0.4)
+        literal.tell(0, 2, 0.4)
+    agree(learner, literal, world, rounds=1000)
+    for context in range(3):
+        for arm in range(3):
+            learner.tell(context, arm, 0.4)
+            literal.tell(context, arm, 0.4)
     stored = [len(rounds) for rounds in literal.psi]
     assert learner.state.plays.sum(axis=(1, 2)).tolist() == stored
     assert sum(n > 0 for n in stored) >= (2 if width < 0.1 else 1)
@@ -103,6 +108,20 @@ def test_rounds_of_a_level_are_few_and_the_best_arm_stays() -> None:
         for context in range(2):
             reached = np.flatnonzero(state.plays[:, context].any(axis=1)).max()
             assert state.plays[reached, context, world.policy[context]] > 0
+
+
+def test_every_arm_is_tried_before_any_is_tried_again() -> None:
+    """The first level takes its arms in turn: after n visits each has n / K plays, or one more.
+
+    A width of 1, where an arm with few plays is wider than one without.
+    """
+    learner = SupLinRel(1, 20, horizon=6000, seed=3)
+    rng = np.random.default_rng(4)
+    for visit in range(1, 201):
+        learner.tell(0, learner.ask(0), float(rng.random()))
+        assert learner.state.plays[0, 0].min() == visit // 20
+        assert learner.state.plays[0, 0].max() == -(-visit // 20)
+    assert learner.state.plays.dtype == np.int64
 
 
 def test_regret_grows_like_the_square_root() -> None:

@@ -17,6 +17,7 @@ from lumpable.comparison import page as _page
 from lumpable.comparison.cells import gathered, read
 from lumpable.comparison.figures import Figure, Series
 from lumpable.comparison.standing import Overall, stand
+from lumpable.progress_bar import Advance
 
 __all__ = ["pictures", "read", "report", "summary_html"]
 
@@ -40,16 +41,29 @@ def report(rows: object, path: str | Path, *, title: str = TITLE) -> None:
     Path(path).write_text(text, encoding="utf-8")
 
 
-def pictures(rows: object, folder: str | Path) -> list[Path]:
-    """Write every picture of a comparison as PNG into a folder; return the files."""
+def pictures(
+    rows: object, folder: str | Path, *, progress: Advance = lambda done, total, words: None
+) -> list[Path]:
+    """Write every picture of a comparison as PNG into a folder; return the files.
+
+    Parameters
+    ----------
+    rows
+        As for `report`.
+    folder
+        Made where there is none; each file is written as soon as it is drawn.
+    progress
+        Is told how many are done, of how many, and the name of the next file.
+    """
     overall = stand(gathered(rows))
     drawn, figures = _drawn(overall)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for figure in figures:
+    for done, figure in enumerate(figures):
         world = None if figure.world is None else overall.standings[figure.world].world.name
         file = folder / f"{file_name(figure.key, world)}.png"
+        progress(done, len(figures), file.name)
         file.write_bytes(drawing.png(drawing.filled(figure, drawn)))
         written.append(file)
     return written

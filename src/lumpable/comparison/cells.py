@@ -123,8 +123,8 @@ def arranged(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Comp
     for status in set(columns["status"]):
         if status not in STATUSES:
             raise ValueError(f"rows: expected a status of {', '.join(STATUSES)}, got {status!r}")
-    learners = _named(_pairs(columns, "learner", "parameters"), _with_parameters)
-    worlds = _named(_pairs(columns, "world", "setting", "horizon"), _with_setting)
+    learners = _named(_pairs(columns, "learner", "parameters"))
+    worlds = _told_apart(_pairs(columns, "world", "setting", "horizon"))
     keys = zip(*(columns[key] for key in (*KEY, "round")), strict=True)
     last = {key: number for number, key in enumerate(keys)}
     of_world: dict[str, list[int]] = {name: [] for name in worlds.values()}
@@ -154,21 +154,31 @@ def _pairs(columns: Mapping[str, list[Any]], *names: str) -> list[tuple[Any, ...
     return list(dict.fromkeys(zip(*(columns[name] for name in names), strict=True)))
 
 
-def _named(keys: list[tuple[Any, ...]], longer: Any) -> dict[tuple[Any, ...], str]:
-    """Name each key by its label, and by more where two have the same."""
-    labels = [str(key[0]) for key in keys]
+def _named(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
+    """Name each learner by its label, with its parameters where two have the same."""
+    labels = [str(label) for label, _ in keys]
     return {
-        key: label if labels.count(label) == 1 else longer(key)
+        key: label if labels.count(label) == 1 else f"{label} {key[1]}"
         for key, label in zip(keys, labels, strict=True)
     }
 
 
-def _with_parameters(key: tuple[Any, ...]) -> str:
-    return f"{key[0]} {key[1]}"
-
-
-def _with_setting(key: tuple[Any, ...]) -> str:
-    return f"{key[0]}, {key[2]:,} rounds, {key[1]}"
+def _told_apart(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
+    """Name each world by its label, and by what differs where several have the same."""
+    found: dict[tuple[Any, ...], str] = {}
+    for key in keys:
+        label, setting, horizon = key
+        same = [other for other in keys if other[0] == label]
+        words = [str(label)]
+        if len({other[2] for other in same}) > 1:
+            words.append(f"{horizon:,} rounds")
+        if len({other[1] for other in same}) > 1:
+            parts, others = _parts(setting), [_parts(other[1]) for other in same]
+            differ = [name for name in parts if len({other.get(name) for other in others}) > 1]
+            words += [f"{name} {parts[name]}".strip() for name in differ]
+        name = ", ".join(words)
+        found[key] = f"{name}, {setting}" if name in found.values() else name
+    return found
 
 
 def _world(
@@ -234,13 +244,17 @@ def _number(measure: str, value: Any) -> float:
 
 def _pretty(setting: str | None) -> str:
     """Return a JSON object as `name value, name value`; anything else as it is."""
+    return ", ".join(f"{name} {value}".strip() for name, value in _parts(setting).items())
+
+
+def _parts(setting: str | None) -> dict[str, str]:
+    """Return the names and values of a JSON object in words; anything else is one name."""
     try:
         made = json.loads(setting or "")
     except ValueError:
-        return setting or ""
+        made = None
     if not isinstance(made, dict):
-        return str(setting)
-    return ", ".join(
-        f"{key} {value if isinstance(value, str) else json.dumps(value)}"
-        for key, value in made.items()
-    )
+        return {setting: ""} if setting else {}
+    return {
+        name: value if isinstance(value, str) else json.dumps(value) for name, value in made.items()
+    }

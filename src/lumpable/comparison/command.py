@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from lumpable.progress_bar import Advance
 
 
 @click.command("report")
@@ -43,5 +50,18 @@ def report(rows: Path, out: Path | None, folder: Path | None, title: str) -> Non
     comparison.report(read, page, title=title)
     click.echo(f"page: {page}")
     if folder is not None:
-        files = comparison.pictures(read, folder)
+        with _shown() as advance:
+            files = comparison.pictures(read, folder, progress=advance)
         click.echo(f"pictures: {len(files)} in {folder}")
+
+
+@contextlib.contextmanager
+def _shown() -> Iterator[Advance]:
+    """Show how far the pictures are where somebody looks; a file or a pipe gets nothing."""
+    if not sys.stderr.isatty():
+        yield lambda done, total, words: None
+        return
+    from lumpable import progress_bar
+
+    with progress_bar.bar() as (_, advance):
+        yield lambda done, total, words: advance(done, total, f"{done} of {total}, {words}")

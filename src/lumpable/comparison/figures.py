@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.comparison.labels import spread
+from lumpable.comparison.labels import spread, ticks
 from lumpable.comparison.standing import ORACLE, Overall, Standing
 from lumpable.comparison.statistics import Band, band
 from lumpable.comparison.templates import CURVES
@@ -34,7 +34,7 @@ class Figure:
     kind: str
     title: str
     description: str
-    params: Mapping[str, float]
+    params: Mapping[str, float | list[float]]
     data: Mapping[str, list[dict[str, Any]]]
     world: int | None = None
     height: int | None = None
@@ -145,7 +145,11 @@ def _curve(
         kind,
         f"{TITLES[measure]}: {standing.world.name}",
         described(standing, measure, drawn, choice),
-        {"low": low, "top": top, "first": first, "last": last},
+        {
+            **{"low": low, "top": top, "first": first, "last": last},
+            "across": ticks(first, last) if CURVES[kind].across == "log" else [],
+            "up": ticks(low, top) if log else [],
+        },
         data,
         world=place,
         names=640 if measure in ("simple_regret", "worse_off") else 430,
@@ -257,11 +261,15 @@ def times(standing: Standing, place: int) -> Figure | None:
         f"Time a round on a logarithmic axis, a dot for each of {len(order)} learners: from "
         f"{names[quick]} with {duration_short(taken[quick])} to {names[slow]} with "
         f"{duration_short(taken[slow])}.",
-        {"first": taken[quick] / 1.5, "last": taken[slow] * 1.5},
+        _reach(taken[quick] / 1.5, taken[slow] * 1.5),
         {"dots": dots},
         world=place,
         height=18 * len(order),
     )
+
+
+def _reach(first: float, last: float) -> dict[str, float | list[float]]:
+    return {"first": first, "last": last, "across": ticks(first, last)}
 
 
 def strip(overall: Overall) -> Figure | None:
@@ -290,7 +298,7 @@ def strip(overall: Overall) -> Figure | None:
         f"A line of dots for each of {len(order)} learners, a dot for each world, on a logarithmic "
         f"axis of regret relative to the best fair peer. Geometric means: {ends}; the ratios go "
         f"from {span(min(seen))} to {span(max(seen))}.",
-        {"first": min(seen) / 1.1, "last": max(seen) * 1.1},
+        _reach(min(seen) / 1.1, max(seen) * 1.1),
         {"dots": dots, "means": means},
         height=18 * len(order),
     )

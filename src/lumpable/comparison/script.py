@@ -1,4 +1,4 @@
-"""The script of the report's page: draws what comes into view, and again when the colours change.
+"""The script of the report's page: draws what comes into view, then the rest; again in new colours.
 
 Names reach the page as text only, never as HTML.
 """
@@ -59,6 +59,8 @@ async function draw(host, scheme = dark.matches ? "dark" : "light", width = host
   host.dataset.width = width;
   host.style.minHeight = "";
   host.replaceChildren(place);
+  const now = picked[figure.world];  // and picked meanwhile
+  if (now?.size) view.signal("picked", [...now]).run();
 }
 
 const box = document.getElementById("tip");
@@ -100,7 +102,7 @@ for (const radio of radios)
         other.checked = true;
         const host = document.getElementById(other.dataset.axes);
         host.dataset.figure = other.dataset.figure;
-        if (drawn.has(host)) draw(host);
+        if (host.turn) draw(host);
       }
   });
 
@@ -116,21 +118,44 @@ for (const button of document.querySelectorAll(".save"))
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   });
 
-// pictures are drawn when they come near, and again when width or colours change
+// pictures are drawn when they come near, and again when width or colours change; the others
+// one by one when there is nothing else to do
 const near = new IntersectionObserver(entries => {
   for (const entry of entries)
     if (entry.isIntersecting && !entry.target.turn) draw(entry.target);
 }, {rootMargin: "500px"});
 for (const host of hosts) near.observe(host);
+const idle = self.requestIdleCallback ?? (then => setTimeout(then, 50));
+async function next() {
+  const host = hosts.find(host => !host.turn && host.clientWidth);
+  if (!host) return;  // what is folded away may have no width: it is drawn when it is opened
+  await draw(host);
+  idle(next);
+}
+addEventListener("load", () => idle(next));
+
+// tables that are cut off at the right say so
+const more = new ResizeObserver(entries => { for (const entry of entries) cue(entry.target); });
+function cue(region) {
+  const over = region.scrollWidth - region.clientWidth;
+  region.toggleAttribute("data-more", over - region.scrollLeft > 1);
+  const words = region.previousElementSibling;
+  if (words?.matches(".more")) words.hidden = over <= 1;
+}
+for (const region of document.querySelectorAll(".wide")) {
+  region.addEventListener("scroll", () => cue(region), {passive: true});
+  more.observe(region);
+}
 let later;
 addEventListener("resize", () => {
   clearTimeout(later);
   later = setTimeout(() => {
-    for (const host of drawn.keys())
-      if (host.clientWidth && host.clientWidth !== Number(host.dataset.width)) draw(host);
+    for (const host of hosts)
+      if (host.turn && host.clientWidth && host.clientWidth !== Number(host.dataset.width))
+        draw(host);
   }, 150);
 });
-dark.addEventListener("change", () => { for (const host of [...drawn.keys()]) draw(host); });
+dark.addEventListener("change", () => { for (const host of hosts) if (host.turn) draw(host); });
 addEventListener("beforeprint", () => {
   for (const host of hosts) draw(host, "light", host.closest(".pair") ? 330 : 680);
 });

@@ -60,6 +60,14 @@ table.heat td, table.duels td {{ padding: .2rem .4rem; border-inline: 1px solid 
 table.heat tbody th, table.duels tbody th {{ white-space: nowrap; position: sticky; left: 0;
   background: var(--paper); }}
 .wide {{ position: relative; }}
+.wide[data-more] {{ mask-image: linear-gradient(to left, #0003, #000 2.5rem); }}
+.wide[data-more] caption {{ max-width: min(46rem, calc(100vw - 4rem)); }}
+.more {{ color: var(--soft); margin: 0 0 .3rem; }}
+.more::after {{ content: " →" / ""; }}
+table.many {{ font-size: .78rem; }}
+table.many th, table.many td {{ padding-inline: .2rem; }}
+table.many tbody th {{ min-width: 9rem; max-width: 13rem; white-space: normal; line-height: 1.2; }}
+table.many td.undone {{ white-space: normal; line-height: 1.1; }}
 {_SHADES}
 {_WINS}
 nav ol a {{ text-decoration: none; }}
@@ -112,7 +120,8 @@ figcaption {{ display: flex; gap: 1rem; justify-content: space-between; max-widt
 }}
 @media print {{
   :root {{ --warm: #e8964a; --cool: #6fb1e0; {_colours(LIGHT)} }}
-  fieldset, .legend button:not(.coloured), .save, #tip {{ display: none; }}
+  fieldset, .legend button:not(.coloured), .save, #tip, .more {{ display: none; }}
+  .wide[data-more] {{ mask-image: none; }}
   .heat td, .duels td, .under {{ print-color-adjust: exact; }}
   tbody th {{ min-width: 0; }}
   th, td {{ padding: .15rem .3rem; }}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 import numpy as np
@@ -26,6 +26,8 @@ from lumpable.pages import head, scrolled
 MOST_DUELS = 16
 """Learners in a table of pairs."""
 SIGNIFICANT = 0.05
+MANY_WORLDS = 8
+"""Columns beyond which the table of all worlds has narrow cells, and may have to be scrolled."""
 LEVELS = 9
 """Shades of a heat table."""
 
@@ -74,7 +76,7 @@ def overall(all_: Overall) -> str:
     heads = [
         head("Learner"),
         head("Ratio", True, "geometric mean over its worlds"),
-        head("Mean rank", True),
+        head("Rank", True, "mean rank among fair peers"),
         head("Best in", True),
         head("Run in", True),
     ]
@@ -100,7 +102,9 @@ def overall(all_: Overall) -> str:
         "any regret. Orange is more, blue is less. Learners that were not run everywhere stand "
         "last; a star says that some seeds are not done. Ranks are among fair peers."
     )
-    return table(caption, heads, lines, "heat")
+    many = worlds > MANY_WORLDS
+    words = '<p class="more">Scroll sideways for more worlds.</p>' if many else ""
+    return words + table(caption, heads, lines, "heat many" if many else "heat")
 
 
 def _heat_cell(standing: Standing, learner: int, place: int) -> str:
@@ -108,7 +112,7 @@ def _heat_cell(standing: Standing, learner: int, place: int) -> str:
     if standing.done(learner) and not math.isnan(value):
         best = " best" if standing.best == learner else ""
         part = "*" if standing.done(learner) < len(standing.world.seeds) else ""
-        return right(span(value)[:-1] + part, shade(value) + best)
+        return right(span(value).rstrip("×") + part, shade(value) + best)
     if standing.done(learner):
         return right("no peer", "undone")
     states = {standing.world.undone[learner, k][0] for k in range(len(standing.world.seeds))}
@@ -163,7 +167,7 @@ def _ratio_cell(ratio: Ratio, best: bool) -> str:
     if best or math.isnan(ratio.value):
         return right("1" if best else NOTHING)
     words = interval(ratio)
-    return right(span(ratio.value)[:-1] + (f" <small>{words}</small>" if words else ""))
+    return right(span(ratio.value).rstrip("×") + (f" <small>{words}</small>" if words else ""))
 
 
 def duels(standing: Standing) -> str:
@@ -205,16 +209,17 @@ def duels(standing: Standing) -> str:
 def undone(standing: Standing) -> str:
     """Return the table of what was not run or failed, with reasons; nothing if all was done."""
     world = standing.world
-    found: dict[tuple[int, str, str], list[int]] = {}
-    for (learner, seed), (status, reason) in sorted(world.undone.items()):
-        found.setdefault((learner, status, reason), []).append(world.seeds[seed])
+    found: dict[tuple[int, str, str], dict[int, str]] = {}
+    for (learner, k), (status, reason) in sorted(world.undone.items()):
+        seed = world.seeds[k]
+        found.setdefault((learner, status, _first(reason, seed)), {})[seed] = reason
     if not found:
         return ""
     lines = [
         f"<tr>{named(world.learners[learner], world.knows[learner])}"
         f'<td><span class="{status.replace(" ", "-")}">{status}</span></td>'
-        f"<td>{listed(seeds)}</td><td>{_reason(reason)}</td></tr>"
-        for (learner, status, reason), seeds in found.items()
+        f"<td>{listed(list(reasons))}</td><td>{_reason(first, reasons)}</td></tr>"
+        for (learner, status, first), reasons in found.items()
     ]
     heads = [head("Learner"), head("What"), head("Seeds"), head("Why")]
     cells = counted(len(world.undone), "cell")
@@ -223,16 +228,21 @@ def undone(standing: Standing) -> str:
     return table(caption, heads, lines, "undone")
 
 
-def _reason(reason: str) -> str:
-    """Return a reason; of a traceback its last line, and all of it on demand."""
-    lines = reason.strip().splitlines()
-    if not lines:
-        return "no rows yet"
-    if len(lines) == 1:
-        return escape(lines[0])
+def _first(reason: str, seed: int) -> str:
+    """Return the first line of a reason, without the cell that it is about."""
+    line = reason.strip().partition("\n")[0]
+    return line.partition(f", seed {seed}: ")[2] or line
+
+
+def _reason(first: str, reasons: Mapping[int, str]) -> str:
+    """Return the line that all seeds share, and on demand all that the first of them says."""
+    seed, whole = next(iter(reasons.items()))
+    if "\n" not in whole.strip():
+        return escape(first) or "no rows yet"
+    of = f"Seed {seed}:\n" if len(reasons) > 1 else ""
     return (
-        f"<details><summary>{escape(lines[-1])}</summary>"
-        f'<pre tabindex="0">{escape(reason.strip())}</pre></details>'
+        f"<details><summary>{escape(first)}</summary>"
+        f'<pre tabindex="0">{of}{escape(whole.strip())}</pre></details>'
     )
 
 

@@ -14,6 +14,8 @@ from lumpable.comparison.palette import DASHES
 
 CURVE_HEIGHT = 380
 SMALL_HEIGHT = 240
+POINTER = "pointer"
+"""The layer that is not seen, and paper has no use for."""
 PICKED = "length(picked) == 0 || indexof(picked, datum.learner) >= 0"
 
 
@@ -62,15 +64,16 @@ def _curves(kind: Kind) -> Any:
     alt = canvas.altair()
     picked = alt.param(name="picked", value=[])
     ends = [alt.param(name=name, value=1) for name in ("low", "top", "first", "last")]
+    ends += [alt.param(name=name, value=[1]) for name in ("across", "up")]
     x = alt.X(
         "round:Q",
         title="rounds",
         scale=_scale(kind.across, "first", "last"),
-        axis=_axis(kind.across, "first", "last", grid=False),
+        axis=_axis(kind.across, "across", grid=False),
     )
     y = {
         "scale": _scale(kind.up, "low", "top"),
-        "axis": _axis(kind.up, "low", "top", grid=True),
+        "axis": _axis(kind.up, "up", grid=True),
         "title": kind.title,
     }
     colour = alt.Color("look:N", scale=_looks(), legend=None)
@@ -87,7 +90,7 @@ def _curves(kind: Kind) -> Any:
             y2="roof:Q",
             color=colour,
             detail="learner:N",
-            opacity=alt.condition(PICKED, alt.value(0.14), alt.value(0.0)),
+            fillOpacity=alt.condition(PICKED, alt.value(0.14), alt.value(0.0)),
         )
     )
     lines = data.mark_line(clip=True, aria=False, strokeJoin="round").encode(
@@ -99,7 +102,7 @@ def _curves(kind: Kind) -> Any:
         strokeWidth=alt.condition(
             f"length(picked) > 0 && ({PICKED})", alt.value(3.2), alt.value(1.8)
         ),
-        opacity=alt.when(f"!({PICKED})")
+        strokeOpacity=alt.when(f"!({PICKED})")
         .then(alt.value(0.13))
         .when("length(picked) == 0 && (datum.look == 8 || datum.look == 10)")
         .then(alt.value(0.6))
@@ -111,7 +114,7 @@ def _curves(kind: Kind) -> Any:
             interval=f"isValid(datum.low) ? format(datum.low, {number}) + ' to ' + "
             f"format(datum.high, {number}) : 'one seed'"
         )
-        .mark_circle(size=90, opacity=0, clip=True, aria=False)
+        .mark_circle(size=90, opacity=0, clip=True, aria=False)  # for the pointer alone
         .encode(
             x=x,
             y=alt.Y("mean:Q", **y),
@@ -127,9 +130,8 @@ def _curves(kind: Kind) -> Any:
     layers = [bands, lines] if kind.measure == "regret" else [lines]
     if kind.measure == "clusters":
         layers.insert(0, _truth(y))
-    return alt.layer(*layers, *_labels(), points).add_params(picked, *ends).properties(
-        height=kind.height
-    )  # fmt: skip
+    layers += [*_labels(), points.properties(name=POINTER)]
+    return alt.layer(*layers).add_params(picked, *ends).properties(height=kind.height)
 
 
 def _scale(kind: str, low: str, high: str) -> Any:
@@ -145,23 +147,14 @@ SHORT = (
 """Labels such as 2,000 or 1e6."""
 
 
-def _axis(kind: str, low: str, high: str, grid: bool) -> Any:
-    """Return an axis; a logarithmic one has labels at powers of ten, 1-2-5 where there are few."""
+def _axis(kind: str, ticks: str, grid: bool) -> Any:
+    """Return an axis; the values of a logarithmic one are filled in, by that name."""
     alt = canvas.altair()
+    apart = {"labelOverlap": True, "labelSeparation": 6, "labelFlush": False}
     if kind == "linear":
-        return alt.Axis(
-            labelExpr=SHORT, grid=grid, labelOverlap=True, tickCount=6, labelFlush=False
-        )
-    power = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6"
-    good = f"({power} || log({high} / {low}) < 2.3 * LN10)"
-    return alt.Axis(
-        values=[lead * 10.0**power for power in range(-9, 16) for lead in (1, 2, 5)],
-        labelExpr=f"{good} ? ({SHORT}) : ''",
-        grid=grid,
-        gridOpacity={"condition": {"test": good, "value": 0.6}, "value": 0},
-        labelFlush=False,
-        labelOverlap=False,
-    )
+        many = 6 if grid else {"expr": "max(2, min(6, floor(width / 75)))"}  # room for 40,000
+        return alt.Axis(labelExpr=SHORT, grid=grid, tickCount=many, **apart)
+    return alt.Axis(labelExpr=SHORT, grid=grid, values={"expr": ticks}, **apart)
 
 
 def _looks() -> Any:
@@ -186,7 +179,7 @@ def _labels() -> list[Any]:
         y=alt.Y("y:Q", scale=None),
         y2="at:Q",
         color=alt.Color("look:N", scale=_looks(), legend=None),
-        opacity=opacity,
+        strokeOpacity=opacity,
     )
     texts = ends.mark_text(
         style="label", align="left", baseline="middle", dx=15, limit=215, aria=False
@@ -194,7 +187,7 @@ def _labels() -> list[Any]:
         x=alt.value({"expr": "width"}),
         y=alt.Y("at:Q", scale=None),
         text="learner:N",
-        opacity=opacity,
+        fillOpacity=opacity,
     )
     return [joints.properties(name="joints"), texts.properties(name="labels")]
 
@@ -228,7 +221,7 @@ def _time() -> Any:
         "format(1e3 * datum.value, '~g') + ' ms' : datum.value >= 1e-6 ? "
         "format(1e6 * datum.value, '~g') + ' µs' : format(1e9 * datum.value, '~g') + ' ns'",
         labelOverlap=True,
-        values=[10.0**power for power in range(-9, 5)],
+        values={"expr": "across"},
     )
     x = alt.X("seconds:Q", title="time a round", scale=_scale("log", "first", "last"), axis=axis)
     dots = alt.Chart(alt.NamedData(name="dots")).encode(x=x, y=_rows())
@@ -244,6 +237,7 @@ def _time() -> Any:
             alt.param(name="picked", value=[]),
             alt.param(name="first", value=1),
             alt.param(name="last", value=1),
+            alt.param(name="across", value=[1]),
         )
         .properties(height=200)
     )
@@ -259,7 +253,7 @@ def _strip() -> Any:
         axis=alt.Axis(
             labelExpr="format(datum.value, '~g') + '×'",
             labelOverlap=True,
-            values=[lead * 10.0**power for power in range(-4, 7) for lead in (1, 2, 5)],
+            values={"expr": "across"},
         ),
     )
     dots = alt.Chart(alt.NamedData(name="dots")).encode(x=x, y=_rows())
@@ -267,13 +261,17 @@ def _strip() -> Any:
     number = alt.Tooltip("ratio:Q", format=".3~f")
     return (
         alt.layer(
-            dots.mark_circle(style="faint", size=45, opacity=0.55, aria=False).encode(
-                tooltip=["learner:N", "world:N", number]
-            ),
+            dots.mark_circle(
+                style="faint", size=45, opacity=1, fillOpacity=0.55, aria=False
+            ).encode(tooltip=["learner:N", "world:N", number]),
             means.mark_tick(style="strong", thickness=3, size=13, aria=False).encode(
                 tooltip=["learner:N", "what:N", number]
             ),
         )
-        .add_params(alt.param(name="first", value=1), alt.param(name="last", value=1))
+        .add_params(
+            alt.param(name="first", value=1),
+            alt.param(name="last", value=1),
+            alt.param(name="across", value=[1]),
+        )
         .properties(height=200)
     )

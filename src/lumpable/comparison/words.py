@@ -31,8 +31,9 @@ def span(value: float) -> str:
         return NOTHING
     if math.isinf(value):
         return "∞"
-    digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 3
-    return f"{value:,.{digits}f}×"
+    size = abs(value)
+    digits = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.1 else 3
+    return f"{value:,.{digits}f}×".replace("-", "−")
 
 
 def interval(ratio: Ratio) -> str:
@@ -40,12 +41,15 @@ def interval(ratio: Ratio) -> str:
 
     >>> interval(Ratio(2.0, 1.874, 2.2, 10)), interval(Ratio(2.0, -math.inf, math.inf, 2))
     ('1.87–2.20', 'unbounded')
+    >>> interval(Ratio(1.6, -0.403, 3.58, 3))
+    '−0.40 to 3.58'
     """
     if math.isnan(ratio.low):
         return ""
     if math.isinf(ratio.low):
         return "unbounded"
-    return f"{span(ratio.low)[:-1]}–{span(ratio.high)[:-1]}".replace("--", "−")
+    to = " to " if ratio.low < 0 else "–"  # a dash beside a minus is read as another
+    return f"{span(ratio.low)[:-1]}{to}{span(ratio.high)[:-1]}"
 
 
 def duration_short(seconds: float) -> str:

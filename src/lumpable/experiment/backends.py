@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -91,10 +93,51 @@ def _in_processes(cells: Sequence[Cell], store: Store, jobs: int) -> Rows:
 def _unordered(tasks: Iterable[Any], **config: Any) -> Rows:
     """Run tasks as joblib is configured; when nobody listens any more, workers are ended."""
     joblib = _joblib()
-    with spared(), joblib.parallel_config(**config):
-        results = joblib.Parallel(return_as="generator_unordered")(tasks)
-    with contextlib.closing(results):
+    with _hushed(), contextlib.ExitStack() as stack:
+        with _put_off(), spared(), joblib.parallel_config(**config):
+            parallel = joblib.Parallel(return_as="generator_unordered")
+            results = stack.enter_context(contextlib.closing(parallel(tasks)))
         yield from results
+
+
+@contextlib.contextmanager
+def _hushed() -> Iterator[None]:
+    """Keep quiet about a thread of joblib that stumbles over work that was called off."""
+    before = threading.excepthook
+
+    def hook(args: threading.ExceptHookArgs) -> None:
+        name = "" if args.thread is None else args.thread.name
+        if not (args.exc_type is KeyError and name.startswith("ExecutorManagerThread")):
+            before(args)
+
+    threading.excepthook = hook
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*tasks which were still being processed")
+            yield
+    finally:
+        threading.excepthook = before
+
+
+@contextlib.contextmanager
+def _put_off() -> Iterator[None]:
+    """Put off Ctrl-C while joblib starts processes, which would make an error of it.
+
+    To block the signal in this thread is not enough: another one, of linear algebra for instance,
+    may be handed it, and then it is raised here all the same.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    came: list[tuple[int, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        before(*came[0])
 
 
 def _marked(cell: Cell, mark: Path, parent: int) -> list[Row]:

@@ -21,6 +21,7 @@ from lumpable.experiment.rows import COLUMNS, Row
 from lumpable.experiment.threads import one_thread
 from lumpable.extras import MissingExtra
 from lumpable.learners import catalogue
+from lumpable.measures import Misbehaved
 from lumpable.scene import Scene
 from lumpable.world import World
 
@@ -48,7 +49,7 @@ class LearnerSpec:
     """A name of the catalogue, `module:Class`, or what makes one."""
     given: Mapping[str, Any] = field(default_factory=dict)
     parameters: str = "{}"
-    """JSON of what differs from the defaults of its class."""
+    """JSON of what differs from the defaults of its class, and a digest of code of one's own."""
     knows: str = ""
     folder: str = ""
     """Where a module of one's own may lie."""
@@ -166,11 +167,22 @@ def run_cell(cell: Cell) -> list[Row]:
             steps = _steps(learner, scene, cell)
     except (Unfit, MissingExtra) as error:
         return [_row(about, status="not run", reason=str(error))]
-    except Exception as error:
-        if isinstance(error.__context__, KeyboardInterrupt):
-            raise KeyboardInterrupt from None  # compiled code makes a SystemError of it
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # a learner that calls sys.exit ends its own cell only
+        if stopped(error):
+            raise KeyboardInterrupt from None
         return [failed(cell, error, about)]
     return [_row(about, **step, status="done", reason="") for step in steps]
+
+
+def stopped(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: compiled code and joblib make others of it."""
+    while error.__context__ is not None:
+        error = error.__context__
+        if isinstance(error, KeyboardInterrupt):
+            return True
+    return False
 
 
 def failed(cell: Cell, error: BaseException, about: Row | None = None) -> Row:
@@ -190,7 +202,16 @@ def _steps(learner: Any, scene: Scene, cell: Cell) -> list[dict[str, Any]]:
         return own
     from lumpable.play import play
 
+    for method in lacking(learner):
+        raise Misbehaved(f"{type(learner).__name__}: has no method {method!r}")
     return play(learner, scene, horizon=cell.horizon, seed=cell.seed).rows()
+
+
+def lacking(learner: Any) -> list[str]:
+    """Return the methods that a learner lacks; one that has its own way needs none."""
+    if callable(getattr(learner, "through_scene", None)):
+        return []
+    return [name for name in ("ask", "tell") if not callable(getattr(learner, name, None))]
 
 
 _last: list[tuple[tuple[str, int, int], Scene]] = []

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lumpable.options import rounds
+from lumpable.wording import counted, runs
 
 if TYPE_CHECKING:
     from lumpable.experiment.comparison import Comparison
@@ -22,7 +23,7 @@ FAILED = 1
 QUIET = 10.0
 """Seconds between two lines about progress where there is no terminal."""
 SHOWN = 10
-"""Cells that failed or were not run that are named at the end."""
+"""Lines about cells that failed or were not run, at the end."""
 
 
 @click.command("compare")
@@ -86,9 +87,11 @@ def compare(
     """
     from lumpable.experiment import reading
     from lumpable.experiment.comparison import Comparison
-    from lumpable.experiment.runner import run
+    from lumpable.experiment.runner import Broken, run
     from lumpable.experiment.store import Store
 
+    if experiment != reading.SUITE and not Path(experiment).exists():
+        raise ValueError(f"{experiment}: no such file{reading.meant(experiment)}")
     if quick and experiment != reading.SUITE:
         raise ValueError("quick: expected it with suite, got a file")
     changes = {"seeds": seeds, "horizon": horizon}
@@ -105,6 +108,10 @@ def compare(
             typed = shlex.join(["lumpable", *sys.argv[1:]])
             words = f"stopped after {done:,} of {total:,} cells, which are in {out}"
             raise KeyboardInterrupt(f"{words}; to go on from there: {typed}") from None
+        except Broken as error:
+            typed = shlex.join(["lumpable", *sys.argv[1:]])
+            click.echo(f"broken off: {error}\nto go on from there: {typed}", err=True)
+            ctx.exit(FAILED)
     found = Comparison(table)
     conclude(found, out)
     if found.cells["failed"]:
@@ -126,8 +133,6 @@ class Watch:
         self.reached = (step.done + step.taken, step.total + step.taken)
         if step.latest is None:
             self._say(begun(step))
-        elif step.latest["status"] == "failed":
-            self._say("failed: " + first_line(step.latest))
         self._show(step)
 
 
@@ -162,7 +167,10 @@ def _live() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
 def begun(step: Step) -> str:
     """Say what lies ahead."""
     taken = f", {step.taken:,} were done before" if step.taken else ""
-    return f"{step.total:,} cells to run{taken}"
+    again = ""
+    if step.older:
+        again = f", {step.older:,} of them again: they were run by another version of lumpable"
+    return f"{counted(step.total, 'cell')} to run{again}{taken}"
 
 
 def state(step: Step) -> str:
@@ -170,6 +178,8 @@ def state(step: Step) -> str:
     from lumpable.wording import time_left
 
     words = f"{step.done:,} of {step.total:,} cells"
+    if step.failed:
+        words += f", {step.failed:,} failed"
     if step.left is None or step.done == step.total:
         return words
     now = "" if step.latest is None else f", last {step.latest['learner']}"
@@ -187,12 +197,15 @@ def conclude(found: Comparison, out: Path) -> None:
     console = show.console()
     console.print(said(found.cells))
     for status in ("failed", "not run"):
-        named = [words(row) for row in ended(found, status)]
-        for line in list(dict.fromkeys(named))[:SHOWN]:
+        lines = grouped(ended(found, status))
+        for line in lines[:SHOWN]:
             console.print(f"{status}: {line}")
-        if len(set(named)) > SHOWN:
-            console.print(f"{status}: {len(set(named)) - SHOWN} more, in the column reason")
-    console.print(f"rows: {out}\npage: lumpable report {shlex.quote(str(out))}")
+        if len(lines) > SHOWN:
+            console.print(f"{status}: {len(lines) - SHOWN} more")
+    page = f"lumpable report {shlex.quote(str(out))}"
+    if found.cells["failed"]:
+        console.print(f"tracebacks: {page}")
+    console.print(f"rows: {out}\npage: {page}")
 
 
 def ended(found: Comparison, status: str) -> list[dict[str, Any]]:
@@ -203,13 +216,30 @@ def ended(found: Comparison, status: str) -> list[dict[str, Any]]:
     return rows
 
 
-def words(row: dict[str, Any]) -> str:
-    """Say in one line what became of a cell; a reason that all seeds share is one line."""
-    if row["status"] == "failed":
-        return first_line(row)
-    return f"{row['learner']} in {row['world']}: {first_line(row)}"
+def grouped(rows: list[dict[str, Any]]) -> list[str]:
+    """Say what became of cells: a line for each learner, world and kind of reason, with seeds."""
+    seeds: dict[tuple[str, str, str], list[int]] = {}
+    first: dict[tuple[str, str, str], str] = {}
+    for row in rows:
+        who = f"{row['learner']} in {row['world']}, seed {row['seed']}: "
+        reason = str(row["reason"]).partition("\n")[0].removeprefix(who)
+        kind = reason.partition(":")[0] if row["status"] == "failed" else reason
+        group = (row["learner"], row["world"], kind)
+        seeds.setdefault(group, []).append(row["seed"])
+        first.setdefault(group, reason)
+    return [
+        f"{learner} in {world}, {listed(seeds[learner, world, kind])}: {reason}"
+        for (learner, world, kind), reason in first.items()
+    ]
 
 
-def first_line(row: dict[str, Any]) -> str:
-    """Return the first line of a reason."""
-    return str(row["reason"]).partition("\n")[0]
+def listed(seeds: list[int]) -> str:
+    """Say which seeds.
+
+    >>> listed([0, 1, 2, 5]), listed([3])
+    ('seeds 0-2, 5', 'seed 3')
+    """
+    found = runs(seeds)
+    words = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found[:SHOWN])
+    more = f" and {counted(len(set(seeds)), 'seed')} in all" if len(found) > SHOWN else ""
+    return f"seed{'s' if len(set(seeds)) > 1 else ''} {words}{more}"

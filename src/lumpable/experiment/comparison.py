@@ -6,6 +6,7 @@ import html
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,12 @@ from lumpable.experiment.runner import Step, run
 from lumpable.experiment.store import Store, write
 from lumpable.experiment.values import Refused
 from lumpable.extras import MissingExtra
+from lumpable.scene import Scene
+from lumpable.wording import counted
+from lumpable.world import World
+
+One = str | Mapping[str, Any] | Callable[..., Any] | World | Scene
+"""A single learner or world."""
 
 
 class Comparison:
@@ -47,12 +54,14 @@ class Comparison:
         """Write the rows to a Parquet file, which `lumpable report` reads."""
         if Path(path).suffix != ".parquet":
             raise ValueError(f"path: expected a name that ends in .parquet, got {str(path)!r}")
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         write(self.table, Path(path))
 
     def report(self, path: str | Path) -> None:
         """Write one page with tables and figures that opens in any browser."""
         from lumpable.comparison import report
 
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         report(self.table, path)
 
     def __repr__(self) -> str:
@@ -74,14 +83,14 @@ def said(cells: Mapping[str, int]) -> str:
     >>> said({"done": 1200, "failed": 1})
     '1,200 cells done, 1 failed'
     """
-    words = [f"{cells.get('done', 0):,} cells done"]
+    words = [f"{counted(cells.get('done', 0), 'cell')} done"]
     words += [f"{cells[word]:,} {word}" for word in ("not run", "failed") if cells.get(word)]
     return ", ".join(words)
 
 
 def compare(
-    learners: Iterable[Any] | Mapping[str, Any],
-    worlds: Iterable[Any] | Mapping[str, Any],
+    learners: Iterable[Any] | One,
+    worlds: Iterable[Any] | One,
     *,
     horizon: int | None = None,
     pulls: int | None = None,
@@ -98,11 +107,13 @@ def compare(
     ----------
     learners
         Names of the catalogue, `module:Class`, classes, callables that make a learner, or mappings
-        with a `name` (any of these), a `label` and parameters. Or a mapping from labels to these.
+        with a `name` (any of these), a `label` and parameters. Or a mapping from labels to these,
+        or a single one.
     worlds
         Worlds, scenes, or mappings as in a TOML file: a `kind`, the parameters of its maker in
         `lumpable.worlds`, `arrivals`, `delay`, `drift`, `label`. Those are drawn anew for each
-        seed; a world that is handed over is the same for all. Or a mapping from labels to these.
+        seed; a world that is handed over is the same for all. Or a mapping from labels to these,
+        or a single one.
     horizon, pulls
         Rounds, in all or for each context.
     seeds
@@ -133,8 +144,8 @@ def compare(
 
 
 def described(
-    learners: Iterable[Any] | Mapping[str, Any],
-    worlds: Iterable[Any] | Mapping[str, Any],
+    learners: Iterable[Any] | One,
+    worlds: Iterable[Any] | One,
     *,
     horizon: int | None,
     pulls: int | None,
@@ -154,6 +165,13 @@ def described(
 
 
 def _listed(items: Any, name: str) -> list[Any]:
+    single = {"learners": "name", "worlds": "kind"}[name]
+    if isinstance(items, Mapping) and isinstance(items.get(single), str | Callable):
+        return [items]
+    if isinstance(items, World | Scene) or (
+        name == "learners" and (isinstance(items, str) or callable(items))
+    ):
+        return [items]
     if isinstance(items, str) or not isinstance(items, Iterable):
         raise ValueError(f"{name}: expected a list, got {items!r}")
     if not isinstance(items, Mapping):
@@ -163,11 +181,6 @@ def _listed(items: Any, name: str) -> list[Any]:
 
 def _with_label(item: Any, label: str) -> Any:
     """Give what people handed in a label."""
-    from dataclasses import replace
-
-    from lumpable.scene import Scene
-    from lumpable.world import World
-
     if isinstance(item, World):
         return Scene(item, name=label)
     if isinstance(item, Scene):

@@ -13,7 +13,17 @@ import numpy as np
 from lumpable.checks import MOST_ROUNDS
 from lumpable.experiment.cells import GIVEN, KINDS, WorldSpec, as_json, maker
 from lumpable.experiment.positions import Place
-from lumpable.experiment.values import Refused, distinct, items, known, labelled, text, typed, whole
+from lumpable.experiment.values import (
+    Refused,
+    distinct,
+    hinted,
+    items,
+    known,
+    labelled,
+    text,
+    typed,
+    whole,
+)
 from lumpable.scene import ARRIVALS, Scene
 from lumpable.wording import nearest
 from lumpable.world import World
@@ -138,7 +148,7 @@ def drawn(
         except (ValueError, TypeError) as error:
             first = str(error).partition(":")[0]
             place: Place = ("world", i, first) if first in draft else ("world", i)
-            raise Refused(place, f"{spec.label}: {error}") from error
+            raise Refused(place, hinted(f"{spec.label}: {error}")) from error
         scenes.append(scene)
         own: Place = ("world", i) if {"horizon", "pulls"} & set(draft) else ()
         horizon = _horizon(own, draft if own else said, scene.world.contexts)
@@ -149,9 +159,16 @@ def drawn(
 
 
 def _horizon(place: Place, said: Mapping[str, Any], contexts: int) -> int:
-    both = [key for key in ("horizon", "pulls") if said.get(key) is not None]
+    both = [key for key in said if key in ("horizon", "pulls") and said[key] is not None]
     if len(both) != 1:
         got = "both" if both else "none"
-        raise Refused(place, f"horizon: expected either 'horizon' or 'pulls', got {got}")
-    number = whole((*place, both[0]), both[0], said[both[0]], 1, MOST_ROUNDS)
-    return number if both[0] == "horizon" else number * contexts
+        words = f"horizon: expected either 'horizon' or 'pulls', got {got}"
+        raise Refused((*place, *both[1:]), words)
+    at: Place = (*place, both[0])
+    number = whole(at, both[0], said[both[0]], 1, MOST_ROUNDS)
+    if both[0] == "horizon":
+        return number
+    if number * contexts > MOST_ROUNDS:
+        words = f"a whole number from 1 to {MOST_ROUNDS // contexts:.2e} for {contexts:,} contexts"
+        raise Refused(at, f"pulls: expected {words}, got {said['pulls']!r}")
+    return number * contexts

@@ -6,6 +6,7 @@ One description serves TOML files and Python alike: a mapping with `horizon` or 
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from lumpable.experiment import described_worlds
-from lumpable.experiment.cells import Cell, LearnerSpec, WorldSpec, as_json, own_seed
+from lumpable.experiment.cells import Cell, LearnerSpec, WorldSpec, as_json, lacking, own_seed
 from lumpable.experiment.positions import Place
-from lumpable.experiment.values import Refused, distinct, items, known, labelled, text, typed, whole
+from lumpable.experiment.source import digest
+from lumpable.experiment.values import (
+    Refused,
+    distinct,
+    hinted,
+    items,
+    known,
+    labelled,
+    text,
+    typed,
+    whole,
+)
 from lumpable.extras import MissingExtra
 from lumpable.learners import catalogue
 from lumpable.scene import Scene
@@ -23,6 +35,9 @@ from lumpable.scene import Scene
 TOP = ("horizon", "pulls", "seeds", "learner", "world")
 SEEDS = 20
 """How many seeds there are unless an experiment says so."""
+MADE_FOR = ("contexts", "arms", "seed", "horizon")
+"""What a learner is handed, and nobody else says."""
+HANDED = (*MADE_FOR, "sd", *catalogue.ORACLES)
 LARGEST = 1_000_000
 """A learner is tried out beforehand on the smallest world, if that has at most so many pairs."""
 
@@ -88,16 +103,27 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
         raise Refused(at, f"learner: expected a name or a class, got {name!r}")
     draft = LearnerSpec("", name, given, folder="" if folder is None else str(folder))
     draft.reach()
-    try:
-        found, sets = catalogue.find(name) if isinstance(name, str) else (name, {})
-    except ValueError as error:
-        raise Refused(at, str(error)) from error
+    found, sets = _found(at, name)
     title = catalogue.CATALOGUE[name].title or name if name in catalogue.CATALOGUE else ""
-    signature = inspect.signature(found).parameters
+    try:
+        signature = inspect.signature(found).parameters
+    except (TypeError, ValueError) as error:
+        raise Refused(at, f"learner: expected a class or what makes one, got {name!r}") from error
     _check_parameters(place, title or _called(name), signature, given)
+    for key, parameter in signature.items():
+        free = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if (
+            parameter.default is parameter.empty
+            and key not in (*HANDED, *given, *sets)
+            and not free
+        ):
+            who = title or _called(name)
+            raise Refused(at, f"{who}: needs a parameter {key!r}, which nobody gives")
     differs = {k: v for k, v in (sets | given).items() if signature[k].default != v}
     if label != title and (label is not None or not title):
         differs["name"] = name if isinstance(name, str) else _place_of(name)
+    if not title:
+        differs["source"] = digest(found)
     return LearnerSpec(
         label=labelled(title or _called(name), given) if label is None else label,
         name=name,
@@ -106,6 +132,32 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
         knows=",".join(k for k in signature if k in catalogue.ORACLES and k not in given),
         folder=draft.folder,
     )
+
+
+def _found(place: Place, name: Any) -> tuple[Any, dict[str, Any]]:
+    """Return what makes a learner, and what its name sets."""
+    if not isinstance(name, str):
+        return name, {}
+    if ":" not in name and name not in catalogue.CATALOGUE:
+        words = f"learner: expected a known name or module:Class, got {name!r}{_near(name)}"
+        raise Refused(place, f"{words}; docs/learners.md lists them all")
+    try:
+        return catalogue.find(name)
+    except ValueError as error:
+        raise Refused(place, str(error)) from error
+    except (Exception, SystemExit) as error:  # of a module of one's own
+        words = f"learner: cannot import {name!r}: {type(error).__name__}: {error}"
+        raise Refused(place, words.partition("\n")[0]) from error
+
+
+def _near(name: str) -> str:
+    """Name the nearest learner, by its name, its title or its class."""
+    words: dict[str, str] = {}
+    for key, entry in catalogue.CATALOGUE.items():
+        for word in (key, entry.place.rpartition(":")[2], entry.title):
+            words.setdefault(word.lower(), key)
+    near = difflib.get_close_matches(name.lower(), words, n=1, cutoff=0.3)
+    return f"; the nearest is {words[near[0]]!r}" if near else ""
 
 
 def _called(name: Any) -> str:
@@ -120,8 +172,7 @@ def _place_of(found: Any) -> str:
 def _check_parameters(
     place: Place, who: str, signature: Mapping[str, inspect.Parameter], given: Mapping[str, Any]
 ) -> None:
-    made_for = {"contexts", "arms", "seed", "horizon"}
-    free = [k for k, p in signature.items() if k not in made_for and p.kind is not p.VAR_KEYWORD]
+    free = [k for k, p in signature.items() if k not in MADE_FOR and p.kind is not p.VAR_KEYWORD]
     for key, value in given.items():
         known(place, key, ("label", *free), who, what="parameter")
         typed(place, key, signature[key], value)
@@ -142,17 +193,32 @@ def _try_out(
     from lumpable.learners.base import Unfit
 
     for i, spec in enumerate(learners):
-        if not spec.given:
+        unlike = _unlike(spec)
+        if not spec.given and not unlike:
             continue
+        place: Place = ("learner", i)
         try:
-            spec.made(scenes[small], horizon=horizons[small], seed=own_seed(seed))
+            made = spec.made(scenes[small], horizon=horizons[small], seed=own_seed(seed))
         except (Unfit, MissingExtra):
             continue  # a row will say so
         except ValueError as error:
             item = items(said, "learner")[i]
             first = str(error).partition(":")[0]
-            place: Place = ("learner", i, first) if first in item else ("learner", i)
             words = f"{spec.label} in {worlds[small].label}: {error}"
-            raise Refused(place, words) from error
-        except Exception:
+            own = isinstance(item, Mapping) and first in item
+            raise Refused((*place, first) if own else place, hinted(words)) from error
+        except (Exception, SystemExit):
             continue  # its own fault, not that of a value: the row of the cell will say so
+        for method in lacking(made) if unlike else ():
+            item = items(said, "learner")[i]
+            place = (*place, "name") if isinstance(item, Mapping) else place
+            words = f"{spec.label}: expected methods 'ask' and 'tell', got no {method!r}"
+            raise Refused(place, words)
+
+
+def _unlike(spec: LearnerSpec) -> bool:
+    """Whether it is a class without the methods of a learner; an object of it may have them."""
+    if isinstance(spec.name, str) and spec.name in catalogue.CATALOGUE:
+        return False
+    found = catalogue.find(spec.name)[0] if isinstance(spec.name, str) else spec.name
+    return isinstance(found, type) and bool(lacking(found))

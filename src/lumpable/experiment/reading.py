@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from lumpable.experiment.plan import Experiment, planned
 from lumpable.experiment.values import Refused
 
 SUITE = "suite"
+TABLES = ("learner", "world")
 
 
 def read(path: str | Path, changes: Mapping[str, Any] | None = None) -> Experiment:
@@ -46,7 +48,7 @@ def _checked(text: str, name: str, folder: Path, changes: Mapping[str, Any]) -> 
         words = str(error)
         at = re.search(r"line (\d+)", words)
         line = int(at[1]) if at else text.count("\n") + 1
-        raise ValueError(f"{name}:{line}: {words}") from error
+        raise ValueError(f"{name}:{line}: {_twice(text, line, words) or words}") from error
     try:
         found = planned(said, folder.absolute())
         changed = _changed(said, changes)  # after the file as it is, whose errors have lines
@@ -54,6 +56,40 @@ def _checked(text: str, name: str, folder: Path, changes: Mapping[str, Any]) -> 
     except Refused as error:
         line = positions.line(text, error.place)
         raise ValueError(f"{name}:{line}: {error}") from error
+
+
+_KEY = re.compile(r"""\s*(?P<open>\[{0,2})\s*(?P<key>[\w-]+|"[^"]*"|'[^']*')\s*(?P<end>[\]=])""")
+
+
+def _twice(text: str, line: int, words: str) -> str:
+    """Say what stands twice, if that is what is wrong with a line; else nothing."""
+    lines = text.splitlines()
+    here = _KEY.match(lines[line - 1]) if line <= len(lines) else None
+    if here is None or not re.match("Cannot (overwrite|declare|mutate)", words):
+        return ""
+    first = 0
+    for number, other in enumerate(lines[: line - 1], start=1):
+        if not here["open"] and other.lstrip().startswith("["):
+            first = 0  # another table, whose keys are its own
+        match = _KEY.match(other)
+        if match and match["key"] == here["key"] and bool(match["open"]) == bool(here["open"]):
+            first = first or number
+    key = here["key"].strip("\"'")
+    if not first:
+        return ""
+    if not here["open"]:
+        return f"{key}: expected once in a table, got it again, after line {first}"
+    if key in TABLES:
+        return f"{key}: expected [[{key}]] for each, got [{key}] beside it; see line {first}"
+    return f"[{key}]: expected once, got it again, after line {first}"
+
+
+def meant(name: str) -> str:
+    """Return what was probably meant by a name that is no file: the suite, or a file beside it."""
+    path = Path(name)
+    files = [str(file) for file in path.parent.glob("*.toml")]
+    near = difflib.get_close_matches(name, [SUITE, *sorted(files)], n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _changed(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,14 +6,22 @@ import contextlib
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lumpable.experiment.backends import BACKENDS, carried_out, ready
-from lumpable.experiment.cells import Cell
+from lumpable.experiment.cells import Cell, stopped
 from lumpable.experiment.plan import Experiment
 from lumpable.experiment.rows import Row
-from lumpable.experiment.store import MANY, Store
+from lumpable.experiment.store import MANY, Store, key_of
+from lumpable.extras import MissingExtra
+from lumpable.learners.catalogue import CATALOGUE
+from lumpable.wording import counted
+
+EARLY = 0.05
+"""The share of cells that must have come before anything is said of the time left."""
+SHOWN = 10
+"""Cells that are named when a run breaks down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,14 @@ class Step:
     """The last row of the cell that came just now."""
     left: float | None
     """About how many seconds are left; None: nobody knows yet."""
+    failed: int = 0
+    """Cells of this run that failed."""
+    older: int = 0
+    """Cells of this run that are done, but by another version of the package."""
+
+
+class Broken(RuntimeError):
+    """What runs the cells broke down; the message says which are left. A new run goes on."""
 
 
 def run(
@@ -43,7 +59,8 @@ def run(
 ) -> Any:
     """Run all cells that are not done, and return the table of the experiment's rows.
 
-    On Ctrl-C what has come is in the file, and `KeyboardInterrupt` goes on.
+    On Ctrl-C what has come is in the file, and `KeyboardInterrupt` goes on. So it is if processes
+    or a cluster break down, which is `Broken`.
     """
     _check(backend, jobs, address)
     ready(backend, jobs)
@@ -52,23 +69,59 @@ def run(
     before = store.done()
     # all learners meet a seed before the next one: whoever stops has all of them with fewer seeds
     seeds = {seed: place for place, seed in enumerate(experiment.seeds)}
-    ahead = [cell for cell in cells if cell.key not in before]
+    older = {cell.key for cell in cells if cell.key in before and _outdated(cell, before[cell.key])}
+    ahead = [cell for cell in cells if cell.key not in before or cell.key in older]
     ahead.sort(key=lambda cell: seeds[cell.seed])
+    left = {cell.key: cell for cell in ahead}
     store.begin()
     pace = Pace.of(ahead)
-    watch(Step(0, len(ahead), len(cells) - len(ahead), None, None))
+    step = Step(0, len(ahead), len(cells) - len(ahead), None, None, 0, len(older))
+    watch(step)
     try:
         with contextlib.closing(carried_out(ahead, store, backend, jobs, address)) as results:
-            for done, rows in enumerate(results, start=1):
+            for rows in results:
                 store.keep(rows)
-                if done % MANY == 0:
+                del left[key_of(rows[0])]
+                step = replace(
+                    step,
+                    done=step.done + 1,
+                    latest=rows[-1],
+                    left=pace.left(rows[-1]),
+                    failed=step.failed + (rows[-1]["status"] == "failed"),
+                )
+                if step.done % MANY == 0:
                     store.combine(order)
-                left = pace.left(rows[-1])
-                watch(Step(done, len(ahead), len(cells) - len(ahead), rows[-1], left))
+                watch(step)
+    except (ValueError, OSError, MissingExtra, MemoryError):
+        raise
+    except Exception as error:
+        if stopped(error):
+            raise KeyboardInterrupt from None
+        raise Broken(_left(list(left.values()), len(ahead), error)) from error
     finally:
         table = store.combine(order)
         store.close()
     return table
+
+
+def _outdated(cell: Cell, version: str) -> bool:
+    """Whether a cell was run by another version; code of one's own has a digest instead."""
+    from lumpable import __version__
+
+    return cell.learner.name in CATALOGUE and version != __version__
+
+
+def _left(cells: Sequence[Cell], total: int, error: Exception) -> str:
+    """Say which cells are left after an error that is none of theirs."""
+    pairs = Counter((cell.learner.label, cell.world.label) for cell in cells)
+    named = [
+        f"{learner} in {world} ({counted(n, 'seed')})" for (learner, world), n in pairs.items()
+    ]
+    more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+    first = (str(error).splitlines() or [""])[0]
+    came = f"{total - len(cells):,} of {counted(total, 'cell')} came"
+    why = f"{type(error).__name__}: {first}"
+    return f"{why}; {came}, left are {', '.join(named[:SHOWN])}{more}"
 
 
 def _check(backend: str, jobs: int | None, address: str | None) -> None:
@@ -82,12 +135,22 @@ def _check(backend: str, jobs: int | None, address: str | None) -> None:
 
 @dataclass(slots=True)
 class Pace:
-    """How long the rest will take, from the seconds of what has come."""
+    """How long the rest will take, from the seconds of what has come.
+
+    A learner's first cell compiles it, so the time until that came says nothing of the others.
+    """
 
     ahead: Counter[tuple[str, str]]
-    began: float
+    last: float
+    """When the last cell came."""
     took: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
     came: Counter[tuple[str, str]] = field(default_factory=Counter)
+    warm: set[str] = field(default_factory=set)
+    """Learners of which a cell has come."""
+    passed: float = 0.0
+    """Time that went by until cells came that were no learner's first."""
+    paid: float = 0.0
+    """The seconds that those took by themselves."""
 
     @classmethod
     def of(cls, cells: Sequence[Cell]) -> Pace:
@@ -95,19 +158,28 @@ class Pace:
         pairs = Counter((cell.learner.label, cell.world.label) for cell in cells)
         return cls(pairs, time.monotonic())
 
-    def left(self, row: Row) -> float:
+    def left(self, row: Row) -> float | None:
         """Take note of a cell that has come; returns about how many seconds are left.
 
-        A cell takes what others of its learner and world took, or else an average one.
+        A cell takes what others of its learner and world took, or else an average one. None as
+        long as less than a twentieth of the cells has come, or only first ones.
         """
         pair = (row["learner"], row["world"])
+        took, now = row["seconds"] or 0.0, time.monotonic()
         self.ahead[pair] -= 1
-        self.took[pair] += row["seconds"] or 0.0
+        self.took[pair] += took
         self.came[pair] += 1
-        total = sum(self.took.values()) + 1e-9
-        usual = total / sum(self.came.values())
+        if row["learner"] in self.warm:
+            self.passed += now - self.last
+            self.paid += took
+        self.warm.add(row["learner"])
+        self.last = now
+        done = sum(self.came.values())
+        if not self.paid or done < EARLY * (done + sum(self.ahead.values())):
+            return None
+        usual = sum(self.took.values()) / done
         rest = sum(
             number * (self.took[pair] / self.came[pair] if self.came[pair] else usual)
             for pair, number in self.ahead.items()
         )
-        return (time.monotonic() - self.began) * rest / total
+        return self.passed * rest / self.paid

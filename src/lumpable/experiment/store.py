@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from lumpable.durable import replace
 from lumpable.experiment.arrays import WHAT, arrow, filled, kind
-from lumpable.experiment.cells import Key
+from lumpable.experiment.cells import Key, as_json
 from lumpable.experiment.rows import COLUMNS, KEY, Row
 from lumpable.extras import need
 
@@ -42,6 +43,17 @@ def key_of(row: Row) -> Key:
 def keys(rows: Any) -> list[Key]:
     """Return the key of each row of a table."""
     return list(zip(*(rows.column(name).to_pylist() for name in KEY), strict=True))
+
+
+def whoever(key: Key) -> Key:
+    """Return the key of a cell without the digest of its learner's code."""
+    return (key[0], _sourceless(key[1]), *key[2:])
+
+
+@cache
+def _sourceless(parameters: str) -> str:
+    said = json.loads(parameters)
+    return as_json({name: value for name, value in said.items() if name != "source"})
 
 
 def read(path: Path, columns: Sequence[str] = tuple(COLUMNS)) -> Any:
@@ -85,17 +97,19 @@ class Store:
         self.folder.mkdir(exist_ok=True)
         self._sweep()
 
-    def done(self) -> set[Key]:
-        """Return the keys of all cells that need not be run again.
+    def done(self) -> dict[Key, str]:
+        """Return the keys of all cells that are done, and the version that each was run with.
 
         Those that failed are run again, and so are those that were not run: to be refused again
         costs next to nothing, and the reason may be gone.
         """
-        found: set[Key] = set()
+        found: dict[Key, str] = {}
         for file in (*([self.path] if self.path.exists() else []), *self._parts()):
-            rows = read(file, (*KEY, "status"))
-            status = rows.column("status").to_pylist()
-            found |= {key for key, word in zip(keys(rows), status, strict=True) if word == "done"}
+            rows = read(file, (*KEY, "status", "version"))
+            more = (rows.column(name).to_pylist() for name in ("status", "version"))
+            for key, status, version in zip(keys(rows), *more, strict=True):
+                if status == "done":
+                    found[key] = version
         return found
 
     def keep(self, rows: list[Row]) -> None:
@@ -110,13 +124,14 @@ class Store:
     def combine(self, order: Mapping[Key, int]) -> Any:
         """Put all parts into the file, in this order, and remove them; returns its table.
 
-        Rows of other experiments stay, after these. A part takes the place of older rows.
+        Rows of other experiments stay, after these. A part takes the place of older rows, be they
+        of other code of the same learner.
         """
         parts = self._parts()
         old = read(self.path) if self.path.exists() else table([])
         fresh = arrow().concat_tables([table([]), *map(read, parts)])
-        newer = set(keys(fresh))
-        stays = [i for i, key in enumerate(keys(old)) if key not in newer]
+        newer = set(map(whoever, keys(fresh)))
+        stays = [i for i, key in enumerate(keys(old)) if whoever(key) not in newer]
         rows = arrow().concat_tables([old.take(filled(stays, "int64")), fresh])
         place = [order.get(key, len(order)) for key in keys(rows)]
         rows = rows.take(filled(sorted(range(len(place)), key=place.__getitem__), "int64"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -49,8 +50,9 @@ def whole(place: Place, name: str, value: Any, low: int, high: int | None = None
     number = int(value) if real or isinstance(value, int | np.integer) else None
     if number is None or isinstance(value, bool) or number < low or number > (high or number):
         allowed = f"a whole number of at least {low}"
-        if high is not None and high < MOST_ROUNDS:
-            allowed = f"a whole number from {low} to {high}"
+        if high is not None and (high < MOST_ROUNDS or (number or 0) > high):
+            most = "9.22e18" if high == MOST_ROUNDS else high
+            allowed = f"a whole number from {low} to {most}"
         raise Refused(place, f"{name}: expected {allowed}, got {value!r}")
     return number
 
@@ -69,6 +71,18 @@ def known(place: Place, key: str, names: Iterable[str], who: str, what: str = "k
         listed = ", ".join(names) or "none"
         words = f"{key}: {who} has no such {what}, expected one of {listed}"
         raise Refused((*place, key), words + nearest(key, names))
+
+
+def hinted(words: str) -> str:
+    """Add the nearest of the words that were expected, where a message lists them.
+
+    >>> hinted("noise: expected one of gaussian, bernoulli, got 'bernouli'")
+    "noise: expected one of gaussian, bernoulli, got 'bernouli'; the nearest is 'bernoulli'"
+    """
+    found = re.search(r"expected one of (.+), got '([^']*)'$", words)
+    if found is None:
+        return words
+    return words + nearest(found[2], [name.strip(" '") for name in found[1].split(",")])
 
 
 def typed(place: Place, key: str, parameter: inspect.Parameter, value: Any) -> None:

@@ -7,7 +7,7 @@ online matrix-factorization recommendation", NIPS 2015. The model, its priors an
 refits are ours; with d = 1 .. rank:
 
     y_t = c + a_j + u_i . v_j + noise,   u_i ~ N(0, I),   v_jd ~ N(0, 1 / lambda_d),
-    a_j ~ N(0, 1 / lambda_0),   lambda ~ Gamma(1, rate sd).
+    a_j ~ N(0, 1 / lambda_0),   lambda ~ Gamma(1, VAGUE sd^2).
 
 c is the mean of all rewards. An arm's vector is w_j = (v_j, a_j), regressed on x_i = (u_i, 1).
 """
@@ -28,7 +28,7 @@ from lumpable.learners.base import Compiled
 GROWTH = 0.05
 """A refit comes when the tells have grown by this share since the last one, or by S."""
 VAGUE = 0.1
-"""Rate of the prior of each lambda, in units of sd: the rank's directions may fade."""
+"""Rate of the prior of each lambda, in units of sd^2: the rank's directions may fade."""
 
 
 class State(NamedTuple):
@@ -180,8 +180,9 @@ class FactorThompson(Compiled):
         rank = checks.whole("rank", rank, 1)
         D = rank + 1
         self.sweeps = checks.whole("sweeps", sweeps, 1)
-        self.precisions = np.ones(D)
-        """lambda, the bias last."""
+        noise = checks.real("sd", sd, "a positive number", 0.0, 1e9)
+        self.precisions = np.full(D, noise**-2)
+        """lambda, the bias last; at first that of one reward."""
         state = State(
             plays=np.zeros((S, K)),
             total=np.zeros((S, K)),
@@ -199,7 +200,7 @@ class FactorThompson(Compiled):
             score=np.zeros(K),
             centre=np.zeros(1),
             due=np.array([S]),
-            sd=checks.real("sd", sd, "a positive number", 0.0, 1e9),
+            sd=noise,
             spread=checks.real("spread", spread, "a positive number", 0.0, 1e9),
         )
         super().__init__(S, K, seed, state)
@@ -218,7 +219,7 @@ class FactorThompson(Compiled):
         state.centre[0] = state.total.sum() / state.plays.sum()
         n = state.plays / state.sd**2
         y = (state.total - state.centre[0] * state.plays) / state.sd**2
-        rate, shape = VAGUE * state.sd, 1.0 + 0.5 * K
+        rate, shape = VAGUE * state.sd**2, 1.0 + 0.5 * K
         for _ in range(self.sweeps):
             w = _drawn(n.T, y.T, state.x, self.precisions, rng.standard_normal((K, D)))
             self.precisions[:] = rng.standard_gamma(shape, D) / (rate + 0.5 * np.sum(w**2, axis=0))

@@ -217,8 +217,8 @@ class CLUB(Compiled):
     Parameters
     ----------
     alpha
-        Width of the confidence of an arm: alpha sqrt(ln(1 + t) / N_j); tuned by us at (S, K, r) =
-        (200, 50, 5).
+        Width of the confidence of an arm: alpha sqrt(ln(1 + t) / N_j); the default was tuned
+        by us at (S, K, r) = (200, 50, 5), public code takes other values.
     alpha2
         Width of the confidence of a context's estimates, which cuts edges.
     density

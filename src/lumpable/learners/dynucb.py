@@ -109,8 +109,8 @@ class DynUCB(Compiled):
     clusters
         How many; the default is ours.
     alpha
-        Width of the confidence of an arm: alpha sqrt(ln(1 + t) / N_kj); tuned by us at (S, K, r) =
-        (200, 50, 5).
+        Width of the confidence of an arm: alpha sqrt(ln(1 + t) / N_kj); the default was
+        tuned by us at (S, K, r) = (200, 50, 5), public code takes other values.
 
     >>> learner = DynUCB(contexts=2, arms=2, clusters=2, alpha=0.5, seed=4)
     >>> for _ in range(300):

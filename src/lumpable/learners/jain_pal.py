@@ -40,6 +40,9 @@ class State(NamedTuple):
     plays: IntMatrix
     total: FloatMatrix
     """Sums of rewards."""
+    old_plays: IntMatrix
+    """Of the phases before, which the policy alone uses."""
+    old_total: FloatMatrix
     sign: IntVector
     """UNKNOWN, PLUS or MINUS for each context."""
     active: IntMatrix
@@ -126,15 +129,16 @@ class OCTAL(Compiled):
         factor = checks.real("explore", explore, "a positive number", 0.0, 1e9)
         epochs = checks.whole("horizon", horizon, 1) / S
         spent = factor * (epochs * self.sd * math.sqrt(self.rank * (1 + K / S))) ** (2 / 3)
-        rng = np.random.default_rng(checks.whole("seed", seed, 0))
         state = State(
             plays=np.zeros((S, K), dtype=np.int64),
             total=np.zeros((S, K)),
+            old_plays=np.zeros((S, K), dtype=np.int64),
+            old_total=np.zeros((S, K)),
             sign=np.zeros(S, dtype=np.int64),
             active=np.tile(np.arange(K), (3, 1)),
             number=np.full(3, K),
             direction=np.zeros(K),
-            best=rng.integers(K, size=S),
+            best=np.zeros(S, dtype=np.int64),
             committed=np.zeros(1, dtype=np.int64),
             due=np.array([S * (FIRST if method == "octal" else math.ceil(spent))], dtype=np.int64),
         )
@@ -142,19 +146,19 @@ class OCTAL(Compiled):
 
     def refit(self) -> None:
         """Commit (etc), or end a phase (octal)."""
-        rng = np.random.default_rng([self.seed, self.tells])
         state = self.state
         if self.method == "etc":
-            mean = state.total / np.maximum(state.plays, 1)
-            U, V = als(state.plays.astype(np.float64), mean, self.rank, self.ridge, SWEEPS, rng)
-            state.best[:] = np.argmax(U @ V.T, axis=1)
+            state.best[:] = self.policy()
             state.committed[0] = 1
             state.due[0] = NEVER
             return
+        rng = np.random.default_rng([self.seed, self.tells])
         for sign in (PLUS, MINUS, UNKNOWN):  # the unknown join the others, so they come last
             rows, arms = state.sign == sign, state.active[sign, : state.number[sign]].copy()
             if state.plays[rows].any():
                 self._end_phase(sign, rows, arms, rng)
+        state.old_plays[:] += state.plays
+        state.old_total[:] += state.total
         state.plays[:] = 0
         state.total[:] = 0.0
         state.due[0] = 2 * state.due[0] + self.contexts * FIRST
@@ -170,7 +174,6 @@ class OCTAL(Compiled):
         u, v = U[:, 0], V[:, 0]
         P = np.outer(u, v)
         seen = plays.sum(axis=1)
-        state.best[where] = arms[np.argmax(P, axis=1)]
         error = np.full(len(where), np.inf)
         log = 2 * math.log(self.contexts * self.arms)
         some = seen > 0
@@ -207,8 +210,22 @@ class OCTAL(Compiled):
         state.number[sign] = len(left)
 
     def policy(self) -> IntVector:
-        """Return each context's best arm as of the last completion."""
-        best: IntVector = self.state.best.copy()
+        """Return the arms that it is committed to, else the best active ones as completed now.
+
+        That completion is of all that was seen, in all phases.
+        """
+        state = self.state
+        if state.committed[0]:
+            return np.array(state.best)
+        rng = np.random.default_rng([self.seed, self.tells])
+        plays, total = state.plays + state.old_plays, state.total + state.old_total
+        rank = self.rank if self.method == "etc" else 1
+        mean = total / np.maximum(plays, 1)
+        U, V = als(plays.astype(np.float64), mean, rank, self.ridge, SWEEPS, rng)
+        P, best = U @ V.T, np.zeros(self.contexts, dtype=np.int64)
+        for sign in (UNKNOWN, PLUS, MINUS):
+            rows, arms = state.sign == sign, np.sort(state.active[sign, : state.number[sign]])
+            best[rows] = arms[np.argmax(P[np.ix_(rows, arms)], axis=1)]
         return best
 
     def labels(self) -> IntVector | None:

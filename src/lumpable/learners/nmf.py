@@ -69,7 +69,9 @@ def factor(
     """Improve A, W >= 0 in place: least squares of A W to the means, weighted by plays.
 
     A column of A or a row of W at a time, each in closed form with its negative entries cut off;
-    `ridge` counts as so many plays that draw a row of A to the average row, and W to 0.
+    `ridge` draws a row of A to the average row, and W to 0. It is added to sums of plays times
+    squared factors, so it weighs as `ridge` plays where the other factor is 1 and as ridge / w^2
+    where it is w: it has a unit, and the default is meant for rewards of about 1.
     """
     n = plays.astype(np.float64)
     left = n * (mean - A @ W)  # what is not explained yet, weighted

@@ -2,7 +2,8 @@
 
 Each class of functions is one that a practitioner would hand to SquareCB or FALCON. All are drawn
 towards the overall mean by a play's worth of it, so that what was never seen is neither best nor
-worst, and none leaves the range of the cells' means.
+worst, and none leaves the range of the cells' means. The unit of rewards does not matter; for the
+low-rank class, whose ridge is on the factors, that takes means in units of their own spread.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from lumpable.learners.lloyd import lloyd
 
 ORACLES = ("cells", "additive", "lumpable", "low rank")
 RIDGE = 1.0
+FACTOR_RIDGE = 2.0
+"""In units of the spread of rewards: 1 for coins, whose spread is 1/2."""
 SWEEPS = 10
 """Of alternating least squares."""
 
@@ -73,8 +76,10 @@ def fit(oracle: Oracle, plays: FloatMatrix, sums: FloatMatrix, rng: np.random.Ge
         member = (labels == np.arange(labels.max() + 1)[:, None]).astype(np.float64)
         prediction = shrunk(member @ plays, member @ sums, middle)[labels]
     else:
-        U, V = als(plays, mean - middle, min(oracle.rank, S, K), RIDGE, SWEEPS, rng)
-        prediction = middle + U @ V.T
+        unit = math.sqrt(float(np.average((mean - middle) ** 2, weights=plays))) or 1.0
+        rank = min(oracle.rank, S, K)
+        U, V = als(plays, (mean - middle) / unit, rank, FACTOR_RIDGE, SWEEPS, rng)
+        prediction = middle + unit * (U @ V.T)
     return Fit(np.clip(prediction, mean.min(), mean.max()), labels)
 
 

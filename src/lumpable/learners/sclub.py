@@ -222,7 +222,7 @@ class SCLUB(Compiled):
     ----------
     alpha
         Width of the confidence of an arm: alpha sqrt(ln(1 + t) / (1 + n_j)), the paper's beta;
-        tuned by us at (S, K, r) = (200, 50, 5).
+        the default was tuned by us at (S, K, r) = (200, 50, 5), public code takes other values.
     alpha_theta
         Width of the confidence of estimates, for splits and merges.
     alpha_p

@@ -24,7 +24,7 @@ from lumpable.learners.base import Compiled
 class State(NamedTuple):
     """Plays and sums of each level, and of all rounds for the policy."""
 
-    plays: npt.NDArray[np.int32]
+    plays: npt.NDArray[np.int64]
     """Psi(s), counted by level, context and arm."""
     sums: npt.NDArray[np.float64]
     all_plays: FloatMatrix
@@ -80,12 +80,13 @@ def descend(state: State, context: int) -> int:
 
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
-    """Explore the widest arm of the level that is reached, or play the best upper bound."""
+    """Explore the least played of the arms that are too wide, or play the best upper bound."""
     level = descend(state, context)
     if level < 0:
         return largest(state.ucb, clock)
-    for j in range(len(state.score)):
-        state.score[j] = state.width[j] if state.ucb[j] > -np.inf else -np.inf
+    for j in range(len(state.score)):  # if any arm is too wide, the least played one is
+        left = state.ucb[j] > -np.inf
+        state.score[j] = -float(state.plays[level, context, j]) if left else -np.inf
     return largest(state.score, clock)
 
 
@@ -105,11 +106,13 @@ class SupLinRel(Compiled):
     """SupLinRel on one feature for each context and arm: elimination in phases, per context.
 
     Levels s = 1 .. ceil(ln T), each with rounds of its own. While an arm is wider than 2^-s it is
-    explored (of several the widest; ties at random) and stored at level s; then arms that are 2 *
-    2^-s below the best upper bound are dropped and s + 1 follows; when all are within 1 / sqrt(T),
-    the best upper bound is played and not stored. As rounds of a level are chosen by widths alone
-    they are independent, which gives a regret of order sqrt(SKT) up to logarithms; but at width 1
-    the first level alone takes some 300 plays of every cell.
+    explored and stored at level s; Auer lets any of several be taken, we take the one that the
+    level has played least (ties at random): the widest would be one and the same for long, as a
+    cell without plays has width 1 and one with few plays more. Then arms that are 2 * 2^-s below
+    the best upper bound are dropped and s + 1 follows; when all are within 1 / sqrt(T), the best
+    upper bound is played and not stored. As rounds of a level are chosen by their counts alone they
+    are independent, which gives a regret of order sqrt(SKT) up to logarithms; but at width 1 the
+    first level alone takes more than 100 plays of every cell.
 
     A choice is not remembered: when a reward comes the levels are gone through again, and it is
     stored at the level that is reached if its arm would be explored there now. A late reward of an
@@ -149,7 +152,7 @@ class SupLinRel(Compiled):
         factor = checks.real("width", width, "a positive number", 0.0, 1e9)
         levels = max(1, math.ceil(math.log(T)))
         state = State(
-            plays=np.zeros((levels, S, K), dtype=np.int32),
+            plays=np.zeros((levels, S, K), dtype=np.int64),
             sums=np.zeros((levels, S, K)),
             all_plays=np.zeros((S, K)),
             all_sums=np.zeros((S, K)),
