@@ -220,6 +220,9 @@ the tape of contexts and rewards is part of it. The floor is the tape and one pa
 numbers of a context. Other libraries run the same job, each in an environment of its own
 (`benchmarks/peer_job.py`).
 
+On the shared machine of these figures the first one lay between 2.5 and 4.9 million in runs of one
+day, the floor between 9 and 12: it is the neighbours that move both.
+
 """
 MIDDLE = """
 ## Growth
