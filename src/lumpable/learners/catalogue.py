@@ -42,6 +42,7 @@ def _plan(name: str, title: str) -> Entry:
 
 
 CATALOGUE: dict[str, Entry] = {
+    "lumps": Entry("lumpable.lumps.levels:ThreeLevels", {}, "Lumps, three levels and an index"),
     # on their own, and one for all
     "uniform": _at("uniform:Uniform", "uniform play"),
     "ucb": _at("ucb:UCB1", "UCB1 per context"),

@@ -1,0 +1,95 @@
+"""Contexts that differ along few directions: factor analysis of what the population leaves.
+
+    mu_ij = theta_j + L_j f_i + own deviation,  f_i ~ N(0, I),  L_j ~ N(0, tau^2)
+
+Bernoulli rewards are taken as normal with the population's variance here, for the factors only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from lumpable.checks import FloatMatrix, FloatVector
+from lumpable.lumps import arithmetic
+from lumpable.lumps.model import Counts, Fit, evidence, gathered
+
+RANKS = 5
+"""Directions at most."""
+STEPS = 12
+CLOSE = 0.02
+"""Population means stay this far from 0 and 1 in variances."""
+
+
+def low_rank(counts: Counts, one: Fit, best: Fit, before: Fit | None) -> Fit:
+    """Return the better of a fit and of one group with factors, of as many as pay."""
+    known = None if before is None else before.loading
+    found = best
+    for q in range(1, min(RANKS, counts.arms - 1, counts.contexts - 1) + 1):
+        tried = _factored(counts, one, _start(counts.arms, q, one.noise, known))
+        if tried.evidence <= found.evidence:
+            break
+        found = tried
+    return found
+
+
+def _start(arms: int, q: int, noise: float, known: FloatMatrix | None) -> FloatMatrix:
+    """Return loadings to start from: the known ones, and small random ones."""
+    start: FloatMatrix = np.random.default_rng([11, q]).normal(
+        scale=0.1 * math.sqrt(noise), size=(arms, q)
+    )
+    if known is not None:
+        both, old = min(q, known.shape[1]), min(arms, len(known))
+        start[:old, :both] = known[:old, :both]
+    return start
+
+
+def _factored(counts: Counts, one: Fit, loading: FloatMatrix) -> Fit:
+    """Fit the factors; what they explain is no deviation of its own, so m0 may rise."""
+    best: Fit | None = None
+    m0, steps = one.m0, STEPS
+    while True:
+        tried = _at_strength(counts, one, m0, loading, steps)
+        if best is not None and tried.evidence <= best.evidence:
+            return best
+        best, loading, steps = tried, tried.loading, STEPS // 3
+        if math.isinf(m0):
+            return best
+        m0 = 4.0 * m0 if m0 < 1000.0 else math.inf
+
+
+def _at_strength(counts: Counts, one: Fit, m0: float, loading: FloatMatrix, steps: int) -> Fit:
+    S, (K, q) = counts.contexts, loading.shape
+    weight = counts.weight(m0)
+    n, s = counts.n * weight, counts.s * weight
+    pulls, totals = gathered(counts, one.member, m0)
+    plain = replace(one, pulls=pulls, totals=totals, m0=m0)
+    f, cover = np.empty((S, q)), np.empty((S, q, q))
+    H, h, rest = np.empty((K, q, q)), np.empty((K, q)), np.empty((K, 2))
+    centre, k0, p0 = plain.means[:, 0], one.k0, one.p0
+    gain = -math.inf
+    for _ in range(steps):
+        variance = spread(counts.real, centre, one.noise)
+        tau2 = np.maximum((loading**2).mean(axis=0), 1e-8 * one.noise)
+        likely = arithmetic.factors(
+            counts.first, counts.arm, n, s, centre, variance, loading, f, cover, H, h, rest
+        )
+        A = H + np.diag(1.0 / tau2)
+        width = np.linalg.slogdet(A)[1].sum() + K * np.log(tau2).sum()
+        gain = likely - 0.5 * float(width + (loading**2 / tau2).sum())
+        loading = np.linalg.solve(A, h[:, :, None])[:, :, 0].astype(np.float64)
+        centre = (k0 * p0 + rest[:, 1] + rest[:, 0] * centre) / (k0 + rest[:, 0])
+    totals = (centre * (k0 + rest[:, 0]) - k0 * p0)[:, None]
+    found = evidence(counts, plain) + gain
+    return replace(plain, totals=totals, loading=loading, evidence=found)
+
+
+def spread(real: bool, centre: FloatVector, noise: float) -> FloatVector:
+    """Return the variance of a reward of each arm."""
+    if real:
+        return np.full(len(centre), noise)
+    p = np.clip(centre, CLOSE, 1.0 - CLOSE)
+    variance: FloatVector = p * (1.0 - p)
+    return variance
