@@ -160,17 +160,18 @@ def _firm(label: IntVector, M: int) -> FloatMatrix:
 
 def _afresh(counts: Counts, one: Fit, best: Fit) -> Fit:
     """Try more and more groups from leading directions, until two in a row are no better."""
-    failures, M = 0, max(1, best.groups - 1)
+    failures = 0
     most = min(MOST_GROUPS, counts.contexts)
     x = _surprise(counts, one, np.zeros(counts.contexts, dtype=np.int64))
-    while failures < 2 and M + 1 <= most:
-        M += 1
+    for M in range(max(2, best.groups), most + 1):
         start = _firm(_spectral(counts, x, M), M)
         tried = settled(counts, start, replace(best, m0=math.inf))
         if math.isfinite(best.m0):
             tried = _better(tried, settled(counts, start, best))
         failures = 0 if tried.evidence > best.evidence else failures + 1
         best = _better(best, tried)
+        if failures == 2:
+            break
     return best
 
 
