@@ -243,19 +243,17 @@ def factors(
     first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, centre: FloatVector,
     variance: FloatVector, loading: FloatMatrix, f: FloatMatrix, cover: FloatMatrix,
     H: FloatMatrix, h: FloatMatrix, rest: FloatMatrix,
-) -> float:  # fmt: skip
+) -> None:  # fmt: skip
     """One step of factor analysis on what the population leaves: mu_ij = p_j + L_j f_i.
 
     Fills in the posterior means f (S, q) and covariances (S, q, q), the sums H (K, q, q) and h
     (K, q) of the regression of each arm on f, and `rest` (K, 2): pulls and what is left over.
-    Returns the gain in log likelihood over no factors.
     """
     q = loading.shape[1]
     H[:] = 0.0
     h[:] = 0.0
     rest[:] = 0.0
     A, b, C = np.empty((q, q)), np.empty(q), np.empty((q, q))
-    gain = 0.0
     for i in range(len(first) - 1):
         for x in range(q):
             b[x] = 0.0
@@ -268,13 +266,12 @@ def factors(
                 b[x] += r * loading[j, x]
                 for y in range(q):
                     A[x, y] += w * loading[j, x] * loading[j, y]
-        gain -= 0.5 * invert(A, C)
+        invert(A, C)
         for x in range(q):
             f[i, x] = 0.0
             for y in range(q):
                 f[i, x] += C[x, y] * b[y]
                 cover[i, x, y] = C[x, y]
-            gain += 0.5 * f[i, x] * b[x]
         for c in range(first[i], first[i + 1]):
             j = arm[c]
             w, r = n[c] / variance[j], (s[c] - n[c] * centre[j]) / variance[j]
@@ -286,30 +283,38 @@ def factors(
                     H[j, x, y] += w * (f[i, x] * f[i, y] + C[x, y])
             rest[j, 0] += n[c]
             rest[j, 1] += left
-    return gain
+
+
+@njit(cache=True, error_model="numpy")
+def top_score(k0: float, p0: float, weight: FloatVector, total: FloatVector) -> float:
+    """Return the penalised log likelihood of the arms' prior Beta(k0 p0, k0 (1 - p0))."""
+    a, b = k0 * p0, k0 * (1.0 - p0)
+    base = math.lgamma(a) + math.lgamma(b) - math.lgamma(k0)
+    score = -4.0 * abs(math.log(k0 / 2.0)) - 8.0 * abs(p0 - 0.5)
+    for j in range(len(weight)):
+        n, s = weight[j], total[j]
+        if n > 0.0:
+            score += math.lgamma(a + s) + math.lgamma(b + n - s) - math.lgamma(k0 + n) - base
+    return score
 
 
 @njit(cache=True, error_model="numpy")
 def top_of_bernoulli(
     weight: FloatVector, total: FloatVector, strengths: FloatVector
 ) -> tuple[float, float]:
-    """Return k0 and p0 of the arms' prior Beta(k0 p0, k0 (1 - p0)), by penalised likelihood."""
-    best, k_best, p_best = -math.inf, 2.0, 0.5
-    for k in range(len(strengths)):
-        k0 = strengths[k]
-        for step in range(1, 20):
-            p0 = 0.05 * step
-            a, b = k0 * p0, k0 * (1.0 - p0)
-            base = math.lgamma(a) + math.lgamma(b) - math.lgamma(k0)
-            score = -4.0 * abs(math.log(k0 / 2.0)) - 8.0 * abs(p0 - 0.5)
-            for j in range(len(weight)):
-                n, s = weight[j], total[j]
-                if n > 0.0:
-                    score += math.lgamma(a + s) + math.lgamma(b + n - s) - math.lgamma(k0 + n)
-                    score -= base
-            if score > best:
-                best, k_best, p_best = score, k0, p0
-    return k_best, p_best
+    """Return k0, one of these strengths, and p0, a multiple of 0.05, by climbing `top_score`."""
+    k, p = min(1, len(strengths) - 1), 10
+    best = top_score(strengths[k], 0.05 * p, weight, total)
+    climbing = True
+    while climbing:
+        climbing = False
+        for step_k, step_p in ((0, 1), (0, -1), (1, 0), (-1, 0)):
+            while 0 <= k + step_k < len(strengths) and 1 <= p + step_p <= 19:
+                tried = top_score(strengths[k + step_k], 0.05 * (p + step_p), weight, total)
+                if tried <= best:
+                    break
+                k, p, best, climbing = k + step_k, p + step_p, tried, True
+    return strengths[k], 0.05 * p
 
 
 @njit(cache=True, error_model="numpy")
@@ -333,6 +338,24 @@ def natural(
                 slope[j, g] = digamma(a) - failure
                 level[j, g] = failure - digamma(x)
     return slope, level
+
+
+@njit(cache=True, error_model="numpy")
+def factor_likelihood(
+    first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, centre: FloatVector,
+    loading: FloatMatrix, f: FloatMatrix, m0: float, real: bool, noise: float, edge: float,
+) -> float:  # fmt: skip
+    """Return the log likelihood of all cells around p_j + L_j f_i."""
+    total = 0.0
+    for i in range(len(first) - 1):
+        for c in range(first[i], first[i + 1]):
+            mean = centre[arm[c]]
+            for x in range(loading.shape[1]):
+                mean += loading[arm[c], x] * f[i, x]
+            if not real:
+                mean = min(max(mean, edge), 1.0 - edge)
+            total += cell_likelihood(real, n[c], s[c], mean, m0, noise)
+    return total
 
 
 @njit(cache=True, error_model="numpy")

@@ -2,7 +2,8 @@
 
     mu_ij = theta_j + L_j f_i + own deviation,  f_i ~ N(0, I),  L_j ~ N(0, tau^2)
 
-Bernoulli rewards are taken as normal with the population's variance here, for the factors only.
+Bernoulli rewards are taken as normal with the population's variance to find the factors, but not in
+the evidence, which is Laplace's at what was found.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from lumpable.checks import FloatMatrix, FloatVector
 from lumpable.lumps import arithmetic
-from lumpable.lumps.model import Counts, Fit, evidence, gathered
+from lumpable.lumps.model import Counts, Fit, gathered, price
 
 RANKS = 5
 """Directions at most."""
@@ -69,20 +70,22 @@ def _at_strength(counts: Counts, one: Fit, m0: float, loading: FloatMatrix, step
     f, cover = np.empty((S, q)), np.empty((S, q, q))
     H, h, rest = np.empty((K, q, q)), np.empty((K, q)), np.empty((K, 2))
     centre, k0, p0 = plain.means[:, 0], one.k0, one.p0
-    gain = -math.inf
     for _ in range(steps):
         variance = spread(counts.real, centre, one.noise)
         tau2 = np.maximum((loading**2).mean(axis=0), 1e-8 * one.noise)
-        likely = arithmetic.factors(
+        arithmetic.factors(
             counts.first, counts.arm, n, s, centre, variance, loading, f, cover, H, h, rest
         )
         A = H + np.diag(1.0 / tau2)
-        width = np.linalg.slogdet(A)[1].sum() + K * np.log(tau2).sum()
-        gain = likely - 0.5 * float(width + (loading**2 / tau2).sum())
         loading = np.linalg.solve(A, h[:, :, None])[:, :, 0].astype(np.float64)
         centre = (k0 * p0 + rest[:, 1] + rest[:, 0] * centre) / (k0 + rest[:, 0])
     totals = (centre * (k0 + rest[:, 0]) - k0 * p0)[:, None]
-    found = evidence(counts, plain) + gain
+    width = np.linalg.slogdet(A)[1].sum() + K * np.log(tau2).sum() + (loading**2 / tau2).sum()
+    width += (f**2).sum() - np.linalg.slogdet(cover)[1].sum()
+    likely = arithmetic.factor_likelihood(
+        *counts.rows, centre, loading, f, m0, counts.real, one.noise, CLOSE
+    )
+    found = likely + price(counts, plain) - 0.5 * float(width)
     return replace(plain, totals=totals, loading=loading, evidence=found)
 
 

@@ -215,6 +215,12 @@ def evidence(counts: Counts, fit: Fit) -> float:
     likely = arithmetic.mixture_likelihood(
         *counts.rows, mean, fit.share, fit.member, fit.m0, counts.real, fit.noise
     )
+    return likely + price(counts, fit)
+
+
+def price(counts: Counts, fit: Fit) -> float:
+    """Return what the fitted means and shares cost in the log evidence."""
+    mean = fit.means if counts.real else np.clip(fit.means, EDGE, 1.0 - EDGE)
     cost = _occam(counts.real, fit.kappa, fit.centre, fit.totals, fit.pulls, mean, fit.noise)
     if fit.groups > 1:
         weight = (fit.hold - fit.k0)[:, None]
@@ -224,7 +230,7 @@ def evidence(counts: Counts, fit: Fit) -> float:
     M, size = fit.groups, fit.member.sum(axis=0)
     shares = math.lgamma(M) - math.lgamma(M + size.sum()) - float(size @ fit.share)
     shares += sum(math.lgamma(1.0 + x) for x in size)
-    return likely + cost + shares
+    return cost + shares
 
 
 def _occam(
