@@ -62,4 +62,4 @@ docs: $(READY)  ## make the generated pages of docs/ anew
 	$(BIN)/python benchmarks/guarantees.py
 
 clean:  ## remove .venv and everything that was made
-	rm -rf .venv dist build demo reproduce compare .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv dist build demo reproduce compare practical .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -20,6 +20,7 @@ from lumpable.world import World
 
 if TYPE_CHECKING:
     from lumpable.experiment.comparison import Comparison, compare
+    from lumpable.lumps.named import Lumps
     from lumpable.session import Session
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ __all__ = [
     "Collect",
     "Comparison",
     "Constants",
+    "Lumps",
     "MissingExtra",
     "Plan",
     "Played",
@@ -67,7 +69,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what brings files and JSON along only when somebody plays live."""
+    """Import what brings files, JSON or a compiler along only when somebody names it."""
+    if name == "Lumps":
+        from lumpable.lumps.named import Lumps
+
+        return Lumps
     if name == "Session":
         from lumpable.session import Session
 

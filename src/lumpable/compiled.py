@@ -7,10 +7,10 @@ A learner is a state (a NamedTuple of arrays and numbers) and two kernels over i
 
 `clock` says how many tells there were and is what `draws` draws from: a pure function of the seed,
 that number and, in a choice, the context. Here they become three entry points: `loop` for whole
-simulations, `ask` and `tell` for one round from Python. Numba caches no function that is handed
-other functions, so the entry points are generated for each learner, as functions that name its
-kernels as globals. Only they are cached on disk, under a name that holds a digest of all that they
-are compiled from.
+simulations, `ask` and `tell` for one round from Python; `entry` makes one of any other kernel over
+a state. Numba caches no function that is handed other functions, so the entry points are generated
+for each learner, as functions that name its kernels as globals. Only they are cached on disk, under
+a name that holds a digest of all that they are compiled from.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ Clock = npt.NDArray[np.uint64]
 SEED, TELLS, STREAM = 0, 1, 2
 DTYPES = ("int64", "uint64", "float64", "int32", "int8", "bool")
 """What a state may hold."""
-KERNELS = ("choose", "update", "start_choice", "start_update")
-"""Names of the compiled functions that the entry points call."""
 
 
 def kernel(function: Function) -> Function:
@@ -120,6 +118,12 @@ def tell(block, context, arm, reward):
     update({state}, context, arm, reward, clock)
     clock[1] += np.uint64(1)
 """
+ENTRY = """\
+def {name}(block, {arguments}):
+    words = carray(pointer(block), {words}, int64)
+    clock = carray(pointer(words[0]), 3, uint64)
+    return step({state}, {arguments}, clock)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,35 +165,65 @@ def entries(kernels: Kernels, state: NamedTuple) -> Entries:
     return _entries(kernels, type(state), _kinds(state))
 
 
+def entry(step: Callable[..., Any], state: NamedTuple) -> Callable[..., Any]:
+    """Return step(state, .., clock) as a function of a block's address and of what is between.
+
+    Everything passed is passed in order, by position.
+    """
+    return _entry(step, type(state), _kinds(state))
+
+
 @cache
 def _entries(kernels: Kernels, state: type, kinds: tuple[tuple[str, int], ...]) -> Entries:
     from lumpable import draws
 
+    calls = {
+        "choose": kernels.choose,
+        "update": kernels.update,
+        "start_choice": draws.start_choice,
+        "start_update": draws.start_update,
+    }
+    fields, names = _fields(kinds), {**_names(state), **calls}
+    pause = PAUSE if "due" in getattr(state, "_fields", ()) else ""
+    roots = list(calls.values())
+    made = (
+        _made("loop", LOOP.format(pause=pause), names, roots),
+        _made("ask", ASK.format(**fields), names, roots),
+        _made("tell", TELL.format(**fields), names, roots),
+    )
+    return Entries(*made)
+
+
+@cache
+def _entry(
+    step: Callable[..., Any], state: type, kinds: tuple[tuple[str, int], ...]
+) -> Callable[..., Any]:
+    _, *arguments, _ = inspect.signature(step).parameters
+    name, between = f"entry_{step.__name__}", ", ".join(arguments)
+    source = ENTRY.format(name=name, arguments=between, **_fields(kinds))
+    return _made(name, source, {**_names(state), "step": step}, [step])
+
+
+def _fields(kinds: tuple[tuple[str, int], ...]) -> dict[str, Any]:
+    """Return the source that makes a state from the words of its block, and their number."""
     parts, at = [], 1
     for dtype, dimensions in kinds:
         sizes = ", ".join(f"words[{at + 1 + axis}]" for axis in range(dimensions))
         array = f"carray(pointer(words[{at}]), ({sizes or 1},), {dtype})"
         parts.append(array if dimensions else f"{array}[0]")
         at += 1 + dimensions
-    fields = {"state": f"State({', '.join(parts)})", "words": at}
-    pause = PAUSE if "due" in getattr(state, "_fields", ()) else ""
-    names = {
-        "choose": kernels.choose,
-        "update": kernels.update,
-        "start_choice": draws.start_choice,
-        "start_update": draws.start_update,
+    return {"state": f"State({', '.join(parts)})", "words": at}
+
+
+def _names(state: type) -> dict[str, Any]:
+    """Return what every generated source names, besides the kernels that it calls."""
+    return {
         "State": state,
         "carray": numba.carray,  # type: ignore[attr-defined]
         "pointer": _pointer,
         "np": np,
         **{name: types.boolean if name == "bool" else getattr(types, name) for name in DTYPES},
     }
-    made = (
-        _made("loop", LOOP.format(pause=pause), names),
-        _made("ask", ASK.format(**fields), names),
-        _made("tell", TELL.format(**fields), names),
-    )
-    return Entries(*made)
 
 
 def _kinds(state: NamedTuple) -> tuple[tuple[str, int], ...]:
@@ -212,23 +246,23 @@ def _kinds(state: NamedTuple) -> tuple[tuple[str, int], ...]:
     return tuple(kinds)
 
 
-def _made(name: str, source: str, names: dict[str, Any]) -> Callable[..., Any]:
-    """Compile generated source, cached beside the learner's module under a name of its own.
+def _made(name: str, source: str, names: dict[str, Any], roots: list[Any]) -> Callable[..., Any]:
+    """Compile source that calls `roots`, cached beside the first of them under a name of its own.
 
     What was typed into a notebook has no file to be cached beside, and is compiled each time.
     """
     State = names["State"]
-    digest = hashlib.sha256(source.encode())
+    digest = hashlib.sha256(f"{roots[0].__module__}\n{source}".encode())
     digest.update(f"{State.__module__}.{State.__qualname__}{State._fields}".encode())
-    reached = _reached([names[key] for key in KERNELS])
+    reached = _reached(list(roots))
     for file in sorted({inspect.getfile(python) for python in reached}):
         digest.update(Path(file).read_bytes() if Path(file).is_file() else b"")
     for code in sorted(python.__code__.co_code for python in reached):
         digest.update(code)  # a file may have changed since it was imported
     unique = f"{name}_{digest.hexdigest()[:16]}"
-    space = {**names, "__name__": names["choose"].__module__}
+    space = {**names, "__name__": roots[0].__module__}
     text = source.replace(f"def {name}(", f"def {unique}(", 1)
-    home = inspect.getfile(names["choose"].py_func)
+    home = inspect.getfile(roots[0].py_func)
     exec(compile(text, home, "exec"), space)
     kept = Path(home).is_file()
     compiled: Callable[..., Any]

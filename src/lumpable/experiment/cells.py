@@ -76,6 +76,8 @@ class WorldSpec:
     delay: int = 0
     drift: float = 0.0
     """The share of contexts that move to another group half-way."""
+    at: tuple[int, ...] = ()
+    """Rounds for each context to measure at too, as far as the horizon goes."""
     setting: str = "{}"
     """JSON of all this, as far as it differs from the defaults."""
     scene: Scene | None = None
@@ -200,11 +202,13 @@ def _steps(learner: Any, scene: Scene, cell: Cell) -> list[dict[str, Any]]:
     if through is not None:
         own: list[dict[str, Any]] = through(scene, horizon=cell.horizon)
         return own
-    from lumpable.play import play
+    from lumpable.play import checkpoints, play
 
     for method in lacking(learner):
         raise Misbehaved(f"{type(learner).__name__}: has no method {method!r}")
-    return play(learner, scene, horizon=cell.horizon, seed=cell.seed).rows()
+    asked = (pulls * scene.world.contexts for pulls in cell.world.at)
+    marks = [*checkpoints(cell.horizon), *(mark for mark in asked if mark < cell.horizon)]
+    return play(learner, scene, horizon=cell.horizon, seed=cell.seed, at=marks).rows()
 
 
 def lacking(learner: Any) -> list[str]:

@@ -111,9 +111,9 @@ def compare(
         or a single one.
     worlds
         Worlds, scenes, or mappings as in a TOML file: a `kind`, the parameters of its maker in
-        `lumpable.worlds`, `arrivals`, `delay`, `drift`, `label`. Those are drawn anew for each
-        seed; a world that is handed over is the same for all. Or a mapping from labels to these,
-        or a single one.
+        `lumpable.worlds`, `arrivals`, `delay`, `drift`, `at`, `label`. Those are drawn anew for
+        each seed; a world that is handed over is the same for all. Or a mapping from labels to
+        these, or a single one.
     horizon, pulls
         Rounds, in all or for each context.
     seeds

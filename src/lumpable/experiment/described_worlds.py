@@ -28,7 +28,7 @@ from lumpable.scene import ARRIVALS, Scene
 from lumpable.wording import nearest
 from lumpable.world import World
 
-SCENE = ("kind", "label", "arrivals", "delay", "drift", "horizon", "pulls")
+SCENE = ("kind", "label", "arrivals", "delay", "drift", "at", "horizon", "pulls")
 
 
 def described(
@@ -106,7 +106,15 @@ def _met(place: Place, item: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(drift, bool) or not isinstance(drift, int | float) or not 0 <= drift <= 1:
         words = f"drift: expected a share from 0 to 1, got {drift!r}"
         raise Refused((*place, "drift"), words)
-    return met | ({"drift": float(drift)} if drift else {})
+    met |= {"drift": float(drift)} if drift else {}
+    return met | ({"at": _measured_at(place, item["at"])} if "at" in item else {})
+
+
+def _measured_at(place: Place, said: Any) -> tuple[int, ...]:
+    """Return the rounds for each context to measure at, in order."""
+    if isinstance(said, str | Mapping) or not isinstance(said, Sequence) or not said:
+        raise Refused((*place, "at"), f"at: expected a list of rounds per context, got {said!r}")
+    return tuple(sorted({whole((*place, "at"), "at", pulls, 1, MOST_ROUNDS) for pulls in said}))
 
 
 def _digest(place: Place, path: Path) -> str:

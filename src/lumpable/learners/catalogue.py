@@ -43,6 +43,7 @@ def _plan(name: str, title: str) -> Entry:
 
 CATALOGUE: dict[str, Entry] = {
     "lumps": Entry("lumpable.lumps.levels:ThreeLevels", {}, "Lumps, three levels and an index"),
+    "lumps-policy": Entry("lumpable.lumps.exploring:PolicyFinder", {}, "Lumps, finding a policy"),
     # on their own, and one for all
     "uniform": _at("uniform:Uniform", "uniform play"),
     "ucb": _at("ucb:UCB1", "UCB1 per context"),

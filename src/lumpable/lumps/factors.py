@@ -20,45 +20,53 @@ from lumpable.lumps.model import Counts, Fit, gathered, price
 RANKS = 5
 """Directions at most."""
 STEPS = 12
+POWER_STEPS = 8
+"""Iterations towards leading directions."""
+WORTH = 1.0
+"""Another direction must raise the log evidence by this much."""
 CLOSE = 0.02
 """Population means stay this far from 0 and 1 in variances."""
 
 
-def low_rank(counts: Counts, one: Fit, best: Fit, before: Fit | None) -> Fit:
+def low_rank(counts: Counts, one: Fit, best: Fit) -> Fit:
     """Return the better of a fit and of one group with factors, of as many as pay."""
-    known = None if before is None else before.loading
-    found = best
+    found, last = best, one.evidence
     for q in range(1, min(RANKS, counts.arms - 1, counts.contexts - 1) + 1):
-        tried = _factored(counts, one, _start(counts.arms, q, one.noise, known))
-        if tried.evidence <= found.evidence:
+        tried = _factored(counts, one, _start(counts, one, q))
+        gain, last = tried.evidence - last, tried.evidence
+        if gain <= WORTH:
             break
-        found = tried
+        if last > found.evidence + WORTH:
+            found = tried
+        elif last + (RANKS - q) * gain <= found.evidence:
+            break  # leading directions come first: the others bring less than this one
     return found
 
 
-def _start(arms: int, q: int, noise: float, known: FloatMatrix | None) -> FloatMatrix:
-    """Return loadings to start from: the known ones, and small random ones."""
-    start: FloatMatrix = np.random.default_rng([11, q]).normal(
-        scale=0.1 * math.sqrt(noise), size=(arms, q)
-    )
-    if known is not None:
-        both, old = min(q, known.shape[1]), min(arms, len(known))
-        start[:old, :both] = known[:old, :both]
+def _start(counts: Counts, one: Fit, q: int) -> FloatMatrix:
+    """Return loadings to start from: the leading directions of what the population leaves."""
+    gap = (counts.s - counts.n * one.means[counts.arm, 0]) / (counts.n + 1.0)
+    v = np.linalg.qr(np.random.default_rng([11, q]).standard_normal((counts.arms, q)))[0]
+    for _ in range(POWER_STEPS):
+        y = arithmetic.forth(counts.first, counts.arm, gap, v)
+        v = np.linalg.qr(arithmetic.back(counts.first, counts.arm, gap, y, counts.arms))[0]
+    y = arithmetic.forth(counts.first, counts.arm, gap, v)
+    start: FloatMatrix = v * np.sqrt((y**2).mean(axis=0) + 1e-4 * one.noise)
     return start
 
 
 def _factored(counts: Counts, one: Fit, loading: FloatMatrix) -> Fit:
-    """Fit the factors; what they explain is no deviation of its own, so m0 may rise."""
+    """Fit the factors; m0 falls from infinity to that of one group, as far as it pays."""
     best: Fit | None = None
-    m0, steps = one.m0, STEPS
+    m0, steps = math.inf, STEPS
     while True:
         tried = _at_strength(counts, one, m0, loading, steps)
         if best is not None and tried.evidence <= best.evidence:
             return best
         best, loading, steps = tried, tried.loading, STEPS // 3
-        if math.isinf(m0):
+        if m0 <= one.m0:
             return best
-        m0 = 4.0 * m0 if m0 < 1000.0 else math.inf
+        m0 = max(one.m0, 1024.0 if math.isinf(m0) else m0 / 4.0)
 
 
 def _at_strength(counts: Counts, one: Fit, m0: float, loading: FloatMatrix, steps: int) -> Fit:

@@ -24,7 +24,9 @@ OWN_STRENGTHS: FloatVector = np.append(2.0 ** np.arange(0.0, 11.0), np.inf)
 """Values of m0 that are compared; infinity: contexts of a group are alike."""
 USUAL_OWN_STRENGTH = 8.0
 """Median of the prior of a finite m0: log-normal with a scale of 2."""
-REAL_STRENGTHS = 2.0 ** np.arange(-3, 11)
+REAL_OWN_STRENGTHS: FloatVector = np.append(2.0 ** np.arange(-12.0, 11.0), np.inf)
+"""The same for real rewards, whose noise may be far smaller than what contexts differ by."""
+REAL_STRENGTHS = 2.0 ** np.arange(-12, 11)
 """Values of k0 and kappa for real rewards, whose noise may be small or large."""
 EDGE = 1e-4
 """Means of Bernoulli rewards stay this far from 0 and 1 in logarithms."""
@@ -146,15 +148,16 @@ def own_strength(
     centre: FloatVector, kappa: float, noise: float, before: float,
 ) -> float:  # fmt: skip
     """Return m0: how closely contexts keep to their group, judged by means without themselves."""
+    strengths = REAL_OWN_STRENGTHS if counts.real else OWN_STRENGTHS
     likely = arithmetic.strengths_compared(
-        *counts.rows, counts.weight(before), member, pulls, totals, centre, kappa, OWN_STRENGTHS,
+        *counts.rows, counts.weight(before), member, pulls, totals, centre, kappa, strengths,
         counts.real, noise,
     )  # fmt: skip
-    finite = np.minimum(OWN_STRENGTHS, 1e300)
+    finite = np.minimum(strengths, 1e300)
     prior = np.where(
-        np.isinf(OWN_STRENGTHS), 0.0, -((np.log(finite / USUAL_OWN_STRENGTH) / 2) ** 2) / 2
+        np.isinf(strengths), 0.0, -((np.log(finite / USUAL_OWN_STRENGTH) / 2) ** 2) / 2
     )
-    return float(OWN_STRENGTHS[np.argmax(likely + prior)])
+    return float(strengths[np.argmax(likely + prior)])
 
 
 def top_level(

@@ -54,12 +54,12 @@ def fit(counts: Counts, before: Fit | None = None) -> Fit:
     best = _afresh(counts, one, best)
     for _ in range(MOVES if best.groups > 1 else 0):
         moved = best
-        for member in (*_splits(counts, best), *_merges(counts, best)):
+        for member in (*splits(counts, best), *merges(counts, best)):
             moved = _better(moved, settled(counts, member, best))
         if moved is best:
             break
         best = moved
-    return low_rank(counts, one, best, before)
+    return low_rank(counts, one, best)
 
 
 def _better(best: Fit, tried: Fit) -> Fit:
@@ -140,8 +140,10 @@ def _expected(
 def _inhabited(member: FloatMatrix) -> FloatMatrix:
     """Leave out groups that have not even one member."""
     size = member.sum(axis=0)
-    kept = member[:, size > min(1.0, size.max() / 2)]
-    return np.ascontiguousarray(kept / kept.sum(axis=1, keepdims=True))
+    kept = member[:, size > min(0.5, size.max() / 2)]
+    whole = kept.sum(axis=1, keepdims=True)
+    alone = whole == 0.0  # all of its groups are left out: it may be anywhere now
+    return np.where(alone, 1.0 / kept.shape[1], kept / np.where(alone, 1.0, whole))
 
 
 def _carried(counts: Counts, before: Fit) -> FloatMatrix:
@@ -159,8 +161,8 @@ def _firm(label: IntVector, M: int) -> FloatMatrix:
 
 
 def _afresh(counts: Counts, one: Fit, best: Fit) -> Fit:
-    """Try more and more groups from leading directions, until two in a row are no better."""
-    failures = 0
+    """Try more and more groups from leading directions, until it gets worse twice in a row."""
+    failures, last = 0, -math.inf
     most = min(MOST_GROUPS, counts.contexts)
     x = _surprise(counts, one, np.zeros(counts.contexts, dtype=np.int64))
     for M in range(max(2, best.groups), most + 1):
@@ -168,7 +170,8 @@ def _afresh(counts: Counts, one: Fit, best: Fit) -> Fit:
         tried = settled(counts, start, replace(best, m0=math.inf))
         if math.isfinite(best.m0):
             tried = _better(tried, settled(counts, start, best))
-        failures = 0 if tried.evidence > best.evidence else failures + 1
+        failures = 0 if tried.evidence > min(last, best.evidence) else failures + 1
+        last = tried.evidence
         best = _better(best, tried)
         if failures == 2:
             break
@@ -196,7 +199,7 @@ def _spectral(counts: Counts, x: FloatVector, M: int) -> IntVector:
     return lloyd(np.ones_like(y), y, M, rng, starts=2)[0]
 
 
-def _splits(counts: Counts, fit: Fit) -> Iterator[FloatMatrix]:
+def splits(counts: Counts, fit: Fit) -> Iterator[FloatMatrix]:
     """Split the two groups whose members differ most along one direction."""
     if fit.groups >= MOST_GROUPS:
         return
@@ -214,7 +217,7 @@ def _splits(counts: Counts, fit: Fit) -> Iterator[FloatMatrix]:
         yield member
 
 
-def _merges(counts: Counts, fit: Fit) -> Iterator[FloatMatrix]:
+def merges(counts: Counts, fit: Fit) -> Iterator[FloatMatrix]:
     """Merge the two groups whose arms' means are the most alike, as far as they are known."""
     if fit.groups < 3:
         return

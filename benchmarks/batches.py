@@ -1,0 +1,212 @@
+"""Speed of batches at (100000, 1000): decisions against one pass over the arms, rewards by rows.
+
+    python benchmarks/batches.py
+
+The floor of a batch of decisions is, for each context, one pass over K arms that combines two
+numbers made beforehand and takes the maximum: compiled, one core, written so that the processor
+takes several arms at a time (the plain loop takes three to five times as long). The floor of a
+table of rewards is `np.add.at` of counts and totals into cells whose places are known. Ratios are
+medians over repetitions in turn, so that a slow moment of the machine hits both; times are those of
+the one core that works.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lumpable.compiled import kernel, kernel_without_nan
+from lumpable.lumps.batches import _kinds, ask_many, tell_many
+from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.model import Fit, gathered
+
+CONTEXTS, ARMS, GROUPS = 100_000, 1000, 5
+PULLS, FAVOURITES = 10, 6
+"""Rewards of each context, and among how many arms of its own."""
+NEVER = 10**15
+REPETITIONS = 5
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "batches.md"
+
+
+def seconds(action: Callable[[], object]) -> float:
+    start = time.thread_time()
+    action()
+    return time.thread_time() - start
+
+
+# --- Floors -------------------------------------------------------------------------------------
+
+
+@kernel_without_nan
+def largest_sum(a: Any, b: Any, scale: float, room: Any) -> float:
+    """Return the largest of a + scale b, by halves."""
+    for j in range(len(a)):
+        room[j] = a[j] + scale * b[j]
+    size = len(a)
+    while size > 1:
+        half = (size + 1) // 2
+        for j in range(size // 2):
+            room[j] = room[j] if room[j] > room[j + half] else room[j + half]
+        size = half
+    return float(room[0])
+
+
+@kernel
+def one_pass(contexts: Any, group: Any, a: Any, b: Any, scale: Any, out: Any) -> None:
+    """For each context the largest of K sums."""
+    room = np.empty(a.shape[1])
+    for k in range(len(contexts)):
+        i = contexts[k]
+        out[k] = largest_sum(a[group[i]], b[group[i]], scale[i], room)
+
+
+def decisions_floor(label: Any) -> Callable[[], None]:
+    rng = np.random.default_rng(1)
+    a, b = rng.random((2, GROUPS, ARMS))
+    contexts, scale, out = np.arange(CONTEXTS), rng.random(CONTEXTS), np.empty(CONTEXTS)
+    return lambda: one_pass(contexts, label, a, b, scale, out)
+
+
+# --- Learners -----------------------------------------------------------------------------------
+
+
+def table() -> tuple[Any, Any, Any, Any, Any]:
+    """Return the group of each context, and a million rewards: context, arm, reward, count."""
+    rng = np.random.default_rng(2)
+    label = rng.integers(GROUPS, size=CONTEXTS)
+    mean = rng.beta(2.0, 4.0, size=(GROUPS, ARMS))
+    best = np.argsort(-mean, axis=1)[:, :50]
+    own = rng.integers(50, size=(CONTEXTS, FAVOURITES))
+    context = rng.permutation(np.arange(CONTEXTS).repeat(PULLS))
+    arm = best[label[context], own[context, rng.integers(FAVOURITES, size=len(context))]]
+    reward = (rng.random(len(context)) < mean[label[context], arm]).astype(float)
+    return label, context, arm, reward, np.ones(len(context), dtype=np.int64)
+
+
+def unfitted() -> ThreeLevels:
+    learner = ThreeLevels(CONTEXTS, ARMS, seed=1)
+    learner.state.due[0] = NEVER
+    learner.next_fit = NEVER
+    return learner
+
+
+def adopt(learner: ThreeLevels, member: Any, m0: float) -> None:
+    """Let it believe in these groups: fits are no part of what is measured."""
+    counts, M = learner.counts(), member.shape[1]
+    pulls, totals = gathered(counts, member, m0)
+    hold = np.full(ARMS, np.inf if M == 1 else 20.0)
+    share = np.log(member.mean(axis=0))
+    fit = Fit(
+        counts.context, member, pulls, totals, share, 6.0, np.full(ARMS, 0.33), hold, m0, 6.0,
+        0.33, False, 1.0, np.zeros((ARMS, 0)), 0.0,
+    )  # fmt: skip
+    learner.adopt(fit)
+    learner._connect()
+
+
+def beliefs(label: Any) -> list[tuple[str, Any, float]]:
+    """Return what is measured: words, posteriors over groups, m0."""
+    one, rng = np.ones((CONTEXTS, 1)), np.random.default_rng(4)
+    sure = np.where(np.arange(GROUPS) == label[:, None], 1.0 - 4e-6, 1e-6)
+    split = rng.dirichlet(np.full(GROUPS, 0.3), size=CONTEXTS)
+    tenth = np.where((rng.random(CONTEXTS) < 0.1)[:, None], split, sure)
+    return [
+        ("one group, contexts alike", one, math.inf),
+        ("one group, m0 = 8", one, 8.0),
+        ("5 groups, contexts alike", sure, math.inf),
+        ("5 groups, m0 = 8", sure, 8.0),
+        ("5 groups, m0 = 8, a tenth of the contexts undecided", tenth, 8.0),
+        ("5 groups, m0 = 8, all contexts undecided", split, 8.0),
+    ]
+
+
+# --- Measures -----------------------------------------------------------------------------------
+
+
+def asked(learner: ThreeLevels, floor: Callable[[], None]) -> tuple[float, float]:
+    """Return seconds of a batch of all contexts, and its ratio to the floor."""
+    contexts = np.arange(CONTEXTS)
+    ask_many(learner, contexts)
+    floor()
+    times = [
+        (seconds(lambda: ask_many(learner, contexts)), seconds(floor)) for _ in range(REPETITIONS)
+    ]
+    return statistics.median(a for a, _ in times), statistics.median(a / b for a, b in times)
+
+
+def kinds(learner: ThreeLevels) -> int:
+    """Return how many tables a batch of all contexts needs."""
+    return len(np.unique(_kinds(learner, np.arange(CONTEXTS))[0]))
+
+
+def told(rows: tuple[Any, ...], member: Any, m0: float) -> tuple[float, float]:
+    """Return rows a second of a second table of the same cells, and its ratio to the floor."""
+    context, arm, reward, count = rows
+    place = np.unique(context * ARMS + arm, return_inverse=True)[1]
+    pulls, total = np.zeros((2, place.max() + 1))
+
+    def floor() -> None:
+        np.add.at(pulls, place, count)
+        np.add.at(total, place, count * reward)
+
+    learner = unfitted()
+    tell_many(learner, *rows)
+    adopt(learner, member, m0)
+    learner.next_fit = learner.state.due[0] = NEVER
+    times = []
+    for _ in range(3):
+        times.append((seconds(lambda: tell_many(learner, *rows)), seconds(floor)))
+    ours = statistics.median(a for a, _ in times)
+    return len(context) / ours, statistics.median(a / b for a, b in times)
+
+
+HEAD = """\
+# Batches: speed
+
+Made by `python benchmarks/batches.py`, in one run, on one core, at {S:,} contexts and {K:,} arms,
+after {pulls} rewards for each context among {own} arms of its own. The floor of a batch of
+decisions, one for each context, is one pass over the arms of each context: two numbers made
+beforehand are combined for each arm and the maximum is taken, several arms at a time; here it takes
+{floor:.2f} us for each context. The floor of a table of rewards is `np.add.at` into cells whose
+places are known. Ratios are medians over repetitions in turn.
+
+Contexts with about the same posterior over groups share one table of indices, in which the largest
+is kept up to date. Undecided contexts need more tables, which puts them above the bar. With
+factors (low rank) each context needs a table of its own, and takes about as long as `ask`.
+
+"""
+
+
+def main() -> None:
+    label, *rows = table()
+    floor = decisions_floor(label)
+    floor()
+    lines = ["| a decision for each context | us each | against the floor | bar | tables |"]
+    lines.append("| --- | --- | --- | --- | --- |")
+    learner = unfitted()
+    tell_many(learner, *rows)
+    for words, member, m0 in beliefs(label):
+        adopt(learner, member, m0)
+        time_, ratio = asked(learner, floor)
+        each = time_ / CONTEXTS * 1e6
+        lines.append(f"| {words} | {each:.2f} | {ratio:.2f} x | <= 5 x | {kinds(learner):,} |")
+        print(lines[-1])
+    lines += ["", "| a million rows of rewards | rows a second | against the floor |"]
+    lines.append("| --- | --- | --- |")
+    for words, member, m0 in beliefs(label)[:4]:
+        speed, ratio = told(tuple(rows), member, m0)
+        lines.append(f"| {words} | {speed:,.0f} | {ratio:.1f} x |")
+        print(lines[-1])
+    once = statistics.median(seconds(floor) for _ in range(REPETITIONS)) / CONTEXTS * 1e6
+    head = HEAD.format(S=CONTEXTS, K=ARMS, pulls=PULLS, own=FAVOURITES, floor=once)
+    PAGE.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

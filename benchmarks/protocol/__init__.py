@@ -1,0 +1,1 @@
+"""How the practical learner is measured: problems, peers, seeds, ratios, bars and the page."""

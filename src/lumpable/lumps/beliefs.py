@@ -1,0 +1,275 @@
+"""What the learner believes, as rows: groups, arms, members, who is together, and how sure it is.
+
+Pure reads of a `ThreeLevels`: nothing here changes it, draws have fixed seeds. Group means are
+gathered anew from all that was seen, with the memberships and strengths believed now. Their
+intervals hold three doubts: few rewards, the population's own mean, and who is a member.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lumpable import checks
+from lumpable.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.lumps import arithmetic
+from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.model import (
+    Counts,
+    gathered,
+)
+from lumpable.lumps.state import KAPPA, M0, NOISE
+from lumpable.wording import counted
+
+LEVEL = 0.9
+"""Intervals hold the truth with this probability, unless told otherwise."""
+DRAWS = 4000
+"""Draws for the probability that an arm is the best: its standard error is at most 0.008."""
+EXACT_SIZES = 5000
+"""Up to so many doubtful members, the law of a group's size is exact; then it is normal."""
+MOST_MISSING = 0.9
+"""Doubt about members is at most this part of what a group's rewards could tell."""
+GRID: FloatVector = np.linspace(-12.0, 12.0, 961)
+"""Standard deviations of the logit at which a Beta law is summed up, ..."""
+BENDS: FloatVector = np.linspace(-25.0, 25.0, 501)
+"""... and logits where the density of a very wide one bends."""
+Row = dict[str, Any]
+Names = Sequence[Hashable]
+
+
+class Now(NamedTuple):
+    """What was seen and what is believed of groups now; tables are (arms, groups)."""
+
+    counts: Counts
+    member: FloatMatrix
+    """(S, M), of the contexts that were seen."""
+    pulls: FloatMatrix
+    mean: FloatMatrix
+    variance: FloatMatrix
+    """Of the posterior of theta, with all three doubts."""
+    m0: float
+    noise: float
+
+    @property
+    def spread(self) -> FloatMatrix:
+        """Return the variance of a single reward of each arm and group."""
+        if self.counts.real:
+            return np.full(self.mean.shape, self.noise)
+        table: FloatMatrix = np.maximum(self.mean * (1.0 - self.mean), 1e-12)
+        return table
+
+
+def now(learner: ThreeLevels) -> Now:
+    """Return what is believed now."""
+    counts, state = learner.counts(), learner.state
+    kappa, m0, noise = (float(state.value[k]) for k in (KAPPA, M0, NOISE))
+    member = learner.membership(counts.context)
+    pulls, totals = state.group_pulls.T, state.group_total.T
+    if state.loading.shape[1] == 0:  # else totals are net of the factors
+        pulls, totals = gathered(counts, member, m0)
+    p, hold = state.centre[:, None], state.hold[:, None]
+    x = pulls + kappa
+    mean, lift = (totals + kappa * p) / x, kappa / x
+    if counts.real:
+        variance = noise * (1.0 / x + lift**2 / hold)
+    else:
+        variance = mean * (1.0 - mean) / (x + 1.0) + lift**2 * p * (1.0 - p) / (hold + 1.0)
+    found = Now(counts, member, pulls, mean, variance, m0, noise)
+    return found._replace(variance=variance / (1.0 - _missing(found)))
+
+
+def _missing(seen: Now) -> FloatMatrix:
+    """Return which part of the information about each mean is missing, as members are doubtful.
+
+    Louis (1982), one mean at a time: the variance of the score over who is a member, against the
+    information if members were known.
+    """
+    counts, w = seen.counts, seen.member[context_of(seen.counts)]
+    score = (counts.s[:, None] - counts.n[:, None] * seen.mean[counts.arm]) / seen.spread[
+        counts.arm
+    ]
+    score *= counts.weight(seen.m0)[:, None]
+    lost = np.zeros_like(seen.mean)
+    np.add.at(lost, counts.arm, w * (1.0 - w) * score**2)
+    part: FloatMatrix = np.minimum(lost * seen.variance, MOST_MISSING)
+    return part
+
+
+def context_of(counts: Counts) -> IntVector:
+    """Return the place of each cell's context among those seen."""
+    return np.repeat(np.arange(counts.contexts), np.diff(counts.first))
+
+
+# --- Laws -----------------------------------------------------------------------------------------
+
+
+def beta_shape(mean: FloatVector, variance: FloatVector) -> tuple[FloatVector, FloatVector]:
+    """Return the Beta law with these moments."""
+    mean = np.clip(mean, 1e-9, 1.0 - 1e-9)
+    e = np.maximum(mean * (1.0 - mean) / np.maximum(variance, 1e-300) - 1.0, 0.05)
+    return mean * e, (1.0 - mean) * e
+
+
+def beta_quantiles(a: FloatVector, b: FloatVector, levels: Sequence[float]) -> list[FloatVector]:
+    """Return quantiles of Beta(a, b), summed up on the logit scale, where its density is smooth.
+
+    >>> [round(float(x[0]), 4) for x in beta_quantiles(np.ones(1), np.ones(1), [0.05, 0.95])]
+    [0.05, 0.95]
+    """
+    psi, width = np.vectorize(arithmetic.digamma), np.vectorize(arithmetic.trigamma)
+    sd = np.sqrt(width(a) + width(b))[:, None]
+    y = (psi(a) - psi(b))[:, None] + sd * GRID
+    y = np.sort(np.column_stack([y, np.tile(BENDS, (len(a), 1))]), axis=1)
+    density = a[:, None] * y - (a + b)[:, None] * np.logaddexp(0.0, y)
+    density = np.exp(density - density.max(axis=1, keepdims=True))
+    below = np.cumsum((density[:, 1:] + density[:, :-1]) * np.diff(y, axis=1), axis=1)
+    below = np.column_stack([np.zeros(len(a)), below / below[:, -1:]])
+    ends = [[np.interp(q, row, at) for row, at in zip(below, y, strict=True)] for q in levels]
+    return [1.0 / (1.0 + np.exp(-np.array(end))) for end in ends]
+
+
+def _interval(seen: Now, g: int, level: float) -> tuple[FloatVector, FloatVector]:
+    """Return the ends of the intervals of a group's means."""
+    tail = (1.0 - level) / 2.0
+    mean, variance = seen.mean[:, g], seen.variance[:, g]
+    if seen.counts.real:
+        wide = NormalDist().inv_cdf(1.0 - tail) * np.sqrt(variance)
+        return mean - wide, mean + wide
+    low, high = beta_quantiles(*beta_shape(mean, variance), [tail, 1.0 - tail])
+    return low, high
+
+
+def _best(seen: Now, g: int) -> tuple[int, float]:
+    """Return the arm with the largest mean of a group, and the probability that it is the best."""
+    mean, variance = seen.mean[:, g], seen.variance[:, g]
+    best, reach = int(np.argmax(mean)), 5.0 * np.sqrt(variance)
+    rivals = np.flatnonzero(mean + reach >= mean[best] - reach[best])
+    rng = np.random.default_rng([13, g])
+    if seen.counts.real:
+        theta = rng.normal(mean[rivals], np.sqrt(variance[rivals]), (DRAWS, len(rivals)))
+    else:
+        theta = rng.beta(*beta_shape(mean[rivals], variance[rivals]), (DRAWS, len(rivals)))
+    return best, float((rivals[np.argmax(theta, axis=1)] == best).mean())
+
+
+def sizes(probability: FloatVector, level: float) -> tuple[int, int]:
+    """Return the interval of a number of members, each in with its own probability."""
+    p = probability[(probability > 1e-9) & (probability < 1.0 - 1e-9)]
+    sure, tail = int((probability >= 1.0 - 1e-9).sum()), (1.0 - level) / 2.0
+    if len(p) > EXACT_SIZES:
+        law = NormalDist(float(p.sum()), math.sqrt(float((p * (1.0 - p)).sum())))
+        ends = law.inv_cdf(tail) - 0.5, law.inv_cdf(1.0 - tail) + 0.5
+        return sure + max(0, math.floor(ends[0])), sure + min(len(p), math.ceil(ends[1]))
+    mass = np.ones(1)
+    for one in p:
+        mass = np.convolve(mass, (1.0 - one, one))
+    below = np.minimum(np.cumsum(mass), 1.0)
+    low, high = np.searchsorted(below, [tail, 1.0 - tail - 1e-12])
+    return sure + int(low), sure + int(high)
+
+
+# --- Rows -----------------------------------------------------------------------------------------
+
+
+def groups(
+    learner: ThreeLevels, level: float = LEVEL, *, arm_names: Names | None = None
+) -> list[Row]:
+    """Return a row for each group: how large it is, its best arm, and how sure both are."""
+    level, arm = _level(level), _named("arm_names", arm_names, learner.arms)
+    seen, rows = now(learner), []
+    for g in range(seen.member.shape[1]):
+        best, sure = _best(seen, g)
+        low, high = _interval(seen, g, level)
+        size = float(seen.member[:, g].sum())
+        least, most = sizes(seen.member[:, g], level)
+        rows.append({
+            "group": g, "size": size, "size_low": least, "size_high": most,
+            "share": size / max(1, seen.counts.contexts), "best_arm": arm[best],
+            "probability_best": sure, "mean": float(seen.mean[best, g]),
+            "low": float(low[best]), "high": float(high[best]),
+        })  # fmt: skip
+    return rows
+
+
+def arms(
+    learner: ThreeLevels, level: float = LEVEL, *, arm_names: Names | None = None
+) -> list[Row]:
+    """Return a row for each group and arm; pulls count as much as they tell of the group's mean."""
+    level, arm = _level(level), _named("arm_names", arm_names, learner.arms)
+    seen, rows = now(learner), []
+    for g in range(seen.member.shape[1]):
+        low, high = _interval(seen, g, level)
+        rows += [
+            {
+                "group": g, "arm": arm[j], "pulls": float(seen.pulls[j, g]),
+                "mean": float(seen.mean[j, g]), "low": float(low[j]), "high": float(high[j]),
+            }
+            for j in range(learner.arms)
+        ]  # fmt: skip
+    return rows
+
+
+def members(
+    learner: ThreeLevels, *, context_names: Names | None = None, arm_names: Names | None = None
+) -> list[Row]:
+    """Return a row for each context that was seen.
+
+    `deviation` is how far the expected reward of its best arm lies from what its groups, weighted
+    by its posterior, expect of that arm.
+    """
+    arm, seen = _named("arm_names", arm_names, learner.arms), now(learner)
+    context = seen.counts.context
+    need = int(context[-1]) + 1 if len(context) else 0
+    name = _named("context_names", context_names, need)
+    expected = learner.posterior_means(context)
+    best = np.argmax(expected, axis=1)
+    state = learner.state
+    kappa = state.value[KAPPA]
+    theta = (state.group_total + kappa * state.centre) / (state.group_pulls + kappa)
+    rows = []
+    for i, (c, j) in enumerate(zip(context, best, strict=True)):
+        posterior, value = seen.member[i], float(expected[i, j])
+        rows.append({
+            "context": name[int(c)], "group": int(np.argmax(posterior)),
+            "probability": float(posterior.max()), "posterior": posterior.tolist(),
+            "rewards": int(state.visits[c]), "best_arm": arm[int(j)], "expected_reward": value,
+            "deviation": value - float(posterior @ theta[:, j]),
+        })  # fmt: skip
+    return rows
+
+
+def together(learner: ThreeLevels, a: npt.ArrayLike, b: npt.ArrayLike) -> Any:
+    """Return the probability that two contexts are in one group; arrays go pair by pair."""
+    first, second = np.broadcast_arrays(_contexts("a", a, learner), _contexts("b", b, learner))
+    left, right = (learner.membership(x.ravel()) for x in (first, second))
+    found = np.minimum((left * right).sum(axis=1), 1.0).reshape(first.shape)
+    found = np.where(first == second, 1.0, found)
+    return float(found) if found.ndim == 0 else found
+
+
+def _contexts(name: str, value: npt.ArrayLike, learner: ThreeLevels) -> IntVector:
+    found = np.asarray(value)
+    words = f"{name}: expected contexts, whole numbers in 0 .. {learner.contexts - 1}"
+    if found.size and not np.issubdtype(found.dtype, np.integer):
+        raise ValueError(f"{words}, got {value!r}")
+    if found.size and not (found.min() >= 0 and found.max() < learner.contexts):
+        raise ValueError(f"{words}, got {found.min()} .. {found.max()}")
+    return found.astype(np.int64)
+
+
+def _level(level: float) -> float:
+    below_one = math.nextafter(1.0, 0.0)
+    return checks.real("level", level, "a probability in (0, 1)", 0.0, below_one)
+
+
+def _named(name: str, names: Names | None, need: int) -> Sequence[Hashable]:
+    if names is None:
+        return range(need)
+    if len(names) < need:
+        raise ValueError(f"{name}: expected at least {counted(need, 'name')}, got {len(names)}")
+    return names

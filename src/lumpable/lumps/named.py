@@ -1,0 +1,303 @@
+"""The practitioner's learner: names instead of numbers, decisions that wait for their rewards.
+
+`ask` reads, `tell` writes; `decide` and `reward` also remember what is under way. All that is
+learned is learned by the integer core (see `levels`); here are names, room and chance.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+import numpy as np
+
+from lumpable import checks
+from lumpable.checks import BoolVector
+from lumpable.lumps import batches, beliefs, decisions, left_over, odds, stored
+from lumpable.lumps.beliefs import Row
+from lumpable.lumps.decisions import Awaited, Batch, Decision, Kept, Outstanding
+from lumpable.lumps.growth import Name, Named
+from lumpable.lumps.levels import ThreeLevels
+
+BELOW_0, BELOW_1 = math.nextafter(0.0, -1.0), math.nextafter(1.0, 0.0)
+FIRST_ROOM = 64
+"""Room for so many contexts at first; it doubles when they fill it."""
+DECISIONS, BATCHES = 0, 1
+"""Streams of chance: decisions by their id, batches by the number of rewards before them."""
+
+
+class Lumps:
+    """Learn what works for whom, and who is alike, from rewards alone. Nothing to tune.
+
+    Contexts (users, sites, tenants) and arms (offers, prompts, solvers) are strings or integers and
+    may come at any time. A context that nobody has heard of is served from what is known of all;
+    asking about it leaves no trace.
+
+    `floor` is the least probability with which a decision plays each allowed arm, for those who
+    evaluate other policies on the log. It costs `floor` times the sum of the allowed arms' gaps to
+    the best one in each round; with 0, decisions play the arm with the largest index.
+
+    >>> lumps = Lumps(arms=["red", "green"])
+    >>> lumps.tell("ann", "green", 1.0)
+    >>> lumps.tell("ann", "red", 0.0)
+    >>> choice = lumps.decide("bob")
+    >>> choice.arm, choice.propensity
+    ('green', 1.0)
+    >>> lumps.reward(choice.id, 1.0)
+    >>> lumps
+    Lumps: 2 contexts, 2 arms, 3 rewards, 0 outstanding
+    """
+
+    def __init__(
+        self,
+        arms: Iterable[Name] = (),
+        contexts: Iterable[Name] = (),
+        *,
+        floor: float = 0.0,
+        seed: int = 0,
+        outstanding: int = 100_000,
+    ) -> None:
+        self.floor = checks.real("floor", floor, "a number in [0, 1)", BELOW_0, BELOW_1)
+        self._named = Named(ThreeLevels(FIRST_ROOM, 1, seed=seed))
+        self._outstanding = Outstanding(checks.whole("outstanding", outstanding, 1))
+        self._fit = self.core.fit
+        self._register(self._named.contexts.plains(contexts), self._named.arms.plains(arms))
+
+    def __repr__(self) -> str:
+        return (
+            f"Lumps: {len(self._named.contexts)} contexts, {len(self.arms)} arms, "
+            f"{self.core.tells} rewards, {self.outstanding} outstanding"
+        )
+
+    @property
+    def core(self) -> ThreeLevels:
+        """The learner of numbers that learns for this one; read it, do not tell it."""
+        return self._named.core
+
+    @property
+    def seed(self) -> int:
+        """The seed of ties and of decisions."""
+        return self.core.seed
+
+    # --- Names --------------------------------------------------------------------------------
+
+    @property
+    def contexts(self) -> tuple[Name, ...]:
+        """The contexts that were given at the start or had a reward."""
+        return tuple(self._named.contexts.listed)
+
+    @property
+    def arms(self) -> tuple[Name, ...]:
+        """The arms that may be chosen."""
+        return tuple(itertools.compress(self._named.arms.listed, self._named.open))
+
+    @property
+    def retired(self) -> tuple[Name, ...]:
+        """The arms that are out of choices; their rewards still count."""
+        return tuple(itertools.compress(self._named.arms.listed, ~self._named.open))
+
+    def add_arm(self, name: Name) -> None:
+        """Let an arm be chosen from now on: a new one, or a retired one with all its evidence."""
+        arm = self._named.arms.plain(name)
+        self._register([], [arm])
+        self._named.open_or_close(arm, True)
+
+    def retire_arm(self, name: Name) -> None:
+        """Choose an arm no more. What it taught stays, and rewards under way are still taken."""
+        arm = self._named.arms.plain(name)
+        if arm not in self._named.arms.number:
+            raise ValueError(f"arm: expected one of those that are known, got {name!r}")
+        self._named.open_or_close(arm, False)
+
+    def _register(self, contexts: Iterable[Name], arms: Iterable[Name]) -> None:
+        self._named.register(contexts, arms)
+        self._fit = self.core.fit  # the same one, perhaps with more arms
+
+    # --- One by one ---------------------------------------------------------------------------
+
+    def ask(self, context: Name, allowed: Iterable[Name] | None = None) -> Name:
+        """Return the arm with the largest index. Changes nothing: asked twice, answers the same."""
+        place = self._named.place(self._named.contexts.plain(context))
+        names = None if allowed is None else self._named.arms.plains(allowed)
+        with self._named.allowing(self._named.mask(names)) as core:
+            return self._named.arms.listed[core.ask(place)]
+
+    def tell(self, context: Name, arm: Name, reward: float) -> None:
+        """Report the reward of an arm that was played for a context, at any time, in any order."""
+        value = decisions.reward_of(reward)
+        context, arm = self._named.contexts.plain(context), self._named.arms.plain(arm)
+        self._register([context], [arm])
+        self.core.tell(self._named.place(context), self._named.arms.number[arm], value)
+        self._follow()
+
+    def decide(self, context: Name, allowed: Iterable[Name] | None = None) -> Decision:
+        """Choose an arm and remember that its reward is to come: till then, others try it less.
+
+        Names in `allowed` that nobody has heard of are new arms; retired ones are left out. Of more
+        than `outstanding` decisions without a reward the oldest is forgotten.
+        """
+        context, mask = self._named.contexts.plain(context), self._mask(allowed)
+        place, id = self._named.place(context), self._outstanding.made
+        with self._named.allowing(mask) as core:
+            best = core.ask(place)
+        u = decisions.uniform(self.seed, DECISIONS, id)
+        arm, propensity = decisions.play(best, mask, self.floor, u)
+        decision = Decision(id, context, self._named.arms.listed[arm], propensity)
+        awaited = Awaited(decision, arm, int(np.argmax(core.state.log_weight[place])))
+        self._expect(awaited, 1.0)
+        oldest = self._outstanding.add(awaited)
+        if oldest is not None:
+            self._expect(oldest, -1.0)
+        return decision
+
+    def reward(self, id: int, value: float) -> None:
+        """Report the reward of a decision, once."""
+        awaited, number = self._outstanding.find(id), decisions.reward_of(value)
+        del self._outstanding.waiting[awaited.decision.id]
+        self._expect(awaited, -1.0)
+        self.tell(awaited.decision.context, awaited.decision.arm, number)
+
+    def _expect(self, awaited: Awaited, pulls: float) -> None:
+        """Count a decision as a round whose reward is to come, or no more."""
+        self.core.state.pending[awaited.group, awaited.arm] += pulls
+        self.core.state.group_visits[awaited.group] += pulls
+
+    @property
+    def outstanding(self) -> int:
+        """The number of decisions whose reward has not come."""
+        return len(self._outstanding.waiting)
+
+    def _mask(self, allowed: Iterable[Name] | None) -> BoolVector:
+        """Register new arms among the allowed ones; return which may be chosen with this floor."""
+        named = self._named
+        if allowed is None:
+            mask = named.mask(None)
+            decisions.check_floor(self.floor, int(mask.sum()))
+            return mask
+        known, names = named.arms.number, named.arms.plains(allowed)
+        usable = {name for name in names if name not in known or named.open[known[name]]}
+        decisions.check_floor(self.floor, len(usable))
+        self._register([], names)
+        return named.mask(names)
+
+    def _follow(self) -> None:
+        """After a fit, count what is outstanding in the groups that there are now."""
+        if self.core.fit is self._fit:
+            return
+        self._fit, state = self.core.fit, self.core.state
+        waiting = self._outstanding.waiting.values()
+        places = [self._named.place(awaited.decision.context) for awaited in waiting]
+        group = np.argmax(state.log_weight, axis=1)
+        for awaited, place in zip(waiting, places, strict=True):
+            awaited.group = int(group[place])
+        self._outstanding.count(state.pending)
+        state.group_visits[:] += state.pending.sum(axis=1)
+
+    # --- Tables -------------------------------------------------------------------------------
+
+    def ask_many(self, contexts: Iterable[Name], allowed: Iterable[Name] | None = None) -> Batch:
+        """Return an arm for each of many contexts, chosen before any reward; changes nothing.
+
+        They do not all try the same arm: each counts as a pull for those after it. With a floor the
+        arms are drawn, as decisions are, and the propensities say how.
+        """
+        names = self._named.contexts.plains(contexts)
+        wanted = None if allowed is None else self._named.arms.plains(allowed)
+        mask = self._named.mask(wanted)
+        decisions.check_floor(self.floor, int(mask.sum()))
+        places = np.array([self._named.place(name) for name in names], dtype=np.int64)
+        with self._named.allowing(mask) as core:
+            arms = batches.ask_many(core, places)
+        propensity = np.ones(len(arms))
+        for row in range(len(arms) if self.floor > 0.0 else 0):
+            u = decisions.uniform(self.seed, BATCHES + core.tells, row)
+            arms[row], propensity[row] = decisions.play(int(arms[row]), mask, self.floor, u)
+        return Batch(names, [self._named.arms.listed[j] for j in arms], propensity)
+
+    def tell_many(self, table: Any) -> None:
+        """Report a table of rewards: any frame, or a mapping of columns.
+
+        Columns: context, arm, reward and, where rows stand for several equal rewards, count.
+        """
+        rewards, named = decisions.rewards_of(table), self._named
+        contexts, arms = named.contexts.plains(rewards.context), named.arms.plains(rewards.arm)
+        self._register(contexts, arms)
+        place = np.array([named.contexts.number[name] for name in contexts], dtype=np.int64)
+        arm = np.array([named.arms.number[name] for name in arms], dtype=np.int64)
+        batches.tell_many(self.core, place, arm, rewards.reward, rewards.count)
+        self._follow()
+
+    # --- Files --------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to a file; the old one stays whole until the new one is."""
+        names = self._named.contexts.listed, self._named.arms.listed
+        kept = Kept.of(*names, self._named.open.tolist(), self.floor, self._outstanding)
+        stored.save(self.core, path, msgspec.to_builtins(kept))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a file that `save` wrote: the same next choices, and rewards are still taken."""
+        core, extra = stored.load(path)
+        try:
+            kept = msgspec.convert(extra, Kept)
+            wrong = kept.wrong(core.contexts, core.arms, len(core.state.pending))
+        except msgspec.ValidationError as cause:
+            wrong = str(cause)
+        if wrong:
+            raise ValueError(f"path: {str(path)!r} holds no learner with names: {wrong}")
+        lumps = cls(floor=kept.floor)
+        lumps._named, lumps._outstanding = Named(core), kept.outstanding()
+        lumps._register(kept.contexts, kept.arms)
+        lumps._named.open[:] = core.state.allowed[:] = kept.open
+        lumps._outstanding.count(core.state.pending)
+        return lumps
+
+    # --- Beliefs ------------------------------------------------------------------------------
+
+    def groups(self, level: float = beliefs.LEVEL) -> list[Row]:
+        """Return a row for each group: how large it is, its best arm, and how sure both are."""
+        arms = self._named.arms.listed
+        return beliefs.groups(self.core, level, arm_names=arms) if arms else []
+
+    def means(self, level: float = beliefs.LEVEL) -> list[Row]:
+        """Return a row for each group and arm: its mean reward, with an interval."""
+        arms = self._named.arms.listed
+        return beliefs.arms(self.core, level, arm_names=arms) if arms else []
+
+    def members(self) -> list[Row]:
+        """Return a row for each context that had a reward: its group, how surely, its best arm."""
+        contexts, arms = self._named.contexts.listed, self._named.arms.listed
+        return beliefs.members(self.core, context_names=contexts, arm_names=arms) if arms else []
+
+    def together(self, a: Name, b: Name) -> float:
+        """Return the probability that two contexts are in one group."""
+        places = []
+        for name in (self._named.contexts.plain(a), self._named.contexts.plain(b)):
+            if name not in self._named.contexts.number:
+                raise ValueError(f"context: expected one of those that are known, got {name!r}")
+            places.append(self._named.contexts.number[name])
+        return float(beliefs.together(self.core, *places))
+
+    def evidence(self) -> list[Row]:
+        """Return how likely other models make what was seen: more or fewer groups, alike or not."""
+        return odds.evidence(self.core)
+
+    def summary(self) -> str:
+        """Say in a sentence or two what is believed of contexts."""
+        return odds.summary(self.core)
+
+    def residuals(self) -> Row:
+        """Say whether something is left over that groups cannot explain."""
+        return left_over.residuals(self.core)
+
+    def report(self, path: str | Path) -> Path:
+        """Write all of this as one page with pictures that needs nothing else (extra `plot`)."""
+        from lumpable.lumps import page  # brings pictures along
+
+        contexts, arms = self._named.contexts.listed, self._named.arms.listed
+        return page.report(self.core, path, context_names=contexts, arm_names=arms)

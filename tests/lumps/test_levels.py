@@ -1,0 +1,173 @@
+"""The practical learner's rounds against a literal version: every index, every choice.
+
+Indices agree up to the series of digamma and trigamma that the learner breaks off: from 3 on, three
+terms of each, whose first omitted terms are 3^-8 / 240 < 7e-7 and 3^-9 / 30 < 2e-6.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from literal_levels import LiteralLevels
+
+import lumpable as lb
+from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.model import Fit, gathered
+from lumpable.lumps.state import State
+
+SERIES = 2e-5
+"""What indices may differ by, relative to 1 + their size, for the series' sake."""
+NEVER = 10**9
+
+
+def agree(
+    learner: ThreeLevels, literal: LiteralLevels, world: lb.World, rounds: int, seed: int = 7
+) -> None:
+    """Play both on one tape; compare every index and every choice."""
+    rng = np.random.default_rng(seed)
+    for t in range(rounds):
+        context = int(rng.choice(world.contexts, p=world.frequency))
+        arm, expected = learner.ask(context), literal.index(context)
+        got, open_arms = learner.state.score, literal.allowed
+        assert np.array_equal(np.isneginf(got), ~open_arms)
+        close = SERIES * (1.0 + np.abs(expected[open_arms]).max())
+        apart = np.abs(got[open_arms] - expected[open_arms]).max()
+        assert apart < close, f"round {t}: {got}, literally {expected}"
+        assert expected[arm] > expected[open_arms].max() - 2 * close, f"round {t}: {arm}"
+        reward = world.reward(context, arm, rng)
+        learner.tell(context, arm, reward)
+        literal.tell(context, arm, reward)
+    everyone = np.arange(world.contexts)
+    weights = np.array([literal.weights(int(i)) for i in everyone])
+    member = learner.membership(everyone)  # rounding may have put groups in another order
+    assert member @ member.T == pytest.approx(weights @ weights.T, abs=1e-6)
+
+
+def fed(world: lb.World, rounds: int) -> tuple[ThreeLevels, LiteralLevels]:
+    """Return both after the same rewards of random arms, with no more fits to come."""
+    learner = ThreeLevels(world.contexts, world.arms, seed=3)
+    literal = LiteralLevels(world.contexts, world.arms)
+    rng = np.random.default_rng(5)
+    for context, arm in rng.integers([world.contexts, world.arms], size=(rounds, 2)).tolist():
+        reward = world.reward(context, arm, rng)
+        never_fit(learner, literal)  # the first real reward makes them fit
+        learner.tell(context, arm, reward)
+        literal.tell(context, arm, reward)
+    never_fit(learner, literal)
+    return learner, literal
+
+
+def never_fit(learner: ThreeLevels, literal: LiteralLevels) -> None:
+    learner.next_fit = literal.due = NEVER
+    learner.refit()
+
+
+@pytest.mark.parametrize("noise", ["bernoulli", "gaussian"])
+@pytest.mark.parametrize("groups", [1, 3])
+def test_decisions_and_fits_are_the_literal_ones(noise: str, groups: int) -> None:
+    """From the first round on, through all fits on the way."""
+    world = lb.worlds.lumpable(12, 5, groups, noise=noise, sd=0.2, seed=3)
+    learner, literal = ThreeLevels(12, 5, seed=8), LiteralLevels(12, 5)
+    agree(learner, literal, world, rounds=1000)
+    assert learner.fit is not None
+    assert literal.fit is not None
+    assert learner.fit.groups == literal.fit.groups
+    assert learner.fit.evidence == pytest.approx(literal.fit.evidence, rel=1e-9)
+    assert learner.next_fit == literal.due
+
+
+def planted(learner: ThreeLevels, groups: int, m0: float, rank: int) -> Fit:
+    """Return a fit that nobody found, with these sizes and beliefs drawn at random."""
+    rng = np.random.default_rng(11)
+    counts = learner.counts()
+    member = rng.dirichlet(np.full(groups, 0.4), size=counts.contexts)
+    pulls, totals = gathered(counts, member, m0)
+    K, noise = counts.arms, counts.noise()
+    return Fit(
+        counts.context, member, pulls, totals, np.log(member.mean(axis=0)), 4.0,
+        rng.uniform(0.2, 0.8, K), rng.uniform(3.0, 9.0, K) if groups > 1 else np.full(K, np.inf),
+        m0, 2.0, 0.5, counts.real, noise, rng.normal(scale=0.15, size=(K, rank)), 0.0,
+    )  # fmt: skip
+
+
+CASES = [
+    (1, 6.0, 0),
+    (1, math.inf, 0),
+    (3, math.inf, 0),
+    (3, 6.0, 0),
+    (1, 9.0, 2),
+    (1, math.inf, 1),
+]
+
+
+@pytest.mark.parametrize("noise", ["bernoulli", "gaussian"])
+@pytest.mark.parametrize(("groups", "m0", "rank"), CASES)
+def test_decisions_are_the_literal_ones_whatever_is_believed(
+    noise: str, groups: int, m0: float, rank: int
+) -> None:
+    """Under planted beliefs and no more fits: every level, with and without groups and factors."""
+    world = lb.worlds.lumpable(10, 6, 2, noise=noise, sd=0.3, seed=3)
+    learner, literal = fed(world, 150)
+    fit = planted(learner, groups, m0, rank)
+    for each in (learner, literal):
+        each.adopt(fit)
+    never_fit(learner, literal)
+    agree(learner, literal, world, rounds=500)
+
+
+@pytest.mark.parametrize("noise", ["bernoulli", "gaussian"])
+def test_pending_rewards_and_arms_that_are_not_allowed(noise: str) -> None:
+    world = lb.worlds.lumpable(10, 6, 2, noise=noise, sd=0.3, seed=3)
+    learner, literal = fed(world, 150)
+    fit = planted(learner, groups=3, m0=6.0, rank=0)
+    for each in (learner, literal):
+        each.adopt(fit)
+    never_fit(learner, literal)
+    literal.pending[2, 1] = literal.pending[4, 0] = 7.0
+    learner.state.pending[:] = literal.pending.T
+    literal.allowed[[0, 3]] = False
+    learner.state.allowed[:] = literal.allowed
+    agree(learner, literal, world, rounds=300)
+
+
+def test_pulls_that_wait_for_their_reward_narrow_the_index_and_leave_the_mean() -> None:
+    world = lb.worlds.lumpable(10, 6, 2, noise="bernoulli", seed=3)
+    learner, _ = fed(world, 150)
+    learner.ask(0)
+    score, mean = learner.state.score.copy(), learner.posterior_means(np.arange(10))
+    learner.state.pending[:, 2] = 50.0
+    learner.ask(0)
+    assert learner.state.score[2] < score[2]
+    assert np.array_equal(np.delete(learner.state.score, 2), np.delete(score, 2))
+    assert np.array_equal(learner.posterior_means(np.arange(10)), mean)
+
+
+@pytest.mark.parametrize("noise", ["bernoulli", "gaussian"])
+@pytest.mark.parametrize(("groups", "m0", "rank"), CASES)
+def test_posterior_means_are_those_of_the_index(
+    noise: str, groups: int, m0: float, rank: int
+) -> None:
+    """Without its bonus the literal index is the posterior mean, or its clipped logit's mean."""
+    world = lb.worlds.lumpable(10, 6, 2, noise=noise, sd=0.3, seed=3)
+    learner, literal = fed(world, 150)
+    fit = planted(learner, groups, m0, rank)
+    for each in (learner, literal):
+        each.adopt(fit)
+    for i in range(10):
+        f, _ = literal.factors(i)
+        m = literal.group_means() @ literal.weights(i) + literal.loading @ f
+        if math.isfinite(m0):
+            m = (m0 * m + literal.s[i]) / (m0 + literal.n[i])
+        assert learner.posterior_means(np.array([i]))[0] == pytest.approx(m, rel=1e-9)
+
+
+def test_asking_is_a_pure_read() -> None:
+    learner, _ = fed(lb.worlds.lumpable(10, 6, 2, noise="bernoulli", seed=3), 150)
+    kept = {name: getattr(learner.state, name).copy() for name in State._fields}
+    first = [learner.ask(i) for i in range(10)]
+    assert [learner.ask(i) for i in reversed(range(10))] == first[::-1]
+    room = {"weight", "mean", "spread", "cover", "factor", "score"}
+    for name in set(kept) - room:
+        assert np.array_equal(getattr(learner.state, name), kept[name])

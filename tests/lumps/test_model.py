@@ -1,0 +1,327 @@
+"""The three-level model against brute force: partitions enumerated, integrals by quadrature.
+
+What is exact and is tested to rounding: all laws of cells and of sums; the evidence of a hard
+partition for real rewards, and for Bernoulli rewards with one group of contexts that are alike.
+What the evidence neglects elsewhere: how sharp each p_j is beside its effective counts (Bernoulli,
+several groups), and that own deviations are counted as fewer rewards (Bernoulli, finite m0). There
+the order of partitions is tested, where the true gap is large.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from counts_made import dense, made
+from scipy import integrate, special, stats
+
+from lumpable.checks import FloatVector
+from lumpable.lumps import arithmetic, model
+from lumpable.lumps.model import Counts, Fit, evidence, gathered
+
+GRID = np.concatenate([np.geomspace(1e-3, 6.1, 60), np.geomspace(6.1, 1e6, 40)])
+
+
+def small(seed: int, S: int = 5, K: int = 3, real: bool = False) -> Counts:
+    """Return a small problem with some empty cells; every context has one at least."""
+    rng = np.random.default_rng(seed)
+    n = rng.integers(0, 6, (S, K))
+    n[np.arange(S), rng.integers(0, K, S)] += 2
+    s = n * rng.normal(2.0, 1.5, (S, K)) if real else rng.binomial(n, rng.random((S, K)))
+    return made(n, s, real, 7.0)
+
+
+# --- Sums over cells --------------------------------------------------------------------------
+
+
+def test_digamma_trigamma_and_rising_are_scipys() -> None:
+    """To 1e-8: each series is broken off after four terms, at 6 or above."""
+    for x in GRID.tolist():
+        assert arithmetic.digamma(x) == pytest.approx(special.digamma(x), rel=1e-8, abs=1e-8)
+        assert arithmetic.trigamma(x) == pytest.approx(special.polygamma(1, x), rel=1e-8)
+        for n in (0.0, 1.0, 2.0, 16.0, 17.0, 3.7, 1e4):
+            law = math.lgamma(x + n) - math.lgamma(x)
+            size = abs(math.lgamma(x + n)) + abs(math.lgamma(x)) + 1.0  # they may nearly cancel
+            assert arithmetic.rising(x, n) == pytest.approx(law, rel=1e-9, abs=1e-13 * size)
+
+
+@pytest.mark.parametrize("m0", [0.5, 8.0, 1024.0, math.inf])
+@pytest.mark.parametrize("mean", [0.01, 0.4, 0.9])
+def test_a_cell_of_zeros_and_ones_is_beta_binomial_and_sums_to_one(m0: float, mean: float) -> None:
+    for n in (1, 2, 7, 30):
+        s = np.arange(n + 1)
+        law = (
+            stats.binom(n, mean)
+            if math.isinf(m0)
+            else stats.betabinom(n, m0 * mean, m0 * (1 - mean))
+        )
+        sequences = special.gammaln(n + 1) - special.gammaln(s + 1) - special.gammaln(n - s + 1)
+        got = [arithmetic.cell_likelihood(False, float(n), float(k), mean, m0, 1.0) for k in s]
+        assert got + sequences == pytest.approx(law.logpmf(s), rel=1e-7, abs=1e-9)
+        assert np.exp(got + sequences).sum() == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("m0", [0.5, 8.0, math.inf])
+def test_a_cell_of_real_rewards_has_a_normal_average(m0: float) -> None:
+    """But for the constant -ln(2 pi) / 2, which no comparison needs."""
+    for n, average in ((1.0, 0.3), (9.0, -4.0)):
+        law = stats.norm(0.7, math.sqrt(2.5 * (1 / n + 1 / m0)))
+        got = arithmetic.cell_likelihood(True, n, n * average, 0.7, m0, 2.5)
+        assert got - 0.5 * math.log(2 * math.pi) == pytest.approx(law.logpdf(average), rel=1e-12)
+
+
+def test_sums_of_groups_have_the_marginal_likelihood_of_their_law() -> None:
+    rng = np.random.default_rng(1)
+    pulls = rng.integers(0, 9, (3, 2)).astype(np.float64)
+    success, centre = np.floor(pulls * rng.random((3, 2))), rng.random(3)
+    a, b = 5 * centre[:, None], 5 * (1 - centre[:, None])
+    exact = special.betaln(a + success, b + pulls - success) - special.betaln(a, b)
+    got = arithmetic.beta_binomials(5.0, centre, success, pulls)
+    assert got == pytest.approx(exact.sum(), rel=1e-12)
+    seen = pulls > 0
+    law = stats.norm(centre[:, None], np.sqrt(2 * (1 / 5 + 1 / np.maximum(pulls, 1))))
+    density = law.logpdf(success / np.maximum(pulls, 1)) + 0.5 * math.log(2 * math.pi)
+    got = arithmetic.normal_marginals(5.0, centre, success, pulls, 2.0)
+    assert got == pytest.approx(density[seen].sum(), rel=1e-12)
+
+
+def test_expected_logarithms_are_those_of_the_posterior() -> None:
+    """E ln theta and E ln (1 - theta) by quadrature; the normal law's second moment by algebra."""
+    pulls, totals, centre = np.array([[0.0, 7.5]]), np.array([[0.0, 2.25]]), np.array([0.3])
+    slope, level = arithmetic.natural(False, pulls, totals, 4.0, centre, 1.0)
+    for g in range(2):
+        law = stats.beta(totals[0, g] + 1.2, pulls[0, g] - totals[0, g] + 2.8)
+        failure = law.expect(lambda x: math.log1p(-x))
+        assert level[0, g] == pytest.approx(failure, rel=1e-6)
+        assert slope[0, g] == pytest.approx(law.expect(math.log) - failure, rel=1e-6)
+    slope, level = arithmetic.natural(True, pulls, totals, 4.0, centre, 2.0)
+    for g in range(2):
+        x = pulls[0, g] + 4.0
+        mean, variance = (totals[0, g] + 1.2) / x, 2.0 / x
+        assert slope[0, g] == pytest.approx(mean / 2.0, rel=1e-12)
+        assert level[0, g] == pytest.approx(-(mean**2 + variance) / 4.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_members_are_the_posterior_over_all_partitions(seed: int) -> None:
+    """Each context's posterior, and the whole normaliser, from all M^S partitions one by one."""
+    counts, M = small(seed, S=4), 3
+    rng = np.random.default_rng(seed + 50)
+    slope, level = rng.normal(size=(2, counts.arms, M))
+    share = np.log(rng.dirichlet(np.ones(M)))
+    n, s = dense(counts)
+    single = share + s @ slope + n @ level
+    member, whole = np.zeros((counts.contexts, M)), 0.0
+    for z in itertools.product(range(M), repeat=counts.contexts):
+        weight = math.exp(sum(single[i, g] for i, g in enumerate(z)))
+        whole += weight
+        for i, g in enumerate(z):
+            member[i, g] += weight
+    out = np.empty_like(member)
+    total = arithmetic.members(*counts.rows, slope, level, share, out)
+    assert out == pytest.approx(member / whole, rel=1e-9)
+    assert total == pytest.approx(math.log(whole), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("m0", [6.0, math.inf])
+def test_the_mixture_is_the_sum_over_all_partitions(seed: int, real: bool, m0: float) -> None:
+    counts, M = small(seed, S=4, real=real), 2
+    rng = np.random.default_rng(seed + 90)
+    mean, share = rng.random((counts.arms, M)), np.log(rng.dirichlet(np.ones(M)))
+    n, s = dense(counts)
+    single = np.tile(share, (counts.contexts, 1))
+    for i, j in zip(*np.nonzero(n), strict=True):
+        for g in range(M):
+            single[i, g] += arithmetic.cell_likelihood(real, n[i, j], s[i, j], mean[j, g], m0, 1.7)
+    partitions = itertools.product(range(M), repeat=counts.contexts)
+    exact = special.logsumexp([sum(single[i, g] for i, g in enumerate(z)) for z in partitions])
+    everywhere = np.full((counts.contexts, M), 0.5)
+    got = arithmetic.mixture_likelihood(*counts.rows, mean, share, everywhere, m0, real, 1.7)
+    assert got == pytest.approx(exact, rel=1e-9)
+
+
+def test_gathered_sums_are_weighted_sums() -> None:
+    counts = small(4)
+    member = np.random.default_rng(2).dirichlet(np.ones(3), size=counts.contexts)
+    (n, s), m0 = dense(counts), 5.0
+    weight = np.where(n > 0, (1 + m0) / (n + m0), 0.0)
+    pulls, totals = gathered(counts, member, m0)
+    assert pulls == pytest.approx((n * weight).T @ member, rel=1e-12)
+    assert totals == pytest.approx((s * weight).T @ member, rel=1e-12)
+
+
+# --- What a reward is worth -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("m0", [1.0, 8.0, 1e9])
+def test_a_cell_tells_as_much_as_so_many_independent_rewards(m0: float) -> None:
+    """The variance of its average around the group's mean is that of n weight(m0) rewards."""
+    n = np.array([[1.0, 2.0, 50.0]])
+    counts = made(n, n / 2)
+    worth = counts.n * counts.weight(m0)
+    for k, rewards in enumerate(n[0]):
+        average = stats.betabinom(int(rewards), 0.3 * m0, 0.7 * m0).var() / rewards**2
+        assert average == pytest.approx(0.3 * 0.7 / worth[k], rel=1e-5)
+    worth = n[0] * replace(counts, real=True).weight(m0)
+    assert 1 / worth == pytest.approx(1 / n[0] + 1 / m0, rel=1e-12)
+    assert np.array_equal(counts.weight(math.inf), np.ones(3))
+
+
+def test_the_noise_is_that_of_rewards_within_cells() -> None:
+    """n - cells degrees of freedom: 20,000 - 1,000; six standard errors are 6 %."""
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=(100, 10, 1)) * 4.0 + 3.0 * rng.normal(size=(100, 10, 20))
+    squares = float((y.var(axis=2) * 20).sum())
+    counts = made(np.full((100, 10), 20.0), y.sum(axis=2), True, squares)
+    assert counts.noise() == pytest.approx(9.0, rel=6 * math.sqrt(2 / 19_000))
+    assert replace(counts, real=False).noise() == 1.0
+
+
+# --- Evidence ---------------------------------------------------------------------------------
+
+
+def hard(
+    counts: Counts, z: tuple[int, ...], M: int, kappa: float, m0: float, k0: float = 2.0,
+    p0: float = 0.4,
+) -> Fit:  # fmt: skip
+    """Return the fit of a given partition with given strengths."""
+    member = np.eye(M)[list(z)]
+    pulls, totals = gathered(counts, member, m0)
+    centre, hold = np.full(counts.arms, p0), np.full(counts.arms, np.inf)
+    if M > 1:
+        w = kappa * pulls / (pulls + kappa)
+        weight = w.sum(axis=1)
+        total = (w * np.divide(totals, pulls, out=np.zeros_like(w), where=pulls > 0)).sum(axis=1)
+        hold = k0 + weight
+        centre = (k0 * p0 + total) / hold
+    share = np.log((member.sum(axis=0) + 1) / (len(z) + M))
+    return Fit(
+        counts.context, member, pulls, totals, share, kappa if M > 1 else k0, centre, hold, m0, k0,
+        p0, counts.real, 1.3 if counts.real else 1.0, np.zeros((counts.arms, 0)), 0.0,
+    )  # fmt: skip
+
+
+def partition_prior(z: tuple[int, ...], M: int) -> float:
+    """Return ln of the probability of these labels under Dirichlet(1, .., 1) shares."""
+    sizes = np.bincount(z, minlength=M)
+    return float(
+        special.gammaln(M) - special.gammaln(M + len(z)) + special.gammaln(1 + sizes).sum()
+    )
+
+
+def partitions(S: int, M: int) -> list[tuple[int, ...]]:
+    return list(itertools.product(range(M), repeat=S))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_group_of_like_contexts_has_its_exact_evidence(seed: int) -> None:
+    """Bernoulli, M = 1, m0 infinite: the beta-binomial law of the arms' sums."""
+    counts = small(seed, S=6)
+    n, s = (table.sum(axis=0) for table in dense(counts))
+    exact = special.betaln(0.8 + s, 1.2 + n - s) - special.betaln(0.8, 1.2)
+    got = evidence(counts, hard(counts, (0,) * 6, 1, 2.0, math.inf))
+    assert got == pytest.approx(exact.sum(), rel=1e-9)
+
+
+def normal_evidence(counts: Counts, fit: Fit, z: tuple[int, ...]) -> float:
+    """Return ln of the density of all cells' averages, arm by arm: a joint normal law.
+
+    But for the constant -ln(2 pi) / 2 of each cell.
+    """
+    n, s = dense(counts)
+    total = 0.0
+    middle = 1.0 / fit.kappa if fit.groups > 1 else 0.0
+    for j in range(counts.arms):
+        rows = np.flatnonzero(n[:, j])
+        if len(rows) == 0:
+            continue
+        label = np.array(z)[rows]
+        cover = np.diag(1.0 / n[rows, j] + 1.0 / fit.m0)
+        cover += middle * (label[:, None] == label) + 1.0 / fit.k0
+        law = stats.multivariate_normal(np.full(len(rows), fit.p0), fit.noise * cover)
+        total += float(law.logpdf(s[rows, j] / n[rows, j])) + 0.5 * len(rows) * math.log(
+            2 * math.pi
+        )
+    return total + partition_prior(z, fit.groups)
+
+
+@pytest.mark.parametrize("m0", [4.0, math.inf])
+@pytest.mark.parametrize("M", [1, 2, 3])
+def test_real_rewards_have_their_exact_evidence_for_every_partition(M: int, m0: float) -> None:
+    """All three levels integrated out: for each of the M^S labellings the joint normal law."""
+    counts = small(7, S=5, real=True)
+    for z in partitions(5, M):
+        fit = hard(counts, z, M, kappa=3.0, m0=m0)
+        assert evidence(counts, fit) == pytest.approx(normal_evidence(counts, fit, z), rel=1e-9)
+
+
+def population(n: FloatVector, s: FloatVector, kappa: float, k0: float, p0: float) -> float:
+    """Return ln of the integral over p_j of its prior and its groups' beta-binomials."""
+
+    def inside(p: float) -> float:
+        groups = special.betaln(kappa * p + s, kappa * (1 - p) + n - s)
+        groups = groups - special.betaln(kappa * p, kappa * (1 - p))
+        return float(np.exp(groups.sum()) * stats.beta.pdf(p, k0 * p0, k0 * (1 - p0)))
+
+    return math.log(integrate.quad(inside, 0.0, 1.0, limit=200)[0])
+
+
+def bernoulli_evidence(counts: Counts, z: tuple[int, ...], M: int) -> float:
+    """Return ln of the probability of labels and rewards, all integrals by quadrature."""
+    n, s = (np.eye(M)[list(z)].T @ table for table in dense(counts))  # (M, K)
+    if M == 1:
+        exact = special.betaln(0.8 + s, 1.2 + n - s) - special.betaln(0.8, 1.2)
+        return float(exact.sum())
+    arms = [population(n[:, j], s[:, j], 3.0, 2.0, 0.4) for j in range(counts.arms)]
+    return sum(arms) + partition_prior(z, M)
+
+
+def separated(seed: int, S: int = 5) -> tuple[Counts, tuple[int, ...]]:
+    """Return two groups that differ on every arm, and which context is where."""
+    rng = np.random.default_rng(seed)
+    z = (0, 1, *rng.integers(0, 2, S - 2).tolist())
+    mean = np.array([[0.9, 0.1, 0.7], [0.1, 0.9, 0.2]])
+    n = rng.integers(4, 9, (S, 3))
+    return made(n, rng.binomial(n, mean[list(z)])), z
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_evidence_orders_partitions_as_the_enumerated_truth_does(seed: int) -> None:
+    """All labellings with two groups, and one group: the best is the same, and so is the order of
+    every pair that the truth sets apart by 3 nats or more."""
+    counts, _ = separated(seed)
+    labellings = [(z, 2) for z in partitions(5, 2) if z[0] == 0] + [((0,) * 5, 1)]
+    truth = np.array([bernoulli_evidence(counts, z, M) for z, M in labellings])
+    got = np.array([evidence(counts, hard(counts, z, M, 3.0, math.inf)) for z, M in labellings])
+    assert np.argmax(got) == np.argmax(truth)
+    clear = truth[:, None] - truth[None, :] > 3.0
+    assert (got[:, None] - got[None, :])[clear].min() > 0.0
+
+
+def test_evidence_of_a_partition_is_exact_given_the_population() -> None:
+    """Bernoulli, m0 infinite: labels and groups exactly; then what p_j costs, as it is defined."""
+    counts, _ = separated(9)
+    n, s = dense(counts)
+    for z in partitions(5, 2):
+        fit = hard(counts, z, 2, 3.0, math.inf)
+        pulls, totals = np.eye(2)[list(z)].T @ n, np.eye(2)[list(z)].T @ s
+        p = fit.centre
+        groups = special.betaln(3 * p + totals, 3 * (1 - p) + pulls - totals)
+        groups = groups - special.betaln(3 * p, 3 * (1 - p))
+        w, t = fit.hold - 2.0, p * fit.hold - 0.8
+        cost = special.betaln(0.8 + t, 1.2 + w - t) - special.betaln(0.8, 1.2)
+        cost = cost - t * np.log(p) - (w - t) * np.log1p(-p)
+        exact = partition_prior(z, 2) + groups.sum() + cost.sum()
+        assert evidence(counts, fit) == pytest.approx(exact, rel=1e-9)
+
+
+def test_grids_hold_what_the_docstrings_promise() -> None:
+    assert math.isinf(model.OWN_STRENGTHS[-1])
+    assert np.isfinite(model.OWN_STRENGTHS[:-1]).all()
+    assert (np.diff(model.STRENGTHS) > 0).all()
+    assert (np.diff(model.REAL_STRENGTHS) > 0).all()
