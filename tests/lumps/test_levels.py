@@ -88,7 +88,8 @@ def planted(learner: ThreeLevels, groups: int, m0: float, rank: int) -> Fit:
     return Fit(
         counts.context, member, pulls, totals, np.log(member.mean(axis=0)), 4.0,
         rng.uniform(0.2, 0.8, K), rng.uniform(3.0, 9.0, K) if groups > 1 else np.full(K, np.inf),
-        m0, 2.0, 0.5, counts.real, noise, rng.normal(scale=0.15, size=(K, rank)), 0.0,
+        m0, 2.0, 0.5, counts.real, noise, rng.normal(scale=0.15, size=(K, rank)),
+        float(counts.n.sum()), 0.0,
     )  # fmt: skip
 
 

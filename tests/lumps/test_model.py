@@ -202,7 +202,8 @@ def hard(
     share = np.log((member.sum(axis=0) + 1) / (len(z) + M))
     return Fit(
         counts.context, member, pulls, totals, share, kappa if M > 1 else k0, centre, hold, m0, k0,
-        p0, counts.real, 1.3 if counts.real else 1.0, np.zeros((counts.arms, 0)), 0.0,
+        p0, counts.real, 1.3 if counts.real else 1.0, np.zeros((counts.arms, 0)),
+        float(counts.n.sum()), 0.0,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from lumpable.compiled import kernel, kernel_without_nan
 from lumpable.lumps.arithmetic import invert
 from lumpable.lumps.state import KAPPA, M0, NOISE, REAL, State
 
-WIDTH, WIDTH_LOG = 0.2, 0.05
+WIDTH, WIDTH_LOG = 0.25, 0.03
 """The group level is explored with c^2 = WIDTH + WIDTH_LOG ln(1 + N / K) ..."""
 OWN_WIDTH = 0.04
 """... and a context's own deviation with this."""

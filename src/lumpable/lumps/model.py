@@ -113,6 +113,8 @@ class Fit:
     """sigma^2; 1 for Bernoulli rewards."""
     loading: FloatMatrix
     """L (K, q): contexts differ along q directions, mu_ij = theta_j + L_j f_i; with one group."""
+    rewards: float
+    """How many rewards it was fitted to."""
     evidence: float
     """ln of the probability of all that was seen, about."""
 

@@ -51,7 +51,8 @@ def fit(counts: Counts, before: Fit | None = None) -> Fit:
         return best
     if before is not None and before.groups > 1:
         best = _better(best, settled(counts, _carried(counts, before), replace(best, m0=before.m0)))
-    best = _afresh(counts, one, best)
+    if before is None or before.groups == 1 or _doubled(counts, before):
+        best = _afresh(counts, one, best)
     for _ in range(MOVES if best.groups > 1 else 0):
         moved = best
         for member in (*splits(counts, best), *merges(counts, best)):
@@ -60,6 +61,11 @@ def fit(counts: Counts, before: Fit | None = None) -> Fit:
             break
         best = moved
     return low_rank(counts, one, best)
+
+
+def _doubled(counts: Counts, before: Fit) -> bool:
+    """Whether the number of rewards has passed a power of two: then groups are sought afresh."""
+    return math.frexp(counts.n.sum())[1] > math.frexp(before.rewards)[1]
 
 
 def _better(best: Fit, tried: Fit) -> Fit:
@@ -81,7 +87,7 @@ def one_group(counts: Counts) -> Fit:
     never = np.full(K, np.inf)
     made = Fit(
         counts.context, member, pulls, totals, np.zeros(1), k0, centre, never, m0, k0, p0,
-        counts.real, noise, np.zeros((K, 0)), 0.0,
+        counts.real, noise, np.zeros((K, 0)), float(counts.n.sum()), 0.0,
     )  # fmt: skip
     return replace(made, evidence=evidence(counts, made))
 
@@ -106,7 +112,7 @@ def settled(counts: Counts, member: FloatMatrix, like: Fit) -> Fit:
     share = _share(member)
     made = Fit(
         counts.context, member, pulls, totals, share, kappa, centre, hold, m0, k0, p0,
-        counts.real, noise, none, 0.0,
+        counts.real, noise, none, float(counts.n.sum()), 0.0,
     )  # fmt: skip
     return replace(made, evidence=evidence(counts, made))
 

@@ -75,6 +75,7 @@ FITTED = {
     "p0": Law(""),
     "real": Law("", 0, 1, "b"),
     "noise": Law("", TINY),
+    "rewards": Law("", 0.0, math.inf),
     "evidence": Law("", -math.inf, math.inf),
 }
 """The last fit."""
