@@ -23,6 +23,8 @@ LEARNER_MODULES = tuple(
     if path.stem not in ("__init__", "base", "catalogue")
 )
 MODULES = (
+    *("lumps.named", "lumps.decisions", "lumps.levels", "lumps.exploring", "lumps.batches"),
+    *("lumps.beliefs", "lumps.odds", "lumps.left_over", "lumps.model", "lumps.search"),
     *("problem", "pac", "regret", "standard", "reductions", "schedule"),
     *("bounds", "budget", "worlds", "world"),
     *("simulate", "run", "session", "plan", "progress", "clusters"),
@@ -38,6 +40,8 @@ HEAD = """\
 Made from the docstrings by `python docs/generate.py`; a test keeps it up to date. "Reading"
 refers to [paper.md](paper.md). Names that stand in `lumpable` itself are marked.
 """
+FOLDERS = {"_plan": "experiment/planned:", "_lumps": "lumps/", "_at": "learners/"}
+"""Where the learners are that the catalogue names so."""
 INNER = ("State", "choose", "update")
 """Names of a learner's file that are not for people."""
 ORACLES = {"groups": "r", "group": "the groups", "group_means": "the means", "frequency": "ν"}
@@ -204,8 +208,7 @@ def table() -> Iterator[str]:
                     continue
                 if isinstance(value.func, ast.Name):
                     place, title = (ast.literal_eval(part) for part in value.args[:2])
-                    folder = "experiment/planned:" if value.func.id == "_plan" else "learners/"
-                    yield learner_line(str(key.value), folder + place, title)
+                    yield learner_line(str(key.value), FOLDERS[value.func.id] + place, title)
 
 
 def learner_line(name: str, place: str, title: str) -> str:

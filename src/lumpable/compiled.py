@@ -257,8 +257,8 @@ def _made(name: str, source: str, names: dict[str, Any], roots: list[Any]) -> Ca
     reached = _reached(list(roots))
     for file in sorted({inspect.getfile(python) for python in reached}):
         digest.update(Path(file).read_bytes() if Path(file).is_file() else b"")
-    for code in sorted(python.__code__.co_code for python in reached):
-        digest.update(code)  # a file may have changed since it was imported
+    for python in sorted(reached, key=lambda each: (each.__module__, each.__qualname__)):
+        digest.update(_as_imported(python))
     unique = f"{name}_{digest.hexdigest()[:16]}"
     space = {**names, "__name__": roots[0].__module__}
     text = source.replace(f"def {name}(", f"def {unique}(", 1)
@@ -271,6 +271,18 @@ def _made(name: str, source: str, names: dict[str, Any], roots: list[Any]) -> Ca
     except RuntimeError:  # nowhere to write a cache
         compiled = numba.njit(error_model="numpy")(space[unique])
     return compiled
+
+
+def _as_imported(python: Any) -> bytes:
+    """Return what a function is made of: its file may have changed since it was imported.
+
+    Constants of other files that it names are in it, too.
+    """
+    plain = (bool, int, float, str, tuple, np.generic)
+    used = inspect.getclosurevars(python).globals
+    held = [*python.__code__.co_consts, *(used[name] for name in sorted(used))]
+    words = repr([each for each in held if isinstance(each, plain)])
+    return bytes(python.__code__.co_code) + words.encode()
 
 
 def _reached(waiting: list[Any]) -> list[Any]:

@@ -78,7 +78,7 @@ class LiteralLevels:
             m = (self.m0 * m + self.s[i]) / own
             part = (self.m0 / own) ** 2
             v, bonus, around = part * v, part * bonus, part * around
-            u = self.noise / own if self.real else np.maximum(m * (1 - m), 1e-4) / (own + 1)
+            u = self.noise / own if self.real else np.maximum(m * (1 - m), index.EDGE) / (own + 1)
             bonus = bonus + index.OWN_WIDTH * u * np.log(1 + self.n[i].sum() / own)
         bonus = bonus + index.OWN_WIDTH * around
         found: FloatVector = np.where(self.allowed, self.upper(m, v + u + around, bonus), -np.inf)
@@ -122,6 +122,7 @@ class LiteralLevels:
         if self.real:
             variance = self.noise * (1 + 1 / (self.pulls[j] + self.kappa))
             self.log_weight[i] -= d * (reward - m) ** 2 / (2 * variance)
+            self.log_weight[i] -= d * np.log(variance / self.noise) / 2
         else:
             likely = np.clip(m, index.EDGE, 1 - index.EDGE)
             self.log_weight[i] += d * np.log(likely if reward == 1.0 else 1 - likely)
@@ -136,7 +137,7 @@ class LiteralLevels:
         self.visits += w
 
     def reward_variance(self, p: float) -> float:
-        return self.noise if self.real else max(p * (1 - p), 0.02)
+        return self.noise if self.real else max(p * (1 - p), 0.02 * 0.98)
 
     def counts(self) -> Counts:
         """Return all that was seen."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +13,9 @@ import numpy as np
 import pytest
 
 import browser
+import lumpable
+from lumpable.comparison import drawing
+from lumpable.comparison.palette import DARK, LIGHT
 from lumpable.extras import MissingExtra
 from lumpable.lumps import beliefs, odds, page, pictures, search
 from lumpable.lumps.levels import ThreeLevels
@@ -91,13 +97,165 @@ def test_a_narrow_screen_does_not_scroll_sideways(chrome: Browser, written: Path
     opened.closed()
 
 
+def test_pictures_shrink_with_the_page(chrome: Browser, written: Path) -> None:
+    """At 500 pixels none is cut off, and none is squeezed: height shrinks as width does."""
+    opened = Opened(chrome, written, viewport={"width": 500, "height": 900})
+    for key in CHARTS:
+        host = opened.page.locator(f"#picture-{key}")
+        assert host.evaluate("one => one.scrollWidth <= one.clientWidth"), key
+        whole, shown = host.locator("svg:visible").evaluate(
+            "o => [o.viewBox.baseVal, o.getBoundingClientRect()].map(b => [b.width, b.height])"
+        )
+        assert shown[0] <= 500
+        assert shown[0] / shown[1] == pytest.approx(whole[0] / whole[1], rel=0.01)
+    opened.closed()
+
+
+def read(learner: ThreeLevels, folder: Path, **options: Any) -> str:
+    """Return the text of a page."""
+    return page.report(learner, folder / "page.html", **options).read_text(encoding="utf-8")
+
+
+def below(spec: dict[str, Any]) -> list[str]:
+    """Return the names below the columns of a picture."""
+    axis = re.findall(r'role-axis-label".*?</g>', drawing.svg(spec))[0]
+    seen = re.findall(r'<text(?![^>]* opacity="0")[^>]*>([^<>]+)</text>', axis)
+    return [unescape(text) for text in seen]
+
+
+def told(rewards: list[tuple[int, int, float]], contexts: int = 3, arms: int = 2) -> ThreeLevels:
+    made = ThreeLevels(contexts, arms)
+    for context, arm, reward in rewards:
+        made.tell(context, arm, reward)
+    return made
+
+
 def test_little_was_seen(tmp_path: Path) -> None:
-    """A learner that was told nothing has a page, and so has one of a single context and arm."""
-    text = page.report(ThreeLevels(3, 2), tmp_path / "none.html").read_text(encoding="utf-8")
+    """A learner that was told nothing has a page without pictures; one context and arm suffice."""
+    text = read(ThreeLevels(3, 2), tmp_path)
     assert "Nothing was seen yet." in text
-    single = ThreeLevels(1, 1)
-    single.tell(0, 0, 1.0)
-    assert "1 seen of 1" in page.report(single, tmp_path / "one.html").read_text(encoding="utf-8")
+    assert "<svg" not in text
+    assert "<dd>0 seen</dd>" in text
+    assert "<dd>0</dd>" in text
+    assert "<dd>1 seen</dd>" in read(told([(0, 0, 1.0)], 1, 1), tmp_path)
+
+
+def test_groups_that_are_not_identified_are_not_drawn(tmp_path: Path) -> None:
+    """Instead of who is together stands the sentence; the table of contexts names no groups."""
+    learner = told([(0, 0, 1.0), (0, 1, 0.0), (1, 1, 1.0)])
+    assert not beliefs.identified(learner)
+    text = read(learner, tmp_path)
+    assert re.findall(r'id="picture-(\w+)"', text) == ["sizes", "means"]
+    assert text.count(odds.summary(learner)) == 2
+    assert "2 of 2 contexts</summary>" in text
+    assert "probability of the group" not in text
+    assert "None" not in text
+
+
+def test_the_head_says_what_the_page_is_of(learner: ThreeLevels, tmp_path: Path) -> None:
+    """Contexts seen, of those that are known and not of spare room; arms that may be chosen."""
+    days = [f"{datetime.now(UTC):%Y-%m-%d}"]
+    text = read(learner, tmp_path, contexts_known=41)
+    days.append(f"{datetime.now(UTC):%Y-%m-%d}")
+    assert "<dd>30 seen of 41</dd>" in text
+    assert "<dd>6</dd>" in text
+    assert "<dd>1,500, all of them 0 or 1</dd>" in text
+    assert any(f"<dd>{day}, with lumpable {lumpable.__version__}</dd>" in text for day in days)
+    real = told([(0, 0, 1.5), (1, 1, -0.5)], contexts=64)
+    real.state.allowed[0] = False
+    text = read(real, tmp_path)
+    assert "<dd>2 seen</dd>" in text
+    assert "<dd>1, and 1 retired</dd>" in text
+    assert "<dd>2, real numbers</dd>" in text
+
+
+def test_retired_arms_say_so_and_come_last(learner: ThreeLevels, tmp_path: Path) -> None:
+    """Here the one with the largest mean, and the one with most pulls."""
+    seen, names = beliefs.now(learner), list("abcdef")
+    retired = {int(seen.mean.max(axis=1).argmax()), int(seen.pulls.sum(axis=1).argmax())}
+    learner.state.allowed[list(retired)] = False
+    try:
+        text = read(learner, tmp_path, arm_names=names)
+        drawn = below(pictures.means(learner, arm_names=names).to_dict())
+    finally:
+        learner.state.allowed[:] = True
+    for name in (f"{names[j]} (retired)" for j in retired):
+        assert text.count(f"<th scope='row'>{name}</th>") == seen.mean.shape[1]
+        assert f"<td>{name}</td>" not in text  # nobody's best arm
+        assert name in drawn[-len(retired) :]
+    assert len(drawn) == len(set(drawn)) == 6
+
+
+@pytest.mark.parametrize("before", [4, 5, 9, 10, 11, 12])
+def test_any_name_can_be_drawn(before: int) -> None:
+    """Wherever a long name is cut: its ends stay, and so do whole characters."""
+    learner = told([(0, 0, 1.0), (1, 1, 0.0)])
+    name = "x" * before + "\U0001f375" * 7 + "y" * 17 + "0"
+    drawn = below(pictures.means(learner, arm_names=[name, "b"]).to_dict())
+    assert drawn == [f"{name[:11]}…{name[-6:]}", "b"]
+
+
+def test_all_arms_are_named() -> None:
+    """Many of them, and few whose names are wider than they are long."""
+    for name in ("WWWWWWW", "茶茶茶茶茶茶茶"):
+        wide = told([(0, j, float(j % 2)) for j in range(10)], 1, 10)
+        spec = pictures.means(wide, arm_names=[f"{name}{j}" for j in range(10)]).to_dict()
+        assert len(below(spec)) == 10
+        assert spec["encoding"]["x"]["axis"]["labelAngle"] == (0 if name[0] == "W" else -90)
+    many = told([(0, j, float(j % 2)) for j in range(50)], 1, 50)
+    spec = pictures.means(many, arm_names=[f"a rather long name, {j}" for j in range(50)]).to_dict()
+    assert len(below(spec)) == pictures.MOST_ARMS
+
+
+def test_names_that_look_alike_are_told_apart(tmp_path: Path) -> None:
+    """An integer and a string, long names that differ in the middle, and names nobody can see."""
+    names = [1, "1", f"{'a' * 14}x{'b' * 14}", f"{'a' * 14}y{'b' * 14}", "", " ", "a\x00"]
+    learner = told([(i, i, 1.0) for i in range(7)], 7, 7)
+    spec = pictures.means(learner, arm_names=names).to_dict()
+    assert spec["encoding"]["x"]["field"] == "place"
+    assert sorted(cell["place"] for cell in spec["data"]["values"]) == list(range(7))
+    labels = pictures.arm_labels(learner, names, short=True)
+    assert labels[:2] == ["1", "'1'"]
+    assert len(set(labels)) == 7
+    assert labels[4:] == ["''", "' '", r"'a\x00'"]
+    assert sorted(below(spec)) == sorted(labels)
+    text = read(learner, tmp_path, arm_names=names, context_names=names)
+    for label in ("1", "&#x27;1&#x27;"):
+        assert text.count(f"<th scope='row'>{label}</th>") == 2  # as an arm, as a context
+
+
+def test_bars_have_the_colour_of_the_page(learner: ThreeLevels) -> None:
+    chart = pictures.sizes(learner)
+    for scheme, own, other in (("light", LIGHT, DARK), ("dark", DARK, LIGHT)):
+        drawn = drawing.svg(pictures.themed(chart, scheme).to_dict())
+        assert drawn.count(own[0]) == len(beliefs.groups(learner))
+        assert other[0] not in drawn
+
+
+def test_tables_say_how_many_are_shown(
+    learner: ThreeLevels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "MOST_DRAWN", 10)
+    monkeypatch.setattr(page, "MOST_MEMBERS", 7)
+    text = read(learner, tmp_path)
+    assert "10 of 30 contexts: how likely any two are to be in one group." in text
+    _, _, table = text.partition("7 of 30 contexts, the least sure first</summary>")
+    assert table.partition("</table>")[0].count("<th scope='row'>") == 7
+
+
+def test_tables_have_two_decimals(learner: ThreeLevels, tmp_path: Path) -> None:
+    """Or more where all means are small; the check of the model is words, then figures."""
+    text = read(learner, tmp_path)
+    for head in ("size", "probability that it is the best", "mean of the best arm"):
+        assert f'<th scope="col" class="number">{head}</th>' in text
+    decimals = re.findall(r"\d\.(\d+)", "".join(re.findall(r'<td class="number">.*?</td>', text)))
+    assert len(decimals) > 100
+    assert {len(one) for one in decimals} == {2}
+    assert re.search(r"Check of the model: [a-z :,]+ \(.*<var>p</var> = [\d.]+; .*\)\.</p>", text)
+    small = told([(i % 3, i % 2, 1e-3 * (i % 7)) for i in range(200)])
+    mean = beliefs.groups(small)[0]["mean"]
+    assert 0.001 < mean < 0.01
+    assert f'<td class="number">{mean:.4f}</td>' in read(small, tmp_path)
 
 
 def test_what_is_wrong_is_named_and_nothing_is_written(
@@ -109,6 +267,8 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
         page.report(learner, tmp_path / "a.html", level=2.0)
     with pytest.raises(ValueError, match="arm_names: expected at least 6 names, got 1"):
         page.report(learner, tmp_path / "a.html", arm_names=["a"])
+    with pytest.raises(ValueError, match="contexts_known: expected a whole number of at least 30"):
+        page.report(learner, tmp_path / "a.html", contexts_known=29)
     with pytest.raises(ValueError, match="scheme: expected one of light, dark, paper, got 'red'"):
         pictures.themed(pictures.sizes(learner), "red")
     monkeypatch.setitem(__import__("sys").modules, "altair", None)

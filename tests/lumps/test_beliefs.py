@@ -292,7 +292,7 @@ def test_open_memberships_are_said_to_be_open() -> None:
     learner = told(grouped(1).mean, 8000, 1)
     learner.state.log_weight[:] *= 1e-9
     said = odds.summary(learner)
-    assert said.startswith("Groups not yet identified: 3 are likely")
+    assert said.startswith("3 groups are likely, but who is in which is open")
     assert "33 %" in said
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 import importlib
 import math
+import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -192,7 +194,7 @@ def test_names_are_strings_and_integers() -> None:
     for row in rows:
         lumps.tell(*row)
     assert lumps.contexts == ("ann", 7, "7")
-    assert list(lumps.arms) == ["1", 1, "red"]
+    assert (list(lumps.arms), list(lumps.retired)) == (["1", 1], ["red"])
     assert {type(name) for name in (*lumps.contexts, *lumps.arms)} == {str, int}
     odd: list[Any] = [True, np.True_, 1.0, None, (1, 2), b"x", 2**63, "\ud800", np.array([1, 2])]
     for name in odd:
@@ -239,6 +241,49 @@ def test_no_arm_no_answer() -> None:
 
 
 # --- Arms -------------------------------------------------------------------------------------
+
+
+def test_arms_that_were_not_listed_teach_but_are_not_chosen() -> None:
+    lumps = Lumps(["news", "sport"])
+    for t in range(40):
+        lumps.tell(f"user {t}", "news", float(t % 5 == 0))
+    lumps.tell("ann", "nwes", 1.0)
+    lumps.tell_many({"context": ["bob"], "arm": ["sprot"], "reward": [1.0]})
+    assert (lumps.arms, lumps.retired) == (("news", "sport"), ("nwes", "sprot"))
+    assert {lumps.ask(name) for name in ("ann", "bob", "new")} <= {"news", "sport"}
+    for call in (lumps.ask, lumps.decide):
+        refused(lumps, "expected known arms", lambda: call("ann", ["news", "nows"]))  # noqa: B023
+    lumps.add_arm("nwes")
+    assert "nwes" in lumps.arms
+    free = Lumps()
+    free.tell("ann", "red", 1.0)
+    assert free.decide("ann", ["red", "green"]).arm in free.arms == ("red", "green")
+
+
+def test_threads_share_a_learner() -> None:
+    """What is allowed for one request is never seen by another."""
+    lumps = Lumps(["a", "b", "c"])
+    wrong: list[Any] = []
+    for _ in range(20):
+        lumps.tell("u", "a", 1.0)
+
+    def asking(allowed: list[Any] | None, expected: set[Any]) -> None:
+        wrong.extend(arm for _ in range(4000) if (arm := lumps.ask("u", allowed)) not in expected)
+
+    plans: list[tuple[list[Any] | None, set[Any]]] = [
+        (None, {"a"}), (["b"], {"b"}), (["c"], {"c"}),
+    ]  # fmt: skip
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=asking, args=plan) for plan in plans]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(switch)
+    assert wrong == []
 
 
 def test_only_allowed_arms_are_chosen() -> None:
@@ -315,6 +360,8 @@ def test_any_life_keeps_the_books() -> None:
         context = f"user {rng.integers(1 + t // 10)}"
         event = rng.random()
         if event < 0.5:
+            if event >= 0.4:
+                lumps.add_arm(f"arm {t // 300}")
             made = lumps.decide(context, None if event < 0.4 else ["a", f"arm {t // 300}"])
             assert made.arm in lumps.arms
             under_way.append(made)
@@ -355,6 +402,22 @@ def test_each_decision_takes_one_reward() -> None:
     lumps.tell(first.context, first.arm, 1.0)  # late, and not lost
     assert cells(lumps) == {("ann", "red"): (2.0, 2.0)}
     assert lumps.contexts == ("ann",)
+
+
+def test_a_decision_of_another_life_is_refused(tmp_path: Path) -> None:
+    """After a crash the ids since the last save come again; a whole decision is not mistaken."""
+    lumps = Lumps(["red", "green"])
+    lumps.save(tmp_path / "state.lumps")
+    lost = lumps.decide("ann")
+    loaded = Lumps.load(tmp_path / "state.lumps")
+    made = loaded.decide("bob")
+    assert made.id == lost.id
+    refused(loaded, "id: expected Decision", lambda: loaded.reward(lost, 1.0))
+    loaded.reward(made, 1.0)
+    assert cells(loaded) == {("bob", made.arm): (1.0, 1.0)}
+    again = loaded.decide("bob")
+    loaded.reward(np.int64(again.id), 1.0)  # type: ignore[arg-type]  # as frames hold ids
+    assert loaded.outstanding == 0
 
 
 def test_decisions_under_way_spread_over_arms() -> None:
@@ -448,6 +511,20 @@ def test_logged_propensities_give_unbiased_values_of_other_policies() -> None:
         assert abs(total[name] / rounds - value) < bound < 0.7 * value
 
 
+def test_batches_draw_for_each_context_anew() -> None:
+    """Asked one by one before any reward, contexts have luck of their own."""
+    lumps, floor = Lumps(["a", "b", "c"], floor=0.1, seed=3), 0.1
+    for _ in range(30):
+        lumps.tell("u", "a", 1.0)
+    rounds = 4000
+    arms = Counter(lumps.ask_many([f"w{k}"]).arm[0] for k in range(rounds))
+    for arm in ("b", "c"):
+        assert abs(arms[arm] / rounds - floor) < math.sqrt(math.log(2e9) / (2 * rounds))
+    twice = lumps.ask_many(["w1"] * 200).arm
+    assert len(set(twice)) == 3
+    assert lumps.ask_many(["w1"] * 200).arm == twice
+
+
 def test_a_floor_that_is_too_high_is_refused() -> None:
     for floor in (-0.1, 1.0, math.nan, "0.1"):
         with pytest.raises(ValueError, match=r"floor: expected a number in \[0, 1\)"):
@@ -456,8 +533,9 @@ def test_a_floor_that_is_too_high_is_refused() -> None:
     assert lumps.decide("ann", ["red"]).propensity == 1.0
     three = ["red", "green", "blue"]
     words = "less than 1 / 3 where 3 arms are allowed, got 0.4"
-    refused(lumps, words, lambda: lumps.decide("ann", three))
+    refused(lumps, "expected known arms", lambda: lumps.decide("ann", three))
     lumps.add_arm("blue")
+    refused(lumps, words, lambda: lumps.decide("ann", three))
     refused(lumps, words, lambda: lumps.decide("ann"))
     refused(lumps, words, lambda: lumps.ask_many(["ann"]))
     assert lumps.ask("ann") in three  # no chance is needed to say which is best
@@ -484,7 +562,7 @@ def test_tables_of_any_kind_are_told(kind: Any) -> None:
         table = {name: np.array(column) for name, column in TABLE.items()}
     else:
         table = kind(TABLE)
-    lumps, each = Lumps(["red"]), Lumps(["red"])
+    lumps, each = Lumps(), Lumps()
     lumps.tell_many(table)
     for context, arm, reward, count in zip(*TABLE.values(), strict=True):
         for _ in range(count):

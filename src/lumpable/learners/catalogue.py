@@ -37,13 +37,17 @@ def _at(place: str, title: str, **sets: Any) -> Entry:
     return Entry(f"lumpable.learners.{place}", sets, title)
 
 
+def _lumps(place: str, title: str) -> Entry:
+    return Entry(f"lumpable.lumps.{place}", {}, title)
+
+
 def _plan(name: str, title: str) -> Entry:
     return Entry(f"lumpable.experiment.planned:{name}", {}, title)
 
 
 CATALOGUE: dict[str, Entry] = {
-    "lumps": Entry("lumpable.lumps.levels:ThreeLevels", {}, "Lumps, three levels and an index"),
-    "lumps-policy": Entry("lumpable.lumps.exploring:PolicyFinder", {}, "Lumps, finding a policy"),
+    "lumps": _lumps("levels:ThreeLevels", "Lumps"),
+    "lumps-policy": _lumps("exploring:PolicyFinder", "Lumps, finding a policy"),
     # on their own, and one for all
     "uniform": _at("uniform:Uniform", "uniform play"),
     "ucb": _at("ucb:UCB1", "UCB1 per context"),

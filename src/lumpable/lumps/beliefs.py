@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.checks import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.lumps import arithmetic
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import (
@@ -30,6 +30,8 @@ LEVEL = 0.9
 """Intervals hold the truth with this probability, unless told otherwise."""
 DRAWS = 4000
 """Draws for the probability that an arm is the best: its standard error is at most 0.008."""
+MOST_RIVALS = 200
+"""Arms that are drawn to see which is the best: those that could be largest."""
 EXACT_SIZES = 5000
 """Up to so many doubtful members, the law of a group's size is exact; then it is normal."""
 MOST_MISSING = 0.9
@@ -144,11 +146,22 @@ def _interval(seen: Now, g: int, level: float) -> tuple[FloatVector, FloatVector
     return low, high
 
 
-def _best(seen: Now, g: int) -> tuple[int, float]:
-    """Return the arm with the largest mean of a group, and the probability that it is the best."""
-    mean, variance = seen.mean[:, g], seen.variance[:, g]
+def identified(learner: ThreeLevels) -> bool:
+    """Whether it can be said who is together: there are groups, or all contexts look alike."""
+    state = learner.state
+    alike = math.isinf(state.value[M0]) and state.loading.shape[1] == 0
+    return len(state.group_visits) > 1 or alike
+
+
+def _best(seen: Now, g: int, allowed: BoolVector) -> tuple[int, float]:
+    """Return the allowed arm with the largest mean of a group, and how likely it is the best."""
+    mean = np.where(allowed, seen.mean[:, g], -np.inf) if allowed.any() else seen.mean[:, g]
+    variance = seen.variance[:, g]
     best, reach = int(np.argmax(mean)), 5.0 * np.sqrt(variance)
     rivals = np.flatnonzero(mean + reach >= mean[best] - reach[best])
+    if len(rivals) > MOST_RIVALS:
+        upper = mean[rivals] + 2.0 * np.sqrt(variance[rivals])
+        rivals = np.union1d(rivals[np.argsort(-upper)[:MOST_RIVALS]], [best])
     rng = np.random.default_rng([13, g])
     if seen.counts.real:
         theta = rng.normal(mean[rivals], np.sqrt(variance[rivals]), (DRAWS, len(rivals)))
@@ -183,7 +196,7 @@ def groups(
     level, arm = _level(level), _named("arm_names", arm_names, learner.arms)
     seen, rows = now(learner), []
     for g in range(seen.member.shape[1]):
-        best, sure = _best(seen, g)
+        best, sure = _best(seen, g, learner.state.allowed)
         low, high = _interval(seen, g, level)
         size = float(seen.member[:, g].sum())
         least, most = sizes(seen.member[:, g], level)
@@ -217,7 +230,7 @@ def arms(
 def members(
     learner: ThreeLevels, *, context_names: Names | None = None, arm_names: Names | None = None
 ) -> list[Row]:
-    """Return a row for each context that was seen.
+    """Return a row for each context that was seen; without a group while none is identified.
 
     `deviation` is how far the expected reward of its best arm lies from what its groups, weighted
     by its posterior, expect of that arm.
@@ -227,16 +240,17 @@ def members(
     need = int(context[-1]) + 1 if len(context) else 0
     name = _named("context_names", context_names, need)
     expected = learner.posterior_means(context)
-    best = np.argmax(expected, axis=1)
-    state = learner.state
+    state, known = learner.state, identified(learner)
+    best = np.argmax(np.where(state.allowed, expected, -np.inf), axis=1)
     kappa = state.value[KAPPA]
     theta = (state.group_total + kappa * state.centre) / (state.group_pulls + kappa)
     rows = []
     for i, (c, j) in enumerate(zip(context, best, strict=True)):
         posterior, value = seen.member[i], float(expected[i, j])
         rows.append({
-            "context": name[int(c)], "group": int(np.argmax(posterior)),
-            "probability": float(posterior.max()), "posterior": posterior.tolist(),
+            "context": name[int(c)], "group": int(np.argmax(posterior)) if known else None,
+            "probability": float(posterior.max()) if known else None,
+            "posterior": posterior.tolist(),
             "rewards": int(state.visits[c]), "best_arm": arm[int(j)], "expected_reward": value,
             "deviation": value - float(posterior @ theta[:, j]),
         })  # fmt: skip
@@ -244,11 +258,14 @@ def members(
 
 
 def together(learner: ThreeLevels, a: npt.ArrayLike, b: npt.ArrayLike) -> Any:
-    """Return the probability that two contexts are in one group; arrays go pair by pair."""
+    """Return the probability that two contexts are in one group; arrays go pair by pair.
+
+    NaN while groups are not identified.
+    """
     first, second = np.broadcast_arrays(_contexts("a", a, learner), _contexts("b", b, learner))
     left, right = (learner.membership(x.ravel()) for x in (first, second))
     found = np.minimum((left * right).sum(axis=1), 1.0).reshape(first.shape)
-    found = np.where(first == second, 1.0, found)
+    found = np.where(first == second, 1.0, found if identified(learner) else np.nan)
     return float(found) if found.ndim == 0 else found
 
 

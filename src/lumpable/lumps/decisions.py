@@ -6,6 +6,8 @@ index, so no generator is kept. Knows no learner.
 
 from __future__ import annotations
 
+import hashlib
+import operator
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +21,8 @@ from lumpable.collector import GOLDEN, MASK, UNIT, mix, request_key
 from lumpable.learners.base import LARGEST
 from lumpable.lumps.growth import Name
 
-MOST_COUNT = 2**53
-"""Counts below this are exact as floats."""
+MOST_COUNT = 10**12
+"""Rewards that a row may stand for, so that sums of many rows are exact as floats."""
 NUMBERS = (int, float, np.bool_, np.integer, np.floating)
 SIZE = f"a number of at most {LARGEST:g} in size"
 
@@ -81,6 +83,13 @@ def check_floor(floor: float, allowed: int) -> None:
         )
 
 
+def luck(name: Name, turn: int) -> int:
+    """Return a number for a name and how often it came before: the same in every process."""
+    kind = "s" if isinstance(name, str) else "i"
+    digest = hashlib.sha256(f"{kind}{turn}\n{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "little")
+
+
 # --- Memory -----------------------------------------------------------------------------------
 
 
@@ -120,11 +129,15 @@ class Outstanding:
         for awaited in self.waiting.values():
             pending[awaited.group, awaited.arm] += 1.0
 
-    def find(self, id: int) -> Awaited:
-        """Return the decision with this id; words for one that takes no reward."""
-        if type(id) is int and id in self.waiting:
-            return self.waiting[id]
-        if type(id) is not int or not 0 <= id < self.made:
+    def find(self, decision: Decision | int) -> Awaited:
+        """Return the decision, also by its id alone; words for one that takes no reward."""
+        id = decision.id if isinstance(decision, Decision) else plain_id(decision)
+        if id in self.waiting:
+            awaited = self.waiting[id]
+            if isinstance(decision, Decision) and decision != awaited.decision:
+                raise ValueError(f"id: expected {awaited.decision}, got {decision}")
+            return awaited
+        if not 0 <= id < self.made:
             raise ValueError(f"id: expected the id of a decision, got {id!r}, which is none")
         why = "which has had its reward"
         if id <= self.forgotten:
@@ -138,6 +151,8 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
     contexts: list[Name]
     arms: list[Name]
     open: list[bool]
+    listed: bool
+    """Whether arms were listed, so that others are not chosen."""
     floor: float
     most: int
     made: int
@@ -147,7 +162,7 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
 
     @classmethod
     def of(
-        cls, contexts: list[Name], arms: list[Name], open: list[bool], floor: float,
+        cls, contexts: list[Name], arms: list[Name], open: list[bool], listed: bool, floor: float,
         outstanding: Outstanding,
     ) -> Self:  # fmt: skip
         """Gather all that is to be kept."""
@@ -156,7 +171,7 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
             for id, awaited in outstanding.waiting.items()
         ]
         counters = outstanding.most, outstanding.made, outstanding.forgotten
-        return cls(contexts, arms, open, floor, *counters, waiting)
+        return cls(contexts, arms, open, listed, floor, *counters, waiting)
 
     def wrong(self, contexts: int, arms: int, groups: int) -> str:
         """Say what no learner with a core of this size could have kept; nothing if all is well."""
@@ -185,6 +200,13 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
                 Decision(id, context, self.arms[arm], propensity), arm, group
             )
         return kept
+
+
+def plain_id(id: object) -> int:
+    """Return the id of a decision as a plain number; numpy's are fine, anything else is not."""
+    if isinstance(id, bool) or not hasattr(id, "__index__"):
+        raise ValueError(f"id: expected the id of a decision, got {id!r}, which is none")
+    return operator.index(id)
 
 
 # --- Rewards ----------------------------------------------------------------------------------

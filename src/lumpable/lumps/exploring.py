@@ -24,7 +24,7 @@ from lumpable.draws import beta, drawn, largest, normal, seeded, uniform
 from lumpable.lumps import arithmetic
 from lumpable.lumps.index import EDGE, solve_factors, weigh
 from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.model import OWN_STRENGTHS, USUAL_OWN_STRENGTH, Counts, Fit, gathered
+from lumpable.lumps.model import USUAL_OWN_STRENGTH, Counts, Fit, gathered, strengths
 from lumpable.lumps.state import KAPPA, M0, NOISE, REAL, State
 from lumpable.lumps.steps import update
 
@@ -158,13 +158,14 @@ def draw_losses(
 
 
 def own_strengths(learner: ThreeLevels, counts: Counts, member: FloatMatrix) -> FloatVector:
-    """Return the posterior of m0 over OWN_STRENGTHS, as the fit weighs them."""
+    """Return the posterior of m0 over its grid, as the fit weighs it."""
+    grid = strengths(counts.real)
     kappa, m0, noise = learner.state.value[[KAPPA, M0, NOISE]].tolist()
     likely: FloatVector = arithmetic.strengths_compared(
         *counts.rows, counts.weight(m0), member, *gathered(counts, member, m0),
-        learner.state.centre, kappa, OWN_STRENGTHS, counts.real, noise,
+        learner.state.centre, kappa, grid, counts.real, noise,
     )  # fmt: skip
-    finite = OWN_STRENGTHS[:-1]
+    finite = grid[:-1]
     likely[:-1] -= (np.log(finite / USUAL_OWN_STRENGTH) / 2) ** 2 / 2
     chance: FloatVector = np.exp(likely - likely.max())
     chance[chance < UNLIKELY * chance.sum()] = 0.0
@@ -180,7 +181,8 @@ def beliefs(learner: ThreeLevels, caution: float) -> Iterator[tuple[float, State
     state, counts = learner.state, learner.counts()
     member, less = learner.membership(counts.context), 1.0 / caution**2
     share = np.zeros(1) if learner.fit is None else learner.fit.share
-    for m0, chance in zip(OWN_STRENGTHS, own_strengths(learner, counts, member), strict=True):
+    chances = own_strengths(learner, counts, member)
+    for m0, chance in zip(strengths(counts.real), chances, strict=True):
         if chance == 0.0:
             continue
         likely = _members(learner, counts, member, share, float(m0))
@@ -304,4 +306,5 @@ class PolicyFinder(ThreeLevels):
         """Go on from a fit of what was seen, and judge the policy."""
         super().adopt(fit)
         self.next_fit = min(self.next_fit, max(self.tells + 1, math.ceil(GROWTH * self.tells)))
-        self.finished = finished(self, self.epsilon, self.delta)
+        seen = self.tells >= 2 * self.contexts  # before, noise itself is hardly known
+        self.finished = seen and finished(self, self.epsilon, self.delta)

@@ -174,8 +174,8 @@ class Named:
         self.open: BoolVector = np.zeros(core.arms, dtype=np.bool_)
         """Arms that may be chosen; the only one of a learner without any is none."""
 
-    def register(self, contexts: Iterable[Name], arms: Iterable[Name]) -> None:
-        """Give plain names that are new numbers and room; new arms may be chosen at once."""
+    def register(self, contexts: Iterable[Name], arms: Iterable[Name], *, open: bool) -> None:
+        """Give plain names that are new numbers and room; whether new arms may be chosen."""
         for name in contexts:
             self.contexts.add(name)
         new = sum([self.arms.add(name) for name in arms])
@@ -186,7 +186,7 @@ class Named:
             grown(self.core, room, max(1, len(self.arms)))
         if new:
             old = self.open[: len(self.arms) - new]
-            self.open = np.append(old, np.ones(new, dtype=np.bool_))
+            self.open = np.append(old, np.full(new, open))
             self.core.state.allowed[:] = self.open
 
     def open_or_close(self, arm: Name, open: bool) -> None:

@@ -20,7 +20,7 @@ OWN_WIDTH = 0.04
 """... and a context's own deviation with this."""
 UNLIKELY = 1e-3
 """Groups that a context belongs to with less than this are left out of its index."""
-EDGE = 1e-4
+EDGE = 1e-12
 """Means of Bernoulli rewards stay this far from 0 and 1."""
 LEAST = 0.1
 """The parameters of the Beta law of an arm's value are at least this, or its logit could be
@@ -53,12 +53,16 @@ def believed(
     lift = kappa * x
     if value[REAL] > 0.0:
         return m, value[NOISE] * (x + lift * lift / hold)
+    m = min(max(m, EDGE), 1.0 - EDGE)  # totals are net of what factors explain
     return m, m * (1.0 - m) * x / (1.0 + x) + lift * lift * p * (1.0 - p) / (hold + 1.0)
 
 
 @kernel_without_nan
 def mix(state: State) -> float:
-    """Put mean and variance of each arm's group mean into `mean` and `spread`; return N."""
+    """Put each arm's group mean and how unsure it is into `mean` and `spread`; return N.
+
+    That groups differ is no part of `spread`: it is not learnt by trying an arm once more.
+    """
     value, mean, spread, centre, hold = (
         state.value, state.mean, state.spread, state.centre, state.hold,
     )  # fmt: skip

@@ -96,8 +96,8 @@ class ThreeLevels(Compiled):
         visits = state.visits[fit.context] @ fit.member
         self.state = state._replace(
             log_weight=log_weight,
-            group_pulls=np.ascontiguousarray(fit.pulls.T),
-            group_total=np.ascontiguousarray(fit.totals.T),
+            group_pulls=fit.pulls.T.copy(order="C"),
+            group_total=fit.totals.T.copy(order="C"),
             group_visits=visits,
             pending=np.zeros((fit.groups, self.arms)),
             centre=fit.centre.copy(),
@@ -105,6 +105,8 @@ class ThreeLevels(Compiled):
             weight=np.ones(fit.groups),
             **self._factors(fit),
         )
+        self.state.due[0] = self.next_fit
+        self._connect()
 
     def _factors(self, fit: Fit) -> dict[str, Any]:
         """Return what each context's cells say about its factors."""
@@ -118,7 +120,7 @@ class ThreeLevels(Compiled):
             np.add.at(force, row, gap[:, None] * L)
             outer = L[:, :, None] * L[:, None, :]
             np.add.at(grip, row, (precision * counts.n)[:, None, None] * outer)
-        loading = np.ascontiguousarray(fit.loading)
+        loading = fit.loading.copy(order="C")
         room = {"cover": np.zeros((q, q)), "factor": np.zeros(q)}
         return {"loading": loading, "force": force, "grip": grip, **room}
 

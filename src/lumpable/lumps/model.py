@@ -145,21 +145,24 @@ def gathered(counts: Counts, member: FloatMatrix, m0: float) -> tuple[FloatMatri
     return pulls, totals
 
 
+def strengths(real: bool) -> FloatVector:
+    """Return the values of m0 that are compared."""
+    return REAL_OWN_STRENGTHS if real else OWN_STRENGTHS
+
+
 def own_strength(
     counts: Counts, member: FloatMatrix, pulls: FloatMatrix, totals: FloatMatrix,
     centre: FloatVector, kappa: float, noise: float, before: float,
 ) -> float:  # fmt: skip
     """Return m0: how closely contexts keep to their group, judged by means without themselves."""
-    strengths = REAL_OWN_STRENGTHS if counts.real else OWN_STRENGTHS
+    grid = strengths(counts.real)
     likely = arithmetic.strengths_compared(
-        *counts.rows, counts.weight(before), member, pulls, totals, centre, kappa, strengths,
+        *counts.rows, counts.weight(before), member, pulls, totals, centre, kappa, grid,
         counts.real, noise,
     )  # fmt: skip
-    finite = np.minimum(strengths, 1e300)
-    prior = np.where(
-        np.isinf(strengths), 0.0, -((np.log(finite / USUAL_OWN_STRENGTH) / 2) ** 2) / 2
-    )
-    return float(strengths[np.argmax(likely + prior)])
+    finite = np.minimum(grid, 1e300)
+    prior = np.where(np.isinf(grid), 0.0, -((np.log(finite / USUAL_OWN_STRENGTH) / 2) ** 2) / 2)
+    return float(grid[np.argmax(likely + prior)])
 
 
 def top_level(

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import msgspec
 import numpy as np
@@ -30,12 +32,31 @@ DECISIONS, BATCHES = 0, 1
 """Streams of chance: decisions by their id, batches by the number of rewards before them."""
 
 
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def _alone(
+    method: Callable[Concatenate[Lumps, Given], Result],
+) -> Callable[Concatenate[Lumps, Given], Result]:
+    """Let one thread at a time into these methods of a learner."""
+
+    @wraps(method)
+    def alone(self: Lumps, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return alone
+
+
 class Lumps:
     """Learn what works for whom, and who is alike, from rewards alone. Nothing to tune.
 
     Contexts (users, sites, tenants) and arms (offers, prompts, solvers) are strings or integers and
     may come at any time. A context that nobody has heard of is served from what is known of all;
-    asking about it leaves no trace.
+    asking about it leaves no trace. Where arms were listed, by `arms` or `add_arm`, others that
+    are told of teach, but are not chosen until they are added; without a list, arms are taken as
+    they come. Threads may share a learner.
 
     `floor` is the least probability with which a decision plays each allowed arm, for those who
     evaluate other policies on the log. It costs `floor` times the sum of the allowed arms' gaps to
@@ -65,7 +86,18 @@ class Lumps:
         self._named = Named(ThreeLevels(FIRST_ROOM, 1, seed=seed))
         self._outstanding = Outstanding(checks.whole("outstanding", outstanding, 1))
         self._fit = self.core.fit
-        self._register(self._named.contexts.plains(contexts), self._named.arms.plains(arms))
+        self._lock = threading.RLock()
+        self._named.register(
+            self._named.contexts.plains(contexts), self._named.arms.plains(arms), open=True
+        )
+        self._listed = len(self._named.arms) > 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        vars(self).update(kept)
+        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
         return (
@@ -100,12 +132,15 @@ class Lumps:
         """The arms that are out of choices; their rewards still count."""
         return tuple(itertools.compress(self._named.arms.listed, ~self._named.open))
 
+    @_alone
     def add_arm(self, name: Name) -> None:
         """Let an arm be chosen from now on: a new one, or a retired one with all its evidence."""
         arm = self._named.arms.plain(name)
+        self._listed = True
         self._register([], [arm])
         self._named.open_or_close(arm, True)
 
+    @_alone
     def retire_arm(self, name: Name) -> None:
         """Choose an arm no more. What it taught stays, and rewards under way are still taken."""
         arm = self._named.arms.plain(name)
@@ -114,11 +149,12 @@ class Lumps:
         self._named.open_or_close(arm, False)
 
     def _register(self, contexts: Iterable[Name], arms: Iterable[Name]) -> None:
-        self._named.register(contexts, arms)
+        self._named.register(contexts, arms, open=not self._listed)
         self._fit = self.core.fit  # the same one, perhaps with more arms
 
     # --- One by one ---------------------------------------------------------------------------
 
+    @_alone
     def ask(self, context: Name, allowed: Iterable[Name] | None = None) -> Name:
         """Return the arm with the largest index. Changes nothing: asked twice, answers the same."""
         place = self._named.place(self._named.contexts.plain(context))
@@ -126,6 +162,7 @@ class Lumps:
         with self._named.allowing(self._named.mask(names)) as core:
             return self._named.arms.listed[core.ask(place)]
 
+    @_alone
     def tell(self, context: Name, arm: Name, reward: float) -> None:
         """Report the reward of an arm that was played for a context, at any time, in any order."""
         value = decisions.reward_of(reward)
@@ -134,11 +171,12 @@ class Lumps:
         self.core.tell(self._named.place(context), self._named.arms.number[arm], value)
         self._follow()
 
+    @_alone
     def decide(self, context: Name, allowed: Iterable[Name] | None = None) -> Decision:
         """Choose an arm and remember that its reward is to come: till then, others try it less.
 
-        Names in `allowed` that nobody has heard of are new arms; retired ones are left out. Of more
-        than `outstanding` decisions without a reward the oldest is forgotten.
+        Retired arms among the allowed ones are left out. Of more than `outstanding` decisions
+        without a reward the oldest is forgotten.
         """
         context, mask = self._named.contexts.plain(context), self._mask(allowed)
         place, id = self._named.place(context), self._outstanding.made
@@ -154,9 +192,14 @@ class Lumps:
             self._expect(oldest, -1.0)
         return decision
 
-    def reward(self, id: int, value: float) -> None:
-        """Report the reward of a decision, once."""
-        awaited, number = self._outstanding.find(id), decisions.reward_of(value)
+    @_alone
+    def reward(self, decision: Decision | int, value: float) -> None:
+        """Report the reward of a decision, or of its id, once.
+
+        Ids count from 0 in each learner: where one may have been loaded from an older file since,
+        hand in the whole decision, and one that is not remembered is refused.
+        """
+        awaited, number = self._outstanding.find(decision), decisions.reward_of(value)
         del self._outstanding.waiting[awaited.decision.id]
         self._expect(awaited, -1.0)
         self.tell(awaited.decision.context, awaited.decision.arm, number)
@@ -172,17 +215,16 @@ class Lumps:
         return len(self._outstanding.waiting)
 
     def _mask(self, allowed: Iterable[Name] | None) -> BoolVector:
-        """Register new arms among the allowed ones; return which may be chosen with this floor."""
+        """Return which arms may be chosen with this floor; without a list, they may be new."""
         named = self._named
-        if allowed is None:
-            mask = named.mask(None)
-            decisions.check_floor(self.floor, int(mask.sum()))
-            return mask
-        known, names = named.arms.number, named.arms.plains(allowed)
-        usable = {name for name in names if name not in known or named.open[known[name]]}
-        decisions.check_floor(self.floor, len(usable))
-        self._register([], names)
-        return named.mask(names)
+        names = None if allowed is None else named.arms.plains(allowed)
+        if names is not None and not self._listed:
+            new = [name for name in names if name not in named.arms.number]
+            decisions.check_floor(self.floor, len(new) + int(named.open.sum()))
+            self._register([], new)
+        mask = named.mask(names)
+        decisions.check_floor(self.floor, int(mask.sum()))
+        return mask
 
     def _follow(self) -> None:
         """After a fit, count what is outstanding in the groups that there are now."""
@@ -199,6 +241,7 @@ class Lumps:
 
     # --- Tables -------------------------------------------------------------------------------
 
+    @_alone
     def ask_many(self, contexts: Iterable[Name], allowed: Iterable[Name] | None = None) -> Batch:
         """Return an arm for each of many contexts, chosen before any reward; changes nothing.
 
@@ -212,12 +255,14 @@ class Lumps:
         places = np.array([self._named.place(name) for name in names], dtype=np.int64)
         with self._named.allowing(mask) as core:
             arms = batches.ask_many(core, places)
-        propensity = np.ones(len(arms))
+        propensity, turns = np.ones(len(arms)), dict[Name, int]()
         for row in range(len(arms) if self.floor > 0.0 else 0):
-            u = decisions.uniform(self.seed, BATCHES + core.tells, row)
+            turn = turns[names[row]] = turns.get(names[row], -1) + 1
+            u = decisions.uniform(self.seed, BATCHES + core.tells, decisions.luck(names[row], turn))
             arms[row], propensity[row] = decisions.play(int(arms[row]), mask, self.floor, u)
         return Batch(names, [self._named.arms.listed[j] for j in arms], propensity)
 
+    @_alone
     def tell_many(self, table: Any) -> None:
         """Report a table of rewards: any frame, or a mapping of columns.
 
@@ -233,10 +278,13 @@ class Lumps:
 
     # --- Files --------------------------------------------------------------------------------
 
+    @_alone
     def save(self, path: str | Path) -> None:
         """Write everything to a file; the old one stays whole until the new one is."""
         names = self._named.contexts.listed, self._named.arms.listed
-        kept = Kept.of(*names, self._named.open.tolist(), self.floor, self._outstanding)
+        kept = Kept.of(
+            *names, self._named.open.tolist(), self._listed, self.floor, self._outstanding
+        )
         stored.save(self.core, path, msgspec.to_builtins(kept))
 
     @classmethod
@@ -253,27 +301,32 @@ class Lumps:
         lumps = cls(floor=kept.floor)
         lumps._named, lumps._outstanding = Named(core), kept.outstanding()
         lumps._register(kept.contexts, kept.arms)
+        lumps._listed = kept.listed
         lumps._named.open[:] = core.state.allowed[:] = kept.open
         lumps._outstanding.count(core.state.pending)
         return lumps
 
     # --- Beliefs ------------------------------------------------------------------------------
 
+    @_alone
     def groups(self, level: float = beliefs.LEVEL) -> list[Row]:
         """Return a row for each group: how large it is, its best arm, and how sure both are."""
         arms = self._named.arms.listed
         return beliefs.groups(self.core, level, arm_names=arms) if arms else []
 
+    @_alone
     def means(self, level: float = beliefs.LEVEL) -> list[Row]:
         """Return a row for each group and arm: its mean reward, with an interval."""
         arms = self._named.arms.listed
         return beliefs.arms(self.core, level, arm_names=arms) if arms else []
 
+    @_alone
     def members(self) -> list[Row]:
         """Return a row for each context that had a reward: its group, how surely, its best arm."""
         contexts, arms = self._named.contexts.listed, self._named.arms.listed
         return beliefs.members(self.core, context_names=contexts, arm_names=arms) if arms else []
 
+    @_alone
     def together(self, a: Name, b: Name) -> float:
         """Return the probability that two contexts are in one group."""
         places = []
@@ -283,21 +336,30 @@ class Lumps:
             places.append(self._named.contexts.number[name])
         return float(beliefs.together(self.core, *places))
 
+    @_alone
     def evidence(self) -> list[Row]:
         """Return how likely other models make what was seen: more or fewer groups, alike or not."""
         return odds.evidence(self.core)
 
+    @_alone
     def summary(self) -> str:
         """Say in a sentence or two what is believed of contexts."""
         return odds.summary(self.core)
 
+    @_alone
     def residuals(self) -> Row:
         """Say whether something is left over that groups cannot explain."""
         return left_over.residuals(self.core)
 
+    @_alone
     def report(self, path: str | Path) -> Path:
         """Write all of this as one page with pictures that needs nothing else (extra `plot`)."""
         from lumpable.lumps import page  # brings pictures along
 
         contexts, arms = self._named.contexts.listed, self._named.arms.listed
-        return page.report(self.core, path, context_names=contexts, arm_names=arms)
+        if not arms:
+            raise ValueError("arms: expected at least one arm to report of, got none")
+        known = len(contexts)
+        return page.report(
+            self.core, path, context_names=contexts, arm_names=arms, contexts_known=known
+        )

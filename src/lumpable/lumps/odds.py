@@ -14,11 +14,11 @@ from lumpable.lumps.beliefs import Row, now
 from lumpable.lumps.factors import low_rank
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import (
-    OWN_STRENGTHS,
     Counts,
     Fit,
     gathered,
     middle_level,
+    strengths,
     top_level,
 )
 from lumpable.lumps.model import evidence as log_evidence
@@ -61,7 +61,8 @@ def _settled(learner: ThreeLevels, counts: Counts) -> Fit:
     if fit is None:
         return one
     if fit.rank > 0:
-        return low_rank(counts, one, replace(one, evidence=-math.inf))
+        found = low_rank(counts, one, replace(one, evidence=-math.inf))
+        return found if found.rank > 0 else one
     if fit.groups == 1:
         return one
     return search.settled(counts, learner.membership(counts.context), fit)
@@ -79,8 +80,8 @@ def _neighbours(counts: Counts, own: Fit) -> Iterator[Fit]:
 def _alike_or_not(counts: Counts, own: Fit) -> Iterator[Fit]:
     """Yield the same groups of contexts that are all alike, and of such that deviate."""
     if own.rank == 0:
-        strengths = OWN_STRENGTHS[:-1] if math.isinf(own.m0) else [math.inf]
-        held = (_held(counts, own, float(m0)) for m0 in strengths)
+        others = strengths(counts.real)[:-1] if math.isinf(own.m0) else [math.inf]
+        held = (_held(counts, own, float(m0)) for m0 in others)
         yield max(held, key=lambda fit: fit.evidence)
 
 
@@ -160,16 +161,16 @@ def summary(learner: ThreeLevels) -> str:
             f"Contexts differ along {counted(q, 'direction')}, which {explain} {part} of the "
             f"difference between contexts{own}."
         )
-    if M == 1 and within == 0.0:
-        return "Contexts look alike: one group, and no sign of a difference between contexts."
     if M == 1 and (learner.fit is None or learner.tells < FEW * seen.counts.contexts):
         return "Groups not yet identified: too little was seen of each context."
+    if M == 1 and within == 0.0:
+        return "Contexts look alike: one group, and no sign of a difference between contexts."
     if M == 1:
         return f"Groups not yet identified: contexts differ, but in no common way{own}."
     sure = float(seen.member.max(axis=1).mean())
     if sure < OPEN:
         return (
-            f"Groups not yet identified: {M} are likely, but the likeliest group of a context "
+            f"{M} groups are likely, but who is in which is open: the likeliest group of a context "
             f"has a probability of only {100.0 * sure:.0f} % on average."
         )
     return f"{M} groups explain {part} of the difference between contexts{own}."

@@ -1,19 +1,19 @@
 """The page of what a learner believes: one HTML file that opens offline and needs no script.
 
-Takes rows and charts, computes nothing. Every picture stands in it twice, for light and for dark;
-every name is escaped.
+Takes rows and charts, computes nothing; what is not known is left out. Every picture stands in it
+twice, for light and for dark; every name is escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from lumpable import canvas, pages
+from lumpable import __version__, canvas, checks, pages
 from lumpable.comparison import drawing
 from lumpable.comparison.style import EXTRA
 from lumpable.lumps import beliefs, left_over, odds, pictures
@@ -32,8 +32,9 @@ STYLE = """
   .on-dark { display: block; }
 }
 .picture rect, .picture .mark-rect path { shape-rendering: crispEdges; }
-@media screen { .picture svg { max-width: none; } }
+.picture svg { max-width: 100%; height: auto; }
 table { width: auto; }
+thead th { white-space: normal; max-width: 8rem; }
 tbody th { min-width: 0; }
 tr.believed > * { font-weight: 700; }
 """
@@ -55,12 +56,15 @@ def report(
     title: str = "What the learner believes",
     context_names: Names | None = None,
     arm_names: Names | None = None,
+    contexts_known: int | None = None,
     level: float = LEVEL,
 ) -> Path:
     """Write a page with all that is believed: the sentence, tables and pictures; return its path.
 
     Parameters
     ----------
+    contexts_known
+        How many contexts there are, seen or not, if that is known.
     level
         Probability that an interval holds the truth.
     """
@@ -68,96 +72,132 @@ def report(
     if path.suffix != ".html":
         raise ValueError(f"path: expected a name that ends in .html, got {path.name!r}")
     canvas.check(path)
-    names = {"context_names": context_names, "arm_names": arm_names}
-    text = page(learner, title, names, level)
-    path.write_text(text, encoding="utf-8")
+    seen = learner.counts().contexts
+    if contexts_known is not None:
+        contexts_known = checks.whole("contexts_known", contexts_known, seen)
+    arms = pictures.arm_labels(learner, arm_names)
+    contexts = None if context_names is None else pictures.labels(context_names)
+    told = _Told(
+        learner,
+        level,
+        beliefs.groups(learner, level, arm_names=arms),
+        beliefs.arms(learner, level, arm_names=arms),
+        beliefs.members(learner, context_names=contexts, arm_names=arms),
+        beliefs.identified(learner),
+    )
+    figures = _figures(told, context_names, arm_names) if seen else {}
+    path.write_text(_page(told, figures, title, contexts_known), encoding="utf-8")
     return path
 
 
-def page(learner: ThreeLevels, title: str, names: Mapping[str, Names | None], level: float) -> str:
-    """Return the whole page."""
-    context_names, arm_names = names["context_names"], names["arm_names"]
-    groups = beliefs.groups(learner, level, arm_names=arm_names)
-    members = beliefs.members(learner, context_names=context_names, arm_names=arm_names)
-    arms = beliefs.arms(learner, level, arm_names=arm_names)
-    check = left_over.residuals(learner)
-    figures = _figures(learner, level, context_names, arm_names)
-    body = f"""\
-<header>
-<h1>{escape(title)}</h1>
-{_facts(learner, members)}
-</header>
-<main>
-<section aria-labelledby="summary">
-<h2 id="summary">Summary</h2>
-<p class="lead">{escape(odds.summary(learner))}</p>
-<p>Check of the model: {escape(check["words"])} (<var>p</var> = {number(check["p_value"])}; \
-{number(check["statistic"])}, where {number(check["usual"])} is usual).</p>
-</section>
-<section aria-labelledby="groups">
-<h2 id="groups">Groups</h2>
-{_groups(groups, level)}
-{figures["sizes"]}
-{figures["members"]}
-</section>
-<section aria-labelledby="arms">
-<h2 id="arms">Arms</h2>
-{figures["means"]}
-{"".join(_arms(g, arms, learner.arms) for g in range(len(groups)))}
-</section>
-<section aria-labelledby="contexts">
-<h2 id="contexts">Contexts</h2>
-{figures["together"]}
-{_members(members)}
-</section>
-<section aria-labelledby="evidence">
-<h2 id="evidence">Other models</h2>
-{_evidence(odds.evidence(learner))}
-</section>
-<section aria-labelledby="reading">
-<h2 id="reading">How to read this</h2>
-{READING.format(level=100 * level)}
-</section>
-</main>"""
-    return pages.styled(title, body, EXTRA + STYLE)
+class _Told(NamedTuple):
+    """A learner and what it believes, as rows with names to show."""
+
+    learner: ThreeLevels
+    level: float
+    groups: list[Row]
+    arms: list[Row]
+    members: list[Row]
+    identified: bool
+
+    def mean(self, value: float, sign: str = "") -> str:
+        """Write a mean with two decimals, or with more where all means are below 0.1."""
+        largest = max(abs(row["mean"]) for row in self.groups)
+        more = max(0, -1 - math.floor(math.log10(largest))) if largest > 0.0 else 0
+        return _decimal(value, 2 + more, sign)
+
+    def range(self, row: Row) -> str:
+        """Write the interval of a mean."""
+        return f"{self.mean(row['low'])} to {self.mean(row['high'])}"
 
 
-def _facts(learner: ThreeLevels, members: Sequence[Row]) -> str:
+def _page(told: _Told, figures: dict[str, str], title: str, contexts_known: int | None) -> str:
+    said = escape(odds.summary(told.learner))
+    sections = [("summary", "Summary", f'<p class="lead">{said}</p>\n{_check(told.learner)}')]
+    if told.members:
+        groups = _groups(told) + figures["sizes"] + figures.get("members", f"<p>{said}</p>")
+        arms = "".join(_arms(told, g) for g in range(len(told.groups)))
+        sections += [
+            ("groups", "Groups", groups),
+            ("arms", "Arms", figures["means"] + arms),
+            ("contexts", "Contexts", figures.get("together", "") + _members(told)),
+            ("evidence", "Other models", _evidence(odds.evidence(told.learner))),
+        ]
+    sections.append(("reading", "How to read this", READING.format(level=100 * told.level)))
+    body = "\n".join(
+        f'<section aria-labelledby="{key}">\n<h2 id="{key}">{heading}</h2>\n{inside}\n</section>'
+        for key, heading, inside in sections
+    )
+    head = f"<header>\n<h1>{escape(title)}</h1>\n{_facts(told, contexts_known)}\n</header>"
+    return pages.styled(title, f"{head}\n<main>\n{body}\n</main>", EXTRA + STYLE)
+
+
+def _facts(told: _Told, contexts_known: int | None) -> str:
+    learner = told.learner
+    known = "" if contexts_known is None else f" of {contexts_known:,}"
+    allowed = int(learner.state.allowed.sum())
+    retired = f", and {learner.arms - allowed:,} retired" if allowed < learner.arms else ""
+    kind = ", real numbers" if learner.counts().real else ", all of them 0 or 1"
     pairs = [
-        ("contexts", f"{len(members):,} seen of {learner.contexts:,}"),
-        ("arms", f"{learner.arms:,}"),
-        ("rewards", f"{learner.tells:,}"),
+        ("contexts", f"{len(told.members):,} seen{known}"),
+        ("arms", f"{allowed:,}{retired}"),
+        ("rewards", f"{learner.tells:,}{kind if learner.tells else ''}"),
+        ("made", f"{datetime.now(UTC):%Y-%m-%d}, with lumpable {__version__}"),
     ]
     return pages.facts(pairs)
 
 
-def _figures(
-    learner: ThreeLevels, level: float, context_names: Names | None, arm_names: Names | None
-) -> dict[str, str]:
-    """Return all pictures, by name."""
+def _check(learner: ThreeLevels) -> str:
+    """Say whether the model fits; figures come last."""
+    check = left_over.residuals(learner)
+    figures = ""
+    if check["usual"] > 0.0:
+        figures = (
+            f" (were the model right, at least as much would be left over in "
+            f"{number(100.0 * check['p_value'], 2)} % of cases, <var>p</var> = "
+            f"{number(check['p_value'])}; it measures {_decimal(check['statistic'])}, where "
+            f"{_decimal(check['usual'])} is usual)"
+        )
+    return f"<p>Check of the model: {escape(check['words'])}{figures}.</p>"
+
+
+def _figures(told: _Told, context_names: Names | None, arm_names: Names | None) -> dict[str, str]:
+    """Return all pictures of what is known, by name."""
+    learner, level, seen = told.learner, told.level, len(told.members)
     drawn = {
         "sizes": (
             pictures.sizes(learner, level),
             "Contexts in each group",
             "Bars: expected; lines: intervals.",
         ),
-        "members": (
-            pictures.memberships(learner),
-            "How sure memberships are",
-            "The stronger the colour, the more contexts.",
-        ),
         "means": (
             pictures.means(learner, level, arm_names=arm_names),
             "Mean reward of each arm in each group",
-            "Best arms first, then those with most pulls; faded where the interval is wide.",
-        ),
-        "together": (
-            pictures.together(learner, context_names=context_names, most=MOST_DRAWN),
-            "Who is together",
-            "How likely any two contexts are to be in one group.",
+            f"{_part(pictures.MOST_ARMS, learner.arms, 'arm')}: the best, then those with most "
+            "pulls, then retired ones; faded where the interval is wide.",
         ),
     }
+    if told.identified:
+        drawn["members"] = (
+            pictures.memberships(learner),
+            "How sure memberships are",
+            "The stronger the colour, the more contexts.",
+        )
+        drawn["together"] = (
+            pictures.together(learner, context_names=context_names, most=MOST_DRAWN),
+            "Who is together",
+            f"{_part(MOST_DRAWN, seen, 'context')}: how likely any two are to be in one group.",
+        )
     return {key: _figure(chart, key, *words) for key, (chart, *words) in drawn.items()}
+
+
+def _part(most: int, all: int, thing: str) -> str:
+    """Say how many of how many are shown.
+
+    >>> _part(100, 2000, "context"), _part(100, 7, "arm")
+    ('100 of 2,000 contexts', '7 of 7 arms')
+    """
+    return f"{min(most, all)} of {counted(all, thing)}"
 
 
 def _figure(chart: Any, key: str, heading: str, words: str) -> str:
@@ -196,8 +236,13 @@ def _table(
     return pages.scrolled(label, table)
 
 
-def _range(low: float, high: float) -> str:
-    return f"{number(low)} to {number(high)}"
+def _decimal(value: float, places: int = 2, sign: str = "") -> str:
+    """Write a number with so many decimals.
+
+    >>> _decimal(-1234.567), _decimal(0.25, 3, "+")
+    ('−1,234.57', '+0.250')
+    """
+    return f"{value:{sign},.{places}f}".replace("-", "−")
 
 
 def _percent(probability: float) -> str:
@@ -211,66 +256,68 @@ def _percent(probability: float) -> str:
     return f"{100 * probability:.0f} %" if probability >= 0.01 else "under 1 %"
 
 
-def _groups(rows: Sequence[Row], level: float) -> str:
-    interval = f"{100 * level:g} % interval"
+def _groups(told: _Told) -> str:
+    interval = f"{100 * told.level:g} % interval"
     heads = [
-        ("group", False), ("contexts", True), (interval, True), ("share", True),
-        ("best arm", False), ("is the best", True), ("its mean", True), (interval, True),
+        ("group", False), ("size", True), (interval, True), ("share", True), ("best arm", False),
+        ("probability that it is the best", True), ("mean of the best arm", True), (interval, True),
     ]  # fmt: skip
     cells = (
         ("", [
-            str(row["group"]), f"{row['size']:.1f}", f"{row['size_low']} to {row['size_high']}",
-            f"{100 * row['share']:.0f} %", str(row["best_arm"]), _percent(row["probability_best"]),
-            number(row["mean"]), _range(row["low"], row["high"]),
+            str(row["group"]), _decimal(row["size"]), f"{row['size_low']} to {row['size_high']}",
+            f"{100 * row['share']:.0f} %", row["best_arm"], _percent(row["probability_best"]),
+            told.mean(row["mean"]), told.range(row),
         ])
-        for row in rows
+        for row in told.groups
     )  # fmt: skip
     return _table("Groups", heads, cells)
 
 
-def _arms(group: int, rows: Sequence[Row], arms: int) -> str:
+def _arms(told: _Told, group: int) -> str:
     """Return a group's arms, the best first, folded away."""
-    own = sorted(rows[group * arms : (group + 1) * arms], key=lambda row: -float(row["mean"]))
+    K = told.learner.arms
+    own = sorted(told.arms[group * K : (group + 1) * K], key=lambda row: -float(row["mean"]))
     own = own[: pictures.MOST_ARMS]
-    heads = [("arm", False), ("pulls", True), ("mean", True), ("interval", True)]
+    interval = f"{100 * told.level:g} % interval"
+    heads = [("arm", False), ("pulls", True), ("mean", True), (interval, True)]
     cells = (
-        ("", [
-            str(row["arm"]), f"{row['pulls']:,.1f}", number(row["mean"]),
-            _range(row["low"], row["high"]),
-        ])
+        ("", [row["arm"], _decimal(row["pulls"]), told.mean(row["mean"]), told.range(row)])
         for row in own
-    )  # fmt: skip
+    )
     table = _table(f"Arms of group {group}", heads, cells)
-    best = "" if len(own) == arms else f", the best {len(own)}"
+    best = "" if len(own) == K else f", the best {len(own)} of {K:,}"
     return f"<details><summary>Arms of group {group}{best}</summary>{table}</details>\n"
 
 
-def _members(rows: Sequence[Row]) -> str:
-    order = np.argsort([row["probability"] for row in rows], kind="stable")[:MOST_MEMBERS]
+def _members(told: _Told) -> str:
+    """Return contexts, the least sure first if their groups are known, folded away."""
+    known, seen = told.identified, len(told.members)
+    rows = (
+        sorted(told.members, key=lambda row: float(row["probability"])) if known else told.members
+    )
     heads = [
-        ("context", False), ("group", True), ("probability", True), ("rewards", True),
-        ("best arm", False), ("expected", True), ("deviation", True),
+        ("context", False), *([("group", True), ("probability of the group", True)] * known),
+        ("rewards", True), ("best arm", False), ("expected reward", True), ("deviation", True),
     ]  # fmt: skip
     cells = (
         ("", [
-            str(row["context"]), str(row["group"]), _percent(row["probability"]),
-            f"{row['rewards']:,}", str(row["best_arm"]), number(row["expected_reward"]),
-            f"{row['deviation']:+.3f}".replace("-", "−"),
+            str(row["context"]),
+            *([str(row["group"]), _percent(row["probability"])] if known else []),
+            f"{row['rewards']:,}", row["best_arm"], told.mean(row["expected_reward"]),
+            told.mean(row["deviation"], "+"),
         ])
-        for row in (rows[k] for k in order)
+        for row in rows[:MOST_MEMBERS]
     )  # fmt: skip
-    words = f"{counted(len(order), 'context')}, the least sure first"
+    words = _part(MOST_MEMBERS, seen, "context") + (", the least sure first" if known else "")
     return f"<details><summary>{words}</summary>{_table('Contexts', heads, cells)}</details>"
 
 
 def _evidence(rows: Sequence[Row]) -> str:
-    if not rows:
-        return "<p>Nothing was seen yet.</p>"
     heads = [("model", False), ("log evidence", True), ("difference", True), ("odds", False)]
     cells = (
         ("believed" if row["believed"] else "", [
-            row["model"], f"{row['log_evidence']:,.1f}".replace("-", "−"),
-            "" if row["believed"] else f"{row['difference']:+,.1f}".replace("-", "−"), row["odds"],
+            row["model"], _decimal(row["log_evidence"]),
+            "" if row["believed"] else _decimal(row["difference"], sign="+"), row["odds"],
         ])
         for row in rows
     )  # fmt: skip

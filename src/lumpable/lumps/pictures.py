@@ -6,9 +6,13 @@ of a light page, a dark one or of paper. The rows behind them come from `beliefs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -23,6 +27,12 @@ from lumpable.wording import counted, number
 
 MOST_ARMS = 40
 MOST_TOGETHER = 200
+LONGEST = 18, 40
+"""Characters of a name beside a picture, and of one that would look like another."""
+UNSEEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+"""Characters that an SVG cannot hold, or that show nothing."""
+LETTER = 7.5
+"""About as many pixels are as wide as a letter."""
 WIDTH = 640
 SHADES = 10
 """Steps of the probability to be together."""
@@ -45,36 +55,78 @@ def themed(chart: Any, scheme: str) -> Any:
     legend = {"labelColor": axis["labelColor"], "titleColor": axis["titleColor"]}
     legend |= {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
     scales = {**config["range"], "heatmap": {"scheme": "viridis"}, "ramp": RAMP[scheme]}
+    bar = {"color": config["range"]["category"][0]}
     font = "Helvetica, Arial, sans-serif"  # about as wide here as where it is shown
-    config = {**config, "font": font, "legend": legend, "range": scales}
+    config = {**config, "font": font, "legend": legend, "range": scales, "bar": bar}
     return chart.properties(config=config, padding={"left": 8, "top": 8, "right": 8, "bottom": 20})
+
+
+# --- What things are called -----------------------------------------------------------------------
+
+
+def labels(names: Names) -> list[str]:
+    """Return names as text, in quotes where two would look alike or one cannot be shown.
+
+    >>> labels([1, "1", "ann", ""])
+    ['1', "'1'", 'ann', "''"]
+    """
+    texts = [str(name) for name in names]
+    many = Counter(texts)
+    return [
+        repr(name) if many[text] > 1 or UNSEEN.search(text) or not text.strip() else text
+        for name, text in zip(names, texts, strict=True)
+    ]
+
+
+def shortened(texts: Sequence[str]) -> list[str]:
+    """Leave out the middle of long texts, by whole characters; less where two would look alike.
+
+    >>> shortened(["a very long and winding name 7", "short"])
+    ['a very long…name 7', 'short']
+    """
+    little, less = (
+        [x if len(x) <= most else f"{x[: most - 7]}…{x[-6:]}" for x in texts] for most in LONGEST
+    )
+    many = Counter(little)
+    return [x if many[x] == 1 else y for x, y in zip(little, less, strict=True)]
+
+
+def arm_labels(learner: ThreeLevels, names: Names | None, *, short: bool = False) -> list[str]:
+    """Return what arms are called on a page; those that are not allowed say that they retired."""
+    text = labels(range(learner.arms) if names is None else names)
+    marks = ("" if allowed else " (retired)" for allowed in learner.state.allowed)
+    pairs = zip(shortened(text) if short else text, marks, strict=False)  # `beliefs` counts names
+    return [name + mark for name, mark in pairs]
+
+
+# --- Pictures -------------------------------------------------------------------------------------
 
 
 def means(learner: ThreeLevels, level: float = LEVEL, *, arm_names: Names | None = None) -> Any:
     """Draw the mean of each arm (columns) in each group (rows), uncertain ones faded.
 
-    Best arms of groups come first, then those with most pulls, at most 40.
+    Best arms of groups come first, then those with most pulls, at most 40; retired ones are last.
     """
-    alt, rows = canvas.altair(), beliefs.arms(learner, level, arm_names=arm_names)
-    shown = _arms_shown(rows, learner.arms)
+    alt, names = canvas.altair(), arm_labels(learner, arm_names)
+    rows = beliefs.arms(learner, level, arm_names=names)
+    shown = _arms_shown(rows, learner)
     widest = max(row["high"] - row["low"] for row in rows) if learner.counts().real else 1.0
     cells = []
     for k, row in enumerate(rows):
         if k % learner.arms in shown:
             sure = 1.0 - (row["high"] - row["low"]) / max(widest, 1e-300)
             cells.append({
-                "group": _group(row["group"]), "arm": str(row["arm"]),
+                "group": _group(row["group"]), "arm": row["arm"],
                 "place": shown.index(k % learner.arms), "mean": row["mean"],
                 "interval": f"{number(row['low'])} to {number(row['high'])}",
                 "pulls": round(row["pulls"], 1), "sure": FAINTEST + (1.0 - FAINTEST) * sure,
             })  # fmt: skip
-    groups = len(rows) // learner.arms
-    order = [str(rows[j]["arm"]) for j in shown]
+    short = arm_labels(learner, arm_names, short=True)
     return (
         alt.Chart(alt.Data(values=cells))
         .mark_rect(aria=False)
         .encode(
-            x=alt.X("arm:N", sort=order, title=None, axis=alt.Axis(labelLimit=90, ticks=False)),
+            x=alt.X("place:O", title=" ", axis=_names_below([short[j] for j in shown])),
             y=alt.Y("group:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False)),
             color=alt.Color("mean:Q", title="mean", scale=alt.Scale(range="heatmap")),
             opacity=alt.Opacity("sure:Q", scale=None, legend=None),
@@ -82,25 +134,42 @@ def means(learner: ThreeLevels, level: float = LEVEL, *, arm_names: Names | None
         )
         .properties(
             width=WIDTH,
-            height=max(60, 26 * groups),
-            description=_means_said(learner, level, arm_names, len(shown)),
+            height=max(60, 26 * len(rows) // learner.arms),
+            description=_means_said(learner, level, names, len(shown)),
         )
     )
 
 
-def _arms_shown(rows: list[Row], K: int) -> list[int]:
-    """Return the arms to draw: the best of each group, then by pulls."""
-    table = {key: np.array([row[key] for row in rows]).reshape(-1, K) for key in ("mean", "pulls")}
-    best = dict.fromkeys(int(j) for j in table["mean"].argmax(axis=1))
-    by_pulls = np.argsort(-table["pulls"].sum(axis=0), kind="stable")
-    return list(dict.fromkeys([*best, *(int(j) for j in by_pulls)]))[:MOST_ARMS]
+def _names_below(names: list[str]) -> Any:
+    """Return the axis of columns with these names, upright where they do not fit side by side."""
+    letters = (sum(1 + (east_asian_width(x) in "WF") for x in name) for name in names)
+    longest = LETTER * max(letters)
+    upright = longest * len(names) > WIDTH
+    return canvas.altair().Axis(
+        labelExpr=f"{json.dumps(names)}[datum.value]",
+        labelLimit=0,  # a limit cuts between the halves of a character, and SVG cannot hold one
+        labelOverlap=False,
+        labelAngle=-90 if upright else 0,
+        minExtent=longest if upright else 0,  # fonts may be wider where they are shown
+        ticks=False,
+    )
+
+
+def _arms_shown(rows: list[Row], learner: ThreeLevels) -> list[int]:
+    """Return the arms to draw: the best of each group, then by pulls, then those that retired."""
+    allowed, shape = learner.state.allowed, (-1, learner.arms)
+    mean = np.array([row["mean"] for row in rows]).reshape(shape)
+    pulls = np.array([row["pulls"] for row in rows]).reshape(shape).sum(axis=0)
+    best = np.where(allowed, mean, -np.inf).argmax(axis=1)
+    order = [*best.tolist(), *np.lexsort((-pulls, ~allowed)).tolist()]
+    return list(dict.fromkeys(order))[:MOST_ARMS]
 
 
 def _group(g: int) -> str:
     return f"group {g}"
 
 
-def _means_said(learner: ThreeLevels, level: float, names: Names | None, shown: int) -> str:
+def _means_said(learner: ThreeLevels, level: float, names: Names, shown: int) -> str:
     best = "; ".join(
         f"group {row['group']}: {row['best_arm']} with {number(row['mean'])}"
         for row in beliefs.groups(learner, level, arm_names=names)
@@ -128,7 +197,6 @@ def sizes(learner: ThreeLevels, level: float = LEVEL) -> Any:
     )
     bars = base.mark_bar(height=14, aria=False).encode(
         x=alt.X("size:Q", title="contexts", axis=alt.Axis(tickMinStep=1)),
-        color=alt.value(CONFIG["light"]["range"]["category"][0]),
         tooltip=["group:N", "size:Q", "size_low:Q", "size_high:Q"],
     )
     said = "; ".join(
@@ -198,7 +266,7 @@ def together(
     seen = beliefs.now(learner)
     order = np.lexsort((-seen.member.max(axis=1), np.argmax(seen.member, axis=1)))
     shown = seen.counts.context[evenly(order, most)]
-    names = [str(context_names[c] if context_names is not None else c) for c in shown]
+    names = labels([context_names[c] if context_names is not None else int(c) for c in shown])
     side = {"type": "linear", "domain": [0, max(1, len(shown))], "nice": False}
     axis = {
         "title": "contexts, sorted by group",

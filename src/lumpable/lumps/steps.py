@@ -7,8 +7,12 @@ import math
 from lumpable.checks import FloatVector
 from lumpable.compiled import Clock, kernel
 from lumpable.draws import largest
+from lumpable.lumps.factors import CLOSE
 from lumpable.lumps.index import EDGE, rate, solve_factors, weigh
 from lumpable.lumps.state import KAPPA, M0, NOISE, REAL, SQUARES, State
+
+LEAST_SPREAD = CLOSE * (1.0 - CLOSE)
+"""The variance of Bernoulli rewards is at least this where factors learn, as in `factors`."""
 
 
 @kernel
@@ -93,7 +97,8 @@ def learn_groups(state: State, i: int, j: int, d: float, reward: float, count: f
             m = (state.group_total[g, j] + kappa * state.centre[j]) / x
             if real:
                 gap = reward - m
-                row[g] -= 0.5 * d * gap * gap / (noise * (1.0 + 1.0 / x))
+                wider = 1.0 + 1.0 / x
+                row[g] -= 0.5 * d * (gap * gap / (noise * wider) + math.log(wider))
             else:
                 m = min(max(m, EDGE), 1.0 - EDGE)
                 row[g] += d * (reward * math.log(m) + (1.0 - reward) * math.log(1.0 - m))
@@ -102,7 +107,7 @@ def learn_groups(state: State, i: int, j: int, d: float, reward: float, count: f
     if q > 0:
         solve_factors(state, i)
         p = (state.group_total[0, j] + kappa * state.centre[j]) / (state.group_pulls[0, j] + kappa)
-        precision = d / (noise if real else max(p * (1.0 - p), 0.02))
+        precision = d / (noise if real else max(p * (1.0 - p), LEAST_SPREAD))
         for x in range(q):
             left -= state.loading[j, x] * state.factor[x]
             state.force[i, x] += precision * (reward - p) * state.loading[j, x]

@@ -117,6 +117,8 @@ def save(learner: ThreeLevels, path: str | Path, extra: dict[str, object]) -> No
 
     `extra` is whatever else should come back: what JSON holds, with finite numbers.
     """
+    if type(learner) is not ThreeLevels:
+        raise ValueError(f"learner: expected a ThreeLevels, got {type(learner).__name__}")
     try:
         more = np.frombuffer(msgspec.json.encode(extra), dtype=np.uint8)
     except (TypeError, ValueError) as cause:
