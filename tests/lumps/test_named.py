@@ -201,6 +201,9 @@ def test_names_are_strings_and_integers() -> None:
         refused(lumps, "arm: expected a string, or an integer", lambda: lumps.tell(7, name, 1.0))  # noqa: B023
         refused(lumps, "context: expected a string, or an int", lambda: lumps.ask(name))  # noqa: B023
     refused(lumps, "arms: expected several names, got one string", lambda: lumps.ask(7, "red"))
+    for several in (None, 3, {"context": [7]}, pl.DataFrame({"context": [7]})):
+        words = "contexts: expected several names, got "
+        refused(lumps, words, lambda: lumps.ask_many(several))  # type: ignore[arg-type]  # noqa: B023
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e101, "1", None, 10**400, [1.0]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -243,3 +244,23 @@ def test_before_there_is_much_to_see_there_is_one_group() -> None:
     assert (fit.groups, fit.rank) == (1, 0)
     assert sound(fit)
     assert math.isfinite(fit.evidence)
+
+
+@pytest.mark.parametrize("order", [[2, 0, 3, 1], [0, 1, 2, 3], [3, 2, 1, 0]])
+def test_groups_keep_their_numbers(order: list[int]) -> None:
+    """Whoever stores the number of a group finds the same people in it after the next fit."""
+    first = search.fit(rewarded(blocks(4, 40), 6, None, seed=1))
+    tables = ("member", "pulls", "totals")
+    moved: dict[str, Any] = {
+        name: np.ascontiguousarray(getattr(first, name)[:, order]) for name in tables
+    }
+    before = replace(first, **moved, share=first.share[order])
+    after = search.fit(rewarded(blocks(4, 40), 12, None, seed=2), before)
+    np.testing.assert_array_equal(after.member.argmax(axis=1), before.member.argmax(axis=1))
+
+
+def test_new_groups_are_numbered_by_size() -> None:
+    mean = blocks(3, 36)
+    mean = np.concatenate([mean[0::3], mean[1::3][:6], mean[2::3][:9]])
+    fit = search.fit(rewarded(mean, 12, None, seed=1))
+    assert fit.member.sum(axis=0).round().tolist() == [12, 9, 6]

@@ -24,7 +24,7 @@ from lumpable.draws import beta, drawn, largest, normal, seeded, uniform
 from lumpable.lumps import arithmetic
 from lumpable.lumps.index import EDGE, solve_factors, weigh
 from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.model import USUAL_OWN_STRENGTH, Counts, Fit, gathered, strengths
+from lumpable.lumps.model import USUAL_OWN_STRENGTH, Counts, Fit, gathered, posterior, strengths
 from lumpable.lumps.state import KAPPA, M0, NOISE, REAL, State
 from lumpable.lumps.steps import update
 
@@ -214,14 +214,9 @@ def _members(
     """Return the posterior over groups of each context if m0 were this."""
     if len(share) == 1:
         return member
-    centre, value = learner.state.centre, learner.state.value
-    slope, level = arithmetic.natural(
-        counts.real, *gathered(counts, member, m0), float(value[KAPPA]), centre, float(value[NOISE])
-    )
-    weight, found = counts.weight(m0), np.empty_like(member)
-    n, s = counts.n * weight, counts.s * weight
-    arithmetic.members(counts.first, counts.arm, n, s, slope, level, share, found)
-    return found
+    kappa, noise = learner.state.value[[KAPPA, NOISE]].tolist()
+    sums = gathered(counts, member, m0)
+    return posterior(counts, m0, noise, kappa, learner.state.centre, share, *sums)[0]
 
 
 def loss(
@@ -250,7 +245,7 @@ def loss(
             room, block, step = state, Block(state, clock), entry(draw_losses, state)
         for place, value in zip(room, state, strict=True):
             if place is not value:  # a block for each would cost more than the draws
-                place[...] = value
+                np.copyto(np.asarray(place), np.asarray(value))
         passed += chance
         last = round(passed * number)  # so many draws of each strength as it is likely
         step(block.address, policy, share, found[done:last])

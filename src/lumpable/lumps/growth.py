@@ -7,7 +7,7 @@ it had the size from the start. Knows no decisions.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -133,8 +133,10 @@ class Names:
 
     def plains(self, names: Iterable[object]) -> list[Name]:
         """Return many names as plain ones."""
-        if isinstance(names, str):
-            raise ValueError(f"{self.kind}s: expected several names, got one string {names!r}")
+        several = isinstance(names, Iterable) and not isinstance(names, str | Mapping)
+        if not several or hasattr(names, "columns"):
+            got = f"one string {names!r}" if isinstance(names, str) else f"{names!r:.60}"
+            raise ValueError(f"{self.kind}s: expected several names, got {got}")
         known, plain = self.number, self.plain
         return [
             name if (type(name) is str or type(name) is int) and name in known else plain(name)

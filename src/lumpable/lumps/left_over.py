@@ -11,8 +11,7 @@ from lumpable.checks import FloatMatrix, FloatVector
 from lumpable.lumps import arithmetic
 from lumpable.lumps.beliefs import Now, Row, beta_shape, context_of, now
 from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.model import gathered
-from lumpable.lumps.odds import posterior
+from lumpable.lumps.model import gathered, posterior
 from lumpable.lumps.state import KAPPA
 
 BOOTSTRAPS = 39
@@ -116,7 +115,7 @@ class _Model:
             pulls, totals = gathered(cells, member, seen.m0)
             if step == EM_STEPS or member.shape[1] == 1:
                 break
-            member = posterior(
+            member, _ = posterior(
                 cells, seen.m0, seen.noise, self.kappa, self.centre, self.share, pulls, totals
             )
         means = (totals + self.kappa * self.centre[:, None]) / (pulls + self.kappa)

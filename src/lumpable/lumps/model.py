@@ -145,6 +145,21 @@ def gathered(counts: Counts, member: FloatMatrix, m0: float) -> tuple[FloatMatri
     return pulls, totals
 
 
+def posterior(
+    counts: Counts, m0: float, noise: float, kappa: float, centre: FloatVector,
+    share: FloatVector, pulls: FloatMatrix, totals: FloatMatrix,
+) -> tuple[FloatMatrix, float]:  # fmt: skip
+    """Return the posterior over groups of each context, for group means with these sums.
+
+    And the sum of the logarithms of its normalisers, which grows as the fit gets better.
+    """
+    weight, member = counts.weight(m0), np.empty((counts.contexts, len(share)))
+    slope, level = arithmetic.natural(counts.real, pulls, totals, kappa, centre, noise)
+    n, s = counts.n * weight, counts.s * weight
+    bound = arithmetic.members(counts.first, counts.arm, n, s, slope, level, share, member)
+    return member, bound
+
+
 def strengths(real: bool) -> FloatVector:
     """Return the values of m0 that are compared."""
     return REAL_OWN_STRENGTHS if real else OWN_STRENGTHS

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lumpable.checks import FloatMatrix, FloatVector
-from lumpable.lumps import arithmetic, search
+from lumpable.lumps import search
 from lumpable.lumps.beliefs import Row, now
 from lumpable.lumps.factors import low_rank
 from lumpable.lumps.levels import ThreeLevels
@@ -18,6 +17,7 @@ from lumpable.lumps.model import (
     Fit,
     gathered,
     middle_level,
+    posterior,
     strengths,
     top_level,
 )
@@ -101,21 +101,9 @@ def _held(counts: Counts, fit: Fit, m0: float) -> Fit:
         )  # fmt: skip
         if fit.groups == 1:
             break
-        member = posterior(counts, m0, fit.noise, kappa, centre, fit.share, pulls, totals)
+        member, _ = posterior(counts, m0, fit.noise, kappa, centre, fit.share, pulls, totals)
         fit = replace(fit, member=member)
     return replace(fit, evidence=log_evidence(counts, fit))
-
-
-def posterior(
-    counts: Counts, m0: float, noise: float, kappa: float, centre: FloatVector,
-    share: FloatVector, pulls: FloatMatrix, totals: FloatMatrix,
-) -> FloatMatrix:  # fmt: skip
-    """Return the posterior over groups of each context, for group means with these sums."""
-    weight, member = counts.weight(m0), np.empty((counts.contexts, len(share)))
-    slope, level = arithmetic.natural(counts.real, pulls, totals, kappa, centre, noise)
-    n, s = counts.n * weight, counts.s * weight
-    arithmetic.members(counts.first, counts.arm, n, s, slope, level, share, member)
-    return member
 
 
 def _model(fit: Fit) -> str:

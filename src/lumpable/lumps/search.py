@@ -26,6 +26,7 @@ from lumpable.lumps.model import (
     gathered,
     middle_level,
     own_strength,
+    posterior,
     top_level,
 )
 
@@ -60,7 +61,26 @@ def fit(counts: Counts, before: Fit | None = None) -> Fit:
         if moved is best:
             break
         best = moved
-    return low_rank(counts, one, best)
+    return _in_order(counts, low_rank(counts, one, best), before)
+
+
+def _in_order(counts: Counts, fit: Fit, before: Fit | None) -> Fit:
+    """Number the groups as before, by who is in them; those that are new by size, after them."""
+    order = [int(g) for g in np.argsort(-fit.member.sum(axis=0), kind="stable")]
+    if before is not None and before.groups > 1 and fit.groups > 1:
+        shared = _carried(counts, before).T @ fit.member
+        found: dict[int, int] = {}
+        for place in np.argsort(-shared, axis=None, kind="stable"):
+            old, new = divmod(int(place), fit.groups)
+            if old not in found and new not in found.values():
+                found[old] = new
+        kept = [found[old] for old in sorted(found)]
+        order = kept + [g for g in order if g not in kept]
+    return replace(
+        fit, member=np.ascontiguousarray(fit.member[:, order]), share=fit.share[order],
+        pulls=np.ascontiguousarray(fit.pulls[:, order]),
+        totals=np.ascontiguousarray(fit.totals[:, order]),
+    )  # fmt: skip
 
 
 def _doubled(counts: Counts, before: Fit) -> bool:
@@ -127,16 +147,13 @@ def _expected(
     counts: Counts, member: FloatMatrix, m0: float, kappa: float, noise: float
 ) -> tuple[FloatMatrix, float]:
     """Iterate variational EM for members and group means; kappa every third time."""
-    weight = counts.weight(m0)
-    n, s = counts.n * weight, counts.s * weight
     last = -math.inf
     for step in range(STEPS):
         pulls, totals = gathered(counts, member, m0)
         if step % 3 == 0:
             kappa, centre, _, _, _ = middle_level(counts, pulls, totals, kappa, noise)
-        slope, level = arithmetic.natural(counts.real, pulls, totals, kappa, centre, noise)
-        member, share = np.empty_like(member), _share(member)
-        bound = arithmetic.members(counts.first, counts.arm, n, s, slope, level, share, member)
+        share = _share(member)
+        member, bound = posterior(counts, m0, noise, kappa, centre, share, pulls, totals)
         if abs(bound - last) < 1e-4 * counts.contexts:
             break
         last = bound
