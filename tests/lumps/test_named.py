@@ -407,6 +407,28 @@ def test_each_decision_takes_one_reward() -> None:
     assert lumps.contexts == ("ann",)
 
 
+def test_many_decisions_wait_for_many_rewards() -> None:
+    lumps, one = Lumps(range(50), seed=1), Lumps(range(50), seed=1)
+    first = lumps.decide_many([f"u{i}" for i in range(10)])
+    assert [made.id for made in first] == list(range(10))
+    assert [made.arm for made in first] == one.ask_many([f"u{i}" for i in range(10)]).arm
+    later = lumps.decide_many([f"v{i}" for i in range(10)])
+    assert len({made.arm for made in first} | {made.arm for made in later}) == 20
+    table = [{"id": np.int64(made.id), "reward": float(made.id % 2)} for made in first]
+    refused(lumps, "expected each decision once, got 0", lambda: lumps.reward_many(table + table))
+    wrong = [*table, {"id": 99, "reward": 1.0}]
+    refused(lumps, "got 99, which is none", lambda: lumps.reward_many(wrong))
+    lumps.reward_many(table)
+    for made in first:
+        one.tell(made.context, made.arm, float(made.id % 2))
+    assert cells(lumps) == cells(one)
+    assert lumps.outstanding == 10 == lumps.core.state.pending.sum()
+    refused(lumps, "got 0, which has had its reward", lambda: lumps.reward_many(table))
+    lumps.reward_many(pl.DataFrame({"id": [made.id for made in later], "reward": [0.0] * 10}))
+    assert lumps.outstanding == 0 == lumps.core.state.pending.sum()
+    lumps.reward_many([])
+
+
 def test_a_decision_of_another_life_is_refused(tmp_path: Path) -> None:
     """After a crash the ids since the last save come again; a whole decision is not mistaken."""
     lumps = Lumps(["red", "green"])
@@ -554,13 +576,15 @@ TABLE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("kind", [dict, pl.DataFrame, "pandas", "pyarrow", np.array])
+@pytest.mark.parametrize("kind", [dict, pl.DataFrame, "pandas", "pyarrow", np.array, "rows"])
 def test_tables_of_any_kind_are_told(kind: Any) -> None:
     table: Any
     if kind == "pandas":
         table = importlib.import_module("pandas").DataFrame(TABLE)
     elif kind == "pyarrow":
         table = importlib.import_module("pyarrow").table(TABLE)
+    elif kind == "rows":
+        table = pl.DataFrame(TABLE).to_dicts()
     elif kind is np.array:
         table = {name: np.array(column) for name, column in TABLE.items()}
     else:

@@ -233,22 +233,52 @@ class Rewards:
 
 
 def rewards_of(table: Any) -> Rewards:
-    """Take the columns context, arm, reward and, if there is one, count of a frame or mapping."""
-    columns = table if isinstance(table, Mapping) else _frame(table)
-    for name in ("context", "arm", "reward"):
-        if name not in columns:
-            raise ValueError(f"table: expected a column {name!r}, got {list(columns)}")
-    found = {name: _listed(columns[name]) for name in ("context", "arm", "reward")}
-    rows = len(found["context"])
-    found["count"] = _listed(columns["count"]) if "count" in columns else [1] * rows
-    lengths = {name: len(column) for name, column in found.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"table: expected columns of one length, got {lengths}")
-    reward, count = _numbers("reward", found["reward"]), _numbers("count", found["count"])
-    _check_rows("reward", SIZE, reward, np.abs(reward) <= LARGEST)
+    """Take the columns context, arm, reward and, if there is one, count of a table."""
+    found = _columns(table, ("context", "arm", "reward"), ("count",))
+    reward = _rewards(found["reward"])
+    count = _numbers("count", found.get("count", [1] * len(reward)))
     whole = (count >= 1) & (count < MOST_COUNT) & (count == np.floor(count))
     _check_rows("count", "a whole number of at least 1", count, whole)
     return Rewards(found["context"], found["arm"], reward, count.astype(np.int64))
+
+
+def rewards_by_id(table: Any) -> tuple[list[int], FloatVector]:
+    """Take the columns id and reward of a table; an id stands in it once."""
+    found = _columns(table, ("id", "reward"))
+    ids = [plain_id(id) for id in found["id"]]
+    if len(set(ids)) < len(ids):
+        twice = next(id for id in ids if ids.count(id) > 1)
+        raise ValueError(f"id: expected each decision once, got {twice} several times")
+    return ids, _rewards(found["reward"])
+
+
+def _rewards(column: list[Any]) -> FloatVector:
+    reward = _numbers("reward", column)
+    _check_rows("reward", SIZE, reward, np.abs(reward) <= LARGEST)
+    return reward
+
+
+def _columns(
+    table: Any, needed: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> dict[str, list[Any]]:
+    """Return columns of a frame, of a mapping of columns or of a list of rows, as lists."""
+    columns: Mapping[str, Any]
+    if isinstance(table, Mapping):
+        columns = table
+    elif isinstance(table, list | tuple) and all(isinstance(row, Mapping) for row in table):
+        columns = {name: [row.get(name) for row in table] for row in table for name in row}
+        columns = columns or {name: [] for name in needed}
+    else:
+        columns = _frame(table)
+    for name in needed:
+        if name not in columns:
+            raise ValueError(f"table: expected a column {name!r}, got {list(columns)}")
+    wanted = [*needed, *(name for name in optional if name in columns)]
+    found = {name: _listed(columns[name]) for name in wanted}
+    lengths = {name: len(column) for name, column in found.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"table: expected columns of one length, got {lengths}")
+    return found
 
 
 def _frame(table: Any) -> dict[str, Any]:

@@ -179,13 +179,17 @@ class Lumps:
         without a reward the oldest is forgotten.
         """
         context, mask = self._named.contexts.plain(context), self._mask(allowed)
-        place, id = self._named.place(context), self._outstanding.made
         with self._named.allowing(mask) as core:
-            best = core.ask(place)
+            best = core.ask(self._named.place(context))
+        return self._decided(context, best, mask)
+
+    def _decided(self, context: Name, best: int, mask: BoolVector) -> Decision:
+        """Draw the arm of a decision, and remember it."""
+        id, place = self._outstanding.made, self._named.place(context)
         u = decisions.uniform(self.seed, DECISIONS, id)
         arm, propensity = decisions.play(best, mask, self.floor, u)
         decision = Decision(id, context, self._named.arms.listed[arm], propensity)
-        awaited = Awaited(decision, arm, int(np.argmax(core.state.log_weight[place])))
+        awaited = Awaited(decision, arm, int(np.argmax(self.core.state.log_weight[place])))
         self._expect(awaited, 1.0)
         oldest = self._outstanding.add(awaited)
         if oldest is not None:
@@ -263,8 +267,31 @@ class Lumps:
         return Batch(names, [self._named.arms.listed[j] for j in arms], propensity)
 
     @_alone
+    def decide_many(
+        self, contexts: Iterable[Name], allowed: Iterable[Name] | None = None
+    ) -> list[Decision]:
+        """Choose for many contexts at once, as `ask_many` does, and remember each decision."""
+        names, mask = self._named.contexts.plains(contexts), self._mask(allowed)
+        places = np.array([self._named.place(name) for name in names], dtype=np.int64)
+        with self._named.allowing(mask) as core:
+            arms = batches.ask_many(core, places)
+        return [self._decided(name, int(j), mask) for name, j in zip(names, arms, strict=True)]
+
+    @_alone
+    def reward_many(self, table: Any) -> None:
+        """Report the rewards of many decisions: columns id and reward. All are taken, or none."""
+        ids, rewards = decisions.rewards_by_id(table)
+        awaited = [self._outstanding.find(id) for id in ids]
+        for each in awaited:
+            del self._outstanding.waiting[each.decision.id]
+            self._expect(each, -1.0)
+        made = [each.decision for each in awaited]
+        context, arm = [each.context for each in made], [each.arm for each in made]
+        self.tell_many({"context": context, "arm": arm, "reward": rewards})
+
+    @_alone
     def tell_many(self, table: Any) -> None:
-        """Report a table of rewards: any frame, or a mapping of columns.
+        """Report a table of rewards: any frame, a mapping of columns, or a list of rows.
 
         Columns: context, arm, reward and, where rows stand for several equal rewards, count.
         """
