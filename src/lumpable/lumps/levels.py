@@ -31,8 +31,8 @@ class ThreeLevels(Compiled):
     """Learn what works for all, for groups and for each context, as far as the evidence goes.
 
     Nothing to set: the number of groups, how alike their contexts are, the noise and whether there
-    are groups at all are fitted at geometric times. Ahead of every relative at 30 to 1,000 rounds
-    for each context; `lumpable.Lumps` is the same with names, for live use.
+    are groups at all are fitted at geometric times. `lumpable.Lumps` is the same with names, for
+    live use.
 
     >>> learner = ThreeLevels(contexts=3, arms=2, seed=1)
     >>> for context in (0, 1, 2, 0, 1, 2):
