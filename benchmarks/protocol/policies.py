@@ -5,7 +5,6 @@ Both are measured on fresh worlds, which are known: the loss of a recommended po
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import joblib
@@ -13,13 +12,12 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.checks import FloatMatrix
-from lumpable.play import play
+from lumpable.lumps.exploring import PolicyFinder
 from protocol import frozen
 from protocol.bars import Bar
 from protocol.problems import BERNOULLI, OTHER, Problem, Size, lumpable
 from protocol.running import Way
 
-FINDER = "lumpable.lumps.exploring:PolicyFinder"
 LOSS, DELTA = 0.05, 0.05
 TENTH = 0.1
 RESAMPLED = 400
@@ -30,28 +28,24 @@ STOPPED: dict[str, dict[str, Any]] = {
     "deviation": {**BERNOULLI, "deviation": 0.1},
     "one group": {**BERNOULLI, "groups": 1},
     "no structure": {**BERNOULLI, "groups": 20},
+    "Gaussian, sd 0.3": {"noise": "gaussian", "sd": 0.3},
+    "Gaussian, sd 0.05, no structure": {"noise": "gaussian", "sd": 0.05, "groups": 20},
 }
 """Worlds in which the stopping rule is tried, in turn."""
 SMALL = (20, 6, 3)
-FIRST, GROWTH, LAST = 100, 1.25, 100_000
-"""Rounds after which the rule is asked: so many, then so many times more, at most so many."""
+LAST = 100_000
+"""Rounds at most."""
 
 
 def policy_bars(way: Way, size: Size, seeds: int, runs: int) -> list[Bar]:
     """Return the bars on samples to a policy and on the stopping rule."""
     samples = f"samples to a policy of loss {LOSS}, {size}, share of elimination per context"
     stop = f"stopping rule, share of runs that lose more than {LOSS}"
-    try:
-        module, _, name = FINDER.partition(":")
-        finder = getattr(importlib.import_module(module), name)
-    except (ModuleNotFoundError, AttributeError) as error:
-        reason = f"not measured: {error}"
-        return [Bar(samples, high=TENTH, note=reason), Bar(stop, high=DELTA, note=reason)]
-    return [_samples(way, samples, size, seeds), _errors(way, stop, finder, runs)]
+    return [_samples(way, samples, size, seeds), _errors(way, stop, runs)]
 
 
 def _samples(way: Way, what: str, size: Size, seeds: int) -> Bar:
-    ours = _losses(way, {"name": FINDER, "label": "policy finder"}, size, SHORT, seeds)
+    ours = _losses(way, {"name": "lumps-policy", "label": "policy finder"}, size, SHORT, seeds)
     theirs = _losses(way, {"name": "elimination"}, size, LONG, seeds)
     counts = [size[0] * first_below(each, LOSS) for each in (ours, theirs)]
     if np.isinf(counts).any():
@@ -91,12 +85,11 @@ def first_below(losses: FloatMatrix, most: float) -> float:
     return count if count <= losses.shape[1] else float("inf")
 
 
-def _errors(way: Way, what: str, finder: Any, runs: int) -> Bar:
+def _errors(way: Way, what: str, runs: int) -> Bar:
     seeds = frozen.seeds(way.commit, frozen.FRESH, "stopping", runs)
     worlds = list(STOPPED.values())
     results = joblib.Parallel(n_jobs=way.jobs or -1)(
-        joblib.delayed(_stopped)(finder, worlds[k % len(worlds)], seed)
-        for k, seed in enumerate(seeds)
+        joblib.delayed(_stopped)(worlds[k % len(worlds)], seed) for k, seed in enumerate(seeds)
     )
     wrong = np.array([loss > LOSS for loss, _ in results])
     rounds = np.array([taken for _, taken in results])
@@ -107,16 +100,14 @@ def _errors(way: Way, what: str, finder: Any, runs: int) -> Bar:
     return Bar(what, high=DELTA, value=float(wrong.mean()), error=error, note=note)
 
 
-def _stopped(finder: Any, given: dict[str, Any], seed: int) -> tuple[float, int]:
-    """Play until the rule stops; return the true loss of what it recommends, and the rounds."""
-    size = {"contexts": SMALL[0], "arms": SMALL[1], "groups": SMALL[2]}
-    world = lb.worlds.lumpable(**{**size, **given}, seed=seed)
-    learner = finder(SMALL[0], SMALL[1], epsilon=LOSS, delta=DELTA, seed=seed)
-    done, rounds = 0, FIRST
-    for step in range(10**6):
-        play(learner, world, horizon=rounds, seed=seed + step, at=[])
-        done += rounds
-        if learner.finished or done >= LAST:
-            break
-        rounds = int(np.ceil((GROWTH - 1) * done))
-    return world.loss(learner.policy()), done
+def _stopped(given: dict[str, Any], seed: int) -> tuple[float, int]:
+    """Play until the rule stops; return the true loss of its policy then, and the rounds."""
+    S, K, r = SMALL
+    world = lb.worlds.lumpable(**{"contexts": S, "arms": K, "groups": r, **given}, seed=seed)
+    learner = PolicyFinder(S, K, epsilon=LOSS, delta=DELTA, seed=seed)
+    rng = np.random.default_rng([seed, 1])
+    while not learner.finished and learner.tells < LAST:
+        context = int(rng.choice(S, p=world.frequency))
+        arm = learner.ask(context)
+        learner.tell(context, arm, world.reward(context, arm, rng))
+    return world.loss(learner.policy()), learner.tells

@@ -6,7 +6,6 @@ The bars on groups come from runs of the learner alone, those on its beliefs fro
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.checks import FloatMatrix, IntVector
+from lumpable.lumps import beliefs
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.play import play
 from protocol import frozen, peers
@@ -96,14 +96,8 @@ def belief_bars(way: Way, size: Size, seeds: int) -> list[Bar]:
     """Return the bars on intervals and on pairs at this size, at 100 pulls."""
     intervals = f"90 % intervals of group-arm means cover, {size}"
     pairs = f"pairs said to be together with 0.9 to 1 that are, {size}"
-    try:
-        beliefs = importlib.import_module("lumpable.lumps.beliefs")
-    except ModuleNotFoundError as error:
-        low, high = COVER
-        reason = f"not measured: {error}"
-        return [Bar(intervals, low, high, note=reason), Bar(pairs, 0.9, note=reason)]
     numbers = frozen.seeds(way.commit, frozen.FRESH, f"beliefs {size}", seeds)
-    runs = [_believed(beliefs, size, seed) for seed in numbers]
+    runs = [_believed(size, seed) for seed in numbers]
     seen = np.nanmean([run.covered_seen for run in runs])
     known = [run.together for run in runs if run.sure]
     note = f"{seen:.3f} of those with at least {FEW_PULLS} pulls"
@@ -116,7 +110,7 @@ def belief_bars(way: Way, size: Size, seeds: int) -> list[Bar]:
     return [*bars, _mean_bar(pairs, known, low=0.9)]
 
 
-def _believed(beliefs: Any, size: Size, seed: int) -> Believed:
+def _believed(size: Size, seed: int) -> Believed:
     world = lb.worlds.lumpable(*size, noise="bernoulli", seed=seed)
     learner = ThreeLevels(size[0], size[1], seed=seed)
     play(learner, world, horizon=100 * size[0], seed=seed, at=[])

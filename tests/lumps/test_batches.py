@@ -11,7 +11,8 @@ import pytest
 from lumpable import draws
 from lumpable.compiled import Block, entry, kernel
 from lumpable.lumps import batches
-from lumpable.lumps.batches import STALE, STEPS, _kinds, ask_many, sort_keys, tell_many
+from lumpable.lumps.asking import STALE, sort_keys
+from lumpable.lumps.batches import STEPS, _kinds, ask_many, tell_many
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.state import KAPPA, M0, REAL, SQUARES
 

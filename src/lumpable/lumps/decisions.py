@@ -1,4 +1,4 @@
-"""Decisions as they go out, wait and are kept; rewards as they come, one by one and as tables.
+"""Decisions as they go out, wait and are kept.
 
 Which arm a decision plays is a pure function of the seed, its id and the arm with the largest
 index, so no generator is kept. Knows no learner.
@@ -9,22 +9,15 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import msgspec
 import numpy as np
 
-from lumpable.checks import BoolVector, FloatMatrix, FloatVector, IntVector
+from lumpable.checks import BoolVector, FloatMatrix, FloatVector
 from lumpable.collector import GOLDEN, MASK, UNIT, mix, request_key
-from lumpable.learners.base import LARGEST
 from lumpable.lumps.growth import Name
-
-MOST_COUNT = 10**12
-"""Rewards that a row may stand for, so that sums of many rows are exact as floats."""
-NUMBERS = (int, float, np.bool_, np.integer, np.floating)
-SIZE = f"a number of at most {LARGEST:g} in size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,111 +200,3 @@ def plain_id(id: object) -> int:
     if isinstance(id, bool) or not hasattr(id, "__index__"):
         raise ValueError(f"id: expected the id of a decision, got {id!r}, which is none")
     return operator.index(id)
-
-
-# --- Rewards ----------------------------------------------------------------------------------
-
-
-def reward_of(value: object) -> float:
-    """Return a reward as a float; True is 1."""
-    if type(value) is float and abs(value) <= LARGEST:
-        return value
-    number = _numbers("reward", [value])[0]
-    if not abs(number) <= LARGEST:
-        raise ValueError(f"reward: expected {SIZE}, got {value!r}")
-    return float(number)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rewards:
-    """A table of rewards: `count` of the same value in each row."""
-
-    context: Sequence[object]
-    arm: Sequence[object]
-    reward: FloatVector
-    count: IntVector
-
-
-def rewards_of(table: Any) -> Rewards:
-    """Take the columns context, arm, reward and, if there is one, count of a table."""
-    found = _columns(table, ("context", "arm", "reward"), ("count",))
-    reward = _rewards(found["reward"])
-    count = _numbers("count", found.get("count", [1] * len(reward)))
-    whole = (count >= 1) & (count < MOST_COUNT) & (count == np.floor(count))
-    _check_rows("count", "a whole number of at least 1", count, whole)
-    return Rewards(found["context"], found["arm"], reward, count.astype(np.int64))
-
-
-def rewards_by_id(table: Any) -> tuple[list[int], FloatVector]:
-    """Take the columns id and reward of a table; an id stands in it once."""
-    found = _columns(table, ("id", "reward"))
-    ids = [plain_id(id) for id in found["id"]]
-    if len(set(ids)) < len(ids):
-        twice = next(id for id in ids if ids.count(id) > 1)
-        raise ValueError(f"id: expected each decision once, got {twice} several times")
-    return ids, _rewards(found["reward"])
-
-
-def _rewards(column: list[Any]) -> FloatVector:
-    reward = _numbers("reward", column)
-    _check_rows("reward", SIZE, reward, np.abs(reward) <= LARGEST)
-    return reward
-
-
-def _columns(
-    table: Any, needed: tuple[str, ...], optional: tuple[str, ...] = ()
-) -> dict[str, list[Any]]:
-    """Return columns of a frame, of a mapping of columns or of a list of rows, as lists."""
-    columns: Mapping[str, Any]
-    if isinstance(table, Mapping):
-        columns = table
-    elif isinstance(table, list | tuple) and all(isinstance(row, Mapping) for row in table):
-        columns = {name: [row.get(name) for row in table] for row in table for name in row}
-        columns = columns or {name: [] for name in needed}
-    else:
-        columns = _frame(table)
-    for name in needed:
-        if name not in columns:
-            raise ValueError(f"table: expected a column {name!r}, got {list(columns)}")
-    wanted = [*needed, *(name for name in optional if name in columns)]
-    found = {name: _listed(columns[name]) for name in wanted}
-    lengths = {name: len(column) for name, column in found.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"table: expected columns of one length, got {lengths}")
-    return found
-
-
-def _frame(table: Any) -> dict[str, Any]:
-    import narwhals as nw  # not needed before somebody has a frame
-
-    try:
-        frame = nw.from_native(table, eager_only=True)
-    except TypeError as cause:
-        kind = type(table).__name__
-        raise ValueError(f"table: expected a frame or a mapping of columns, got {kind}") from cause
-    return {name: frame[name] for name in frame.columns}
-
-
-def _listed(column: Any) -> list[Any]:
-    for way in ("to_list", "tolist"):
-        if hasattr(column, way):
-            return list(getattr(column, way)())
-    return list(column)
-
-
-def _numbers(name: str, column: list[Any]) -> FloatVector:
-    """Return a column as floats; strings, None and whatever else is no number are errors."""
-    odd = {kind for kind in set(map(type, column)) if not issubclass(kind, NUMBERS)}
-    if odd:
-        value = next(value for value in column if type(value) in odd)
-        raise ValueError(f"{name}: expected a number, got {value!r}")
-    try:
-        return np.array(column, dtype=np.float64)
-    except OverflowError:
-        raise ValueError(f"{name}: expected a number, got one that no float can hold") from None
-
-
-def _check_rows(name: str, expected: str, column: FloatVector, fine: BoolVector) -> None:
-    if not fine.all():
-        row = int(np.argmin(fine))
-        raise ValueError(f"{name}: expected {expected}, got {column[row]:g} in row {row}")

@@ -22,7 +22,7 @@ from lumpable.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.compiled import Block, Clock, Kernels, entry, kernel
 from lumpable.draws import beta, drawn, largest, normal, seeded, uniform
 from lumpable.lumps import arithmetic
-from lumpable.lumps.index import EDGE, solve_factors, weigh
+from lumpable.lumps.index import EDGE, away, believed, solve_factors, weigh
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import USUAL_OWN_STRENGTH, Counts, Fit, gathered, posterior, strengths
 from lumpable.lumps.state import KAPPA, M0, NOISE, REAL, State
@@ -51,22 +51,17 @@ def guess(state: State, i: int, clock: Clock) -> int:
     Values are normal with the posterior's mean and variance.
     """
     real, m0, noise = state.value[REAL] > 0.0, state.value[M0], state.value[NOISE]
-    kappa, q, score, spread = state.value[KAPPA], len(state.factor), state.score, state.spread
+    score, spread = state.score, state.spread
     g = drawn(state.weight, clock)
     for j in range(len(score)):
-        p, x = state.centre[j], state.group_pulls[g, j] + kappa
-        m = (state.group_total[g, j] + kappa * p) / x
-        x += state.pending[g, j]
-        lift = kappa / x
-        if real:
-            v = noise * (1.0 / x + lift * lift / state.hold[j])
-        else:
-            v = max(m * (1.0 - m), EDGE) / (x + 1.0)
-            v += lift * lift * p * (1.0 - p) / (state.hold[j] + 1.0)
-        for a in range(q):
-            m += state.loading[j, a] * state.factor[a]
-            for b in range(q):
-                v += state.loading[j, a] * state.loading[j, b] * state.cover[a, b]
+        pulls, total, pending = (
+            state.group_pulls[g, j],
+            state.group_total[g, j],
+            state.pending[g, j],
+        )
+        m, v = believed(state.value, state.centre[j], state.hold[j], pulls, total, pending)
+        shift, around_it = away(state.loading, state.factor, state.cover, j)
+        m, v = m + shift, v + around_it
         score[j], spread[j] = m, v
         if not math.isinf(m0):
             spread[j] += own_spread(real, m, m0, noise)

@@ -19,7 +19,7 @@ import numpy as np
 
 from lumpable import checks
 from lumpable.checks import BoolVector
-from lumpable.lumps import batches, beliefs, decisions, left_over, odds, stored
+from lumpable.lumps import batches, beliefs, decisions, left_over, odds, rewards, stored
 from lumpable.lumps.beliefs import Row
 from lumpable.lumps.decisions import Awaited, Batch, Decision, Kept, Outstanding
 from lumpable.lumps.growth import Name, Named
@@ -165,7 +165,7 @@ class Lumps:
     @_alone
     def tell(self, context: Name, arm: Name, reward: float) -> None:
         """Report the reward of an arm that was played for a context, at any time, in any order."""
-        value = decisions.reward_of(reward)
+        value = rewards.reward_of(reward)
         context, arm = self._named.contexts.plain(context), self._named.arms.plain(arm)
         self._register([context], [arm])
         self.core.tell(self._named.place(context), self._named.arms.number[arm], value)
@@ -203,7 +203,7 @@ class Lumps:
         Ids count from 0 in each learner: where one may have been loaded from an older file since,
         hand in the whole decision, and one that is not remembered is refused.
         """
-        awaited, number = self._outstanding.find(decision), decisions.reward_of(value)
+        awaited, number = self._outstanding.find(decision), rewards.reward_of(value)
         del self._outstanding.waiting[awaited.decision.id]
         self._expect(awaited, -1.0)
         self.tell(awaited.decision.context, awaited.decision.arm, number)
@@ -280,14 +280,14 @@ class Lumps:
     @_alone
     def reward_many(self, table: Any) -> None:
         """Report the rewards of many decisions: columns id and reward. All are taken, or none."""
-        ids, rewards = decisions.rewards_by_id(table)
+        ids, values = rewards.rewards_by_id(table)
         awaited = [self._outstanding.find(id) for id in ids]
         for each in awaited:
             del self._outstanding.waiting[each.decision.id]
             self._expect(each, -1.0)
         made = [each.decision for each in awaited]
         context, arm = [each.context for each in made], [each.arm for each in made]
-        self.tell_many({"context": context, "arm": arm, "reward": rewards})
+        self.tell_many({"context": context, "arm": arm, "reward": values})
 
     @_alone
     def tell_many(self, table: Any) -> None:
@@ -295,12 +295,12 @@ class Lumps:
 
         Columns: context, arm, reward and, where rows stand for several equal rewards, count.
         """
-        rewards, named = decisions.rewards_of(table), self._named
-        contexts, arms = named.contexts.plains(rewards.context), named.arms.plains(rewards.arm)
+        told, named = rewards.rewards_of(table), self._named
+        contexts, arms = named.contexts.plains(told.context), named.arms.plains(told.arm)
         self._register(contexts, arms)
         place = np.array([named.contexts.number[name] for name in contexts], dtype=np.int64)
         arm = np.array([named.arms.number[name] for name in arms], dtype=np.int64)
-        batches.tell_many(self.core, place, arm, rewards.reward, rewards.count)
+        batches.tell_many(self.core, place, arm, told.reward, told.count)
         self._follow()
 
     # --- Files --------------------------------------------------------------------------------
