@@ -1,4 +1,4 @@
-"""Seeds that follow from the commit that froze the learner: nobody can choose them.
+"""Seeds that follow from the commit that froze learner and measure: nobody can choose them.
 
 Worlds, contexts and luck of a problem are pure functions of such a seed. Peers are screened with
 seeds of their own, so that what is reported was seen by nobody before.
@@ -11,7 +11,19 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LEARNER = "src/lumpable/lumps"
+ROOMS = ("arithmetic", "beliefs", "exploring", "factors", "index", "levels", "model", "search",
+         "state", "steps")  # fmt: skip
+FROZEN = (
+    *(f"src/lumpable/lumps/{room}.py" for room in ROOMS),
+    *(
+        f"src/lumpable/{part}.py"
+        for part in ("compiled", "draws", "play", "player", "scene", "worlds")
+    ),
+    *(f"src/lumpable/learners/{part}.py" for part in ("base", "lloyd")),
+    "benchmarks/practical.py",
+    "benchmarks/protocol",
+)
+"""What decides, what it is played in, and how that is judged: names, files and pictures do not."""
 FRESH, SCREENING = "fresh", "screening"
 """What seeds are for."""
 BITS = 48
@@ -31,8 +43,8 @@ def _seed(words: str) -> int:
 
 
 def last_commit() -> str:
-    """Return the hash of the last commit that touched the learner."""
-    return _git("log", "-1", "--format=%H", "--", LEARNER)
+    """Return the hash of the last commit that touched what is frozen."""
+    return _git("log", "-1", "--format=%H", "--", *FROZEN)
 
 
 def full_hash(commit: str) -> str:
@@ -44,15 +56,18 @@ def full_hash(commit: str) -> str:
 
 
 def differs(commit: str) -> bool:
-    """Whether the learner that would be measured is another than that of the commit."""
-    return bool(_git("diff", "--name-only", commit, "--", LEARNER)) or bool(
-        _git("ls-files", "--others", "--exclude-standard", "--", LEARNER)
+    """Whether what would be measured, or the measure, is another than that of the commit."""
+    return bool(_git("diff", "--name-only", commit, "--", *FROZEN)) or bool(
+        _git("ls-files", "--others", "--exclude-standard", "--", *FROZEN)
     )
 
 
 def digest() -> str:
-    """Return a digest of the learner's code as it is now."""
-    files = sorted((ROOT / LEARNER).rglob("*.py"))
+    """Return a digest of what is frozen, as it is now."""
+    paths = [ROOT / path for path in FROZEN]
+    files = sorted(
+        file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])
+    )
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 

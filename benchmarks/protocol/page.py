@@ -53,6 +53,8 @@ rounds for each context.
 {peers}
 
 Not run, and why: {left_out}.
+
+{failed}
 """
 
 
@@ -97,6 +99,7 @@ def page(bars: Sequence[Bar], measured: Sequence[Measured], about: About) -> str
         long=problem_table(long, kmeans=True),
         capped=capped(measured),
         peers=_peer_list(),
+        failed=failed(measured),
         left_out="; ".join(f"{names}: {why}" for names, why in peers.LEFT_OUT.items()),
     )
 
@@ -151,6 +154,16 @@ def capped(measured: Iterable[Measured]) -> str:
         f"\\* The cap on seeds came before every standard error was at most {SHARP}; the largest "
         f"one of each such problem: {', '.join(names)}."
     )
+
+
+def failed(measured: Iterable[Measured]) -> str:
+    """Say which peers failed where."""
+    words = [
+        f"{label} in {each.problem.label}: {why}"
+        for each in measured
+        for label, why in each.failed.items()
+    ]
+    return f"Failed, and judged nowhere: {'; '.join(words)}." if words else "No peer failed."
 
 
 def _peer_list() -> str:

@@ -16,7 +16,7 @@ Peer = dict[str, Any]
 
 SETTINGS: dict[str, tuple[str, Sequence[float | None]]] = {
     "shrinkage": ("spread", (1.0, 0.6, 0.4, 0.25)),
-    "maillard-mannor": ("width", (1.0, 0.2, 0.1, 0.05)),
+    "maillard-mannor": ("width", (1.0, 0.4, 0.2, 0.1, 0.05)),
     "bmf": ("spread", (1.0, 0.6, 0.4, 0.25)),
     "thompson-one": ("spread", (1.0, 0.4, 0.2)),
     "beta-thompson-one": ("spread", (1.0, 0.4, 0.2)),

@@ -15,8 +15,8 @@ SIZES: dict[str, Size] = {"s": (100, 20, 4), "b": (1000, 100, 5), "w": (200, 100
 TINY: dict[str, Size] = {"s": (12, 4, 2), "b": (14, 5, 2), "w": (10, 12, 2)}
 SUITE, LONG, OTHER = "suite", "long", "other"
 SHORT_MARKS, LONG_MARKS = (10, 30, 60), (100, 300, 1000)
-LEAST_SEEDS, FEW_SEEDS = 20, 10
-"""Seeds of a problem at first; and in all of one that takes a million rounds."""
+LEAST_SEEDS, QUICK_SEEDS = 20, 40
+"""Seeds of a problem at first; and at most, of larger and longer ones, when it must be quick."""
 
 BERNOULLI = {"noise": "bernoulli"}
 GROUPED: dict[str, dict[str, Any]] = {
@@ -61,10 +61,12 @@ class Problem:
         return {**self.world, "label": self.label, "at": within}
 
 
-def problems(sizes: Mapping[str, Size] = SIZES, *, quick: bool = False) -> list[Problem]:
-    """Return all problems.
+def problems(
+    sizes: Mapping[str, Size] = SIZES, *, quick: bool = False, longest: int = LEAST_SEEDS
+) -> list[Problem]:
+    """Return all problems, that of a million rounds last and with so many seeds.
 
-    The quick ones leave out long runs of b beside its plain one, and screen in shorter runs.
+    The quick ones leave out long runs of b beside it, screen in shorter runs and cap the seeds.
     """
     short = [
         *(
@@ -78,13 +80,14 @@ def problems(sizes: Mapping[str, Size] = SIZES, *, quick: bool = False) -> list[
     ]
     long = [_long("s", sizes, name, given, 1000) for name, given in GROUPED.items()]
     if quick:
-        long = [replace(each, screened=300) for each in long]
+        short = [each if each.size == "s" else replace(each, most=QUICK_SEEDS) for each in short]
+        long = [replace(each, screened=300, most=QUICK_SEEDS) for each in long]
     else:
         rest = ((name, given) for name, given in GROUPED.items() if name != "Bernoulli")
         long += [_long("b", sizes, name, given, 100) for name, given in rest]
     largest = _long("b", sizes, "Bernoulli", BERNOULLI, 1000)
-    few, screened = (4, 100) if quick else (FEW_SEEDS, 300)
-    return [*short, *long, replace(largest, least=few, most=few, screened=screened)]
+    screened = 100 if quick else 300
+    return [*short, *long, replace(largest, least=longest, most=longest, screened=screened)]
 
 
 def lumpable(size: Size, given: Mapping[str, Any]) -> dict[str, Any]:

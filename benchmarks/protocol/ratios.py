@@ -84,6 +84,11 @@ def fair(rows: Rows) -> set[str]:
     return {row["learner"] for row in rows} - {row["learner"] for row in rows if row["knows"]}
 
 
+def failures(rows: Rows) -> dict[str, str]:
+    """Return learners that failed in some cell, and why."""
+    return {row["learner"]: row["reason"] for row in rows if row["status"] == "failed"}
+
+
 def best(rows: Rows, rounds: Sequence[int], number: int = 5) -> list[str]:
     """Return the best fair learners: in turn the best, second best .. of each round, last first."""
     allowed = fair(rows)

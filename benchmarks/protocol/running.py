@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,8 @@ class Measured:
     seeds: int
     sharp: bool
     """Whether every ratio to the best rival is sharp; else the cap on seeds stopped it."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """Peers that failed in some cell, and so are judged by none: why."""
 
     def round(self, mark: int) -> int:
         """Return the round at which each context has come so many times on average."""
@@ -99,7 +101,7 @@ class Measured:
 
 def measure(problem: Problem, way: Way) -> Measured:
     """Screen peers on seeds of their own, then run the best five beside ours on fresh ones."""
-    rivals = screened(problem, way)
+    rivals, failed = screened(problem, way)
     known = {SUITE: peers.oracles(), LONG: peers.kmeans()}.get(problem.part, [])
     every = [each for each in peers.peers(problem.size) if each["label"] in rivals]
     most = min(way.most, problem.most)
@@ -108,20 +110,21 @@ def measure(problem: Problem, way: Way) -> Measured:
         learners = [peers.TESTED, *every, *known]
         rows = way.rows(problem, learners, frozen.FRESH, number, problem.pulls)
         _refuse_failures(rows)
-        found = Measured(problem, rows, rivals, number, False)
+        found = Measured(problem, rows, rivals, number, False, failed | ratios.failures(rows))
         sharp = all(each.error <= SHARP for each in found.ratios.values())
         if sharp or number >= most:
-            return Measured(problem, rows, rivals, number, sharp)
+            return replace(found, sharp=sharp)
         number = min(number + STEP, most)
 
 
-def screened(problem: Problem, way: Way) -> list[str]:
-    """Return the five fair peers, with their settings, that did best on the screening seeds."""
+def screened(problem: Problem, way: Way) -> tuple[list[str], dict[str, str]]:
+    """Return the five fair peers that did best on the screening seeds, and those that failed."""
     pulls = problem.screened
     candidates = peers.peers(problem.size)
     rows = way.rows(problem, candidates, frozen.SCREENING, way.screening, pulls)
     marks = [mark for mark in problem.marks if mark <= pulls]
-    return ratios.best(rows, [mark * problem.contexts for mark in marks])
+    best = ratios.best(rows, [mark * problem.contexts for mark in marks])
+    return best, ratios.failures(rows)
 
 
 def _refuse_failures(rows: ratios.Rows) -> None:

@@ -212,6 +212,27 @@ def test_a_learner_that_fails_is_not_judged_by_the_rest(
         running.measure(SHORT, Way("abc", Path("rows")))
 
 
+def test_a_peer_that_fails_is_named_and_judged_nowhere(
+    faked: Callable[[float], Comparisons], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare = faked(0.0)
+    first = peers.peers("s")[0]["label"]  # the best of those made up
+
+    def fails(*given: Any, **asked: Any) -> Any:
+        rows = [each for each in compare(*given, **asked).rows() if each["learner"] != first]
+        rows += [row(first, 0, 7, math.nan, status="failed", reason="no more memory")]
+        return SimpleNamespace(rows=lambda: rows)
+
+    monkeypatch.setattr(running, "lb", SimpleNamespace(compare=fails))
+    found = running.measure(SHORT, Way("abc", Path("rows")))
+    assert first not in found.rivals
+    assert found.failed == {first: "no more memory"}
+    assert page.failed([found]) == (
+        f"Failed, and judged nowhere: {first} in s, made up: no more memory."
+    )
+    assert page.failed([]) == "No peer failed."
+
+
 def test_a_real_problem_is_measured_and_not_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
