@@ -54,6 +54,25 @@ Operations Research 68(6), 1625-1647, 2020) under the three-level model, and sto
 that it recommends loses more than epsilon, on average over contexts, with probability at most delta
 under the posterior.
 
+## Use
+
+Contexts and arms are numbers; keep the names beside them.
+
+```python
+>>> import numpy as np
+>>> from lumpable import PolicyFinder
+>>> users, offers = ["ann", "bob", "cem"], ["news", "sport"]
+>>> finder = PolicyFinder(len(users), len(offers), epsilon=0.1, seed=1)
+>>> rng = np.random.default_rng(1)
+>>> while not finder.finished:
+...     user = int(rng.integers(len(users)))
+...     offer = finder.ask(user)
+...     finder.tell(user, offer, float(rng.random() < (0.9, 0.2)[offer]))
+>>> {{name: offers[best] for name, best in zip(users, finder.policy())}}
+{{'ann': 'news', 'bob': 'news', 'cem': 'news'}}
+
+```
+
 ## Samples
 
 Rounds until the true loss of the recommended policy, averaged over {SEEDS} worlds, is at most

@@ -20,6 +20,7 @@ from lumpable.world import World
 
 if TYPE_CHECKING:
     from lumpable.experiment.comparison import Comparison, compare
+    from lumpable.lumps.exploring import PolicyFinder
     from lumpable.lumps.named import Lumps
     from lumpable.session import Session
 
@@ -37,6 +38,7 @@ __all__ = [
     "MissingExtra",
     "Plan",
     "Played",
+    "PolicyFinder",
     "Problem",
     "Progress",
     "Result",
@@ -74,6 +76,10 @@ def __getattr__(name: str) -> Any:
         from lumpable.lumps.named import Lumps
 
         return Lumps
+    if name == "PolicyFinder":
+        from lumpable.lumps.exploring import PolicyFinder
+
+        return PolicyFinder
     if name == "Session":
         from lumpable.session import Session
 

@@ -224,6 +224,15 @@ def test_reading_changes_nothing(learner: ThreeLevels, directed: ThreeLevels) ->
         assert pickle.dumps(one.state) == before
 
 
+def test_one_context_has_none_beside_it() -> None:
+    learner = ThreeLevels(3, 2)
+    for _ in range(20):
+        learner.tell(1, 0, 1.0)
+    assert odds.summary(learner).startswith("Only one context was seen")
+    learner.tell(2, 0, 1.0)
+    assert "Only one" not in odds.summary(learner)
+
+
 def test_nothing_told() -> None:
     learner = ThreeLevels(3, 2)
     assert odds.summary(learner) == "Nothing was seen yet."

@@ -395,7 +395,11 @@ def test_each_decision_takes_one_reward() -> None:
     lumps = Lumps(["red"], outstanding=2)
     first, second = lumps.decide("ann"), lumps.decide("ann")
     lumps.reward(second.id, 1.0)
-    refused(lumps, "got 1, which has had its reward$", lambda: lumps.reward(second.id, 1.0))
+    refused(
+        lumps,
+        "got 1, which has had its reward or was cancelled$",
+        lambda: lumps.reward(second.id, 1.0),
+    )
     for id in (7, -1, "0", None, 0.0, True):
         refused(lumps, "expected the id of a decision", lambda: lumps.reward(id, 1.0))  # type: ignore[arg-type]  # noqa: B023
     lumps.decide("bob")
@@ -405,6 +409,59 @@ def test_each_decision_takes_one_reward() -> None:
     lumps.tell(first.context, first.arm, 1.0)  # late, and not lost
     assert cells(lumps) == {("ann", "red"): (2.0, 2.0)}
     assert lumps.contexts == ("ann",)
+
+
+def test_a_decision_that_was_never_played_is_taken_back() -> None:
+    lumps = Lumps(["red", "green"])
+    before = lumps.core.state.pending.copy(), lumps.core.state.group_visits.copy()
+    made = [lumps.decide(name) for name in ("ann", "bob", "ann")]
+    assert lumps.waiting() == made
+    lumps.cancel(made[1])
+    assert lumps.waiting() == [made[0], made[2]]
+    words = "has had its reward or was cancelled"
+    refused(lumps, words, lambda: lumps.reward(made[1].id, 1.0))
+    refused(lumps, words, lambda: lumps.cancel(made[1].id))
+    assert lumps.core.state.pending.sum() == 2.0
+    lumps.cancel(made[0].id)
+    lumps.cancel(made[2])
+    assert (lumps.outstanding, lumps.core.tells) == (0, 0)
+    after = lumps.core.state.pending, lumps.core.state.group_visits
+    assert all(np.array_equal(*each) for each in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("taken", "fine", "wrong", "words"),
+    [
+        ("binary", [0, 1.0, True], [0.5, 2, -1.0], "0 or 1, as rewards are binary"),
+        ((0, 5), [0, 5.0, 2.5], [5.1, -0.1, 1e6], "a number from 0 to 5"),
+        ("any", [1e6, -3.5], [1e200], "a number of at most"),
+    ],
+)
+def test_rewards_out_of_what_is_taken_change_nothing(
+    taken: Any, fine: list[float], wrong: list[float], words: str, tmp_path: Path
+) -> None:
+    lumps = Lumps(["red", "green"], rewards=taken)
+    for value in fine:
+        lumps.tell("ann", "red", value)
+    lumps.save(tmp_path / "state.lumps")
+    made = lumps.decide("bob")
+    for learner in (lumps, Lumps.load(tmp_path / "state.lumps")):
+        for value in [*wrong, math.nan]:
+            row = {"context": ["ann", "ann"], "arm": ["red", "red"], "reward": [fine[0], value]}
+            refused(learner, words, lambda: learner.tell("ann", "red", value))  # noqa: B023
+            refused(learner, words, lambda: learner.tell_many(row))  # noqa: B023
+    refused(lumps, words, lambda: lumps.reward(made, wrong[0]))
+    many = {"id": [made.id], "reward": [wrong[0]]}
+    refused(lumps, words, lambda: lumps.reward_many(many))
+    lumps.reward(made, fine[0])
+
+
+@pytest.mark.parametrize(
+    "given", ["some", (1, 0), (0, 0), (0,), (0, math.inf), ("a", "b"), 3, None]
+)
+def test_what_says_nothing_of_rewards_is_refused(given: Any) -> None:
+    with pytest.raises(ValueError, match="rewards: expected"):
+        Lumps(rewards=given)
 
 
 def test_many_decisions_wait_for_many_rewards() -> None:
@@ -707,6 +764,34 @@ def test_files_that_no_learner_wrote_are_refused(tmp_path: Path) -> None:
         stored.save(core, path, {**extra, **change})
         with pytest.raises(ValueError, match="holds no learner with names"):
             Lumps.load(path)
+
+
+def test_what_is_expected_of_each_arm() -> None:
+    lumps = Lumps(["red", "green", "blue"], seed=3)
+    rng = np.random.default_rng(5)
+    means: dict[object, float] = {"red": 0.9, "green": 0.5, "blue": 0.1}
+    for _ in range(200):
+        name = f"user {rng.integers(10)}"
+        arm = lumps.ask(name)
+        lumps.tell(name, arm, float(rng.random() < means[arm]))
+    lumps.retire_arm("green")
+    before = snapshot(lumps)
+    for name in ("user 3", "nobody"):
+        rows = lumps.expected(name)
+        assert [row["arm"] for row in rows] == ["red", "blue"]  # green is out of choices
+        assert rows[0]["arm"] == lumps.ask(name)
+        assert rows[0]["index"] > rows[1]["index"]
+        place = lumps._named.place(name)
+        believed = lumps.core.posterior_means(np.array([place]))[0]
+        number = lumps._named.arms.number
+        assert [row["expected_reward"] for row in rows] == [
+            believed[number[r["arm"]]] for r in rows
+        ]
+    own = {row["arm"]: row["rewards"] for row in lumps.expected("user 3")}
+    mine = next(row for row in lumps.members() if row["context"] == "user 3")
+    assert 0 < own["red"] + own["blue"] <= mine["rewards"]
+    assert all(row["rewards"] == 0 for row in lumps.expected("nobody"))
+    assert snapshot(lumps) == before
 
 
 def test_beliefs_have_names() -> None:

@@ -132,9 +132,9 @@ class Outstanding:
             return awaited
         if not 0 <= id < self.made:
             raise ValueError(f"id: expected the id of a decision, got {id!r}, which is none")
-        why = "which has had its reward"
+        why = "which has had its reward or was cancelled"
         if id <= self.forgotten:
-            why += f" or was forgotten as more than {self.most} were outstanding (use `tell`)"
+            why += f", or was forgotten as more than {self.most} were outstanding (use `tell`)"
         raise ValueError(f"id: expected a decision whose reward is outstanding, got {id}, {why}")
 
 
@@ -152,11 +152,13 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
     forgotten: int
     waiting: list[tuple[int, Name, int, float, int]]
     """Id, context, arm, propensity and group of each outstanding decision."""
+    rewards: str | tuple[float, float] = "any"
+    """Which rewards are taken."""
 
     @classmethod
     def of(
         cls, contexts: list[Name], arms: list[Name], open: list[bool], listed: bool, floor: float,
-        outstanding: Outstanding,
+        outstanding: Outstanding, rewards: str | tuple[float, float],
     ) -> Self:  # fmt: skip
         """Gather all that is to be kept."""
         waiting = [
@@ -164,7 +166,7 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
             for id, awaited in outstanding.waiting.items()
         ]
         counters = outstanding.most, outstanding.made, outstanding.forgotten
-        return cls(contexts, arms, open, listed, floor, *counters, waiting)
+        return cls(contexts, arms, open, listed, floor, *counters, waiting, rewards)
 
     def wrong(self, contexts: int, arms: int, groups: int) -> str:
         """Say what no learner with a core of this size could have kept; nothing if all is well."""

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
 import msgspec
 import numpy as np
 
 from lumpable import checks
 from lumpable.checks import BoolVector
-from lumpable.lumps import batches, beliefs, decisions, left_over, odds, rewards, stored
-from lumpable.lumps.beliefs import Row
+from lumpable.lumps import batches, decisions, rewards, stored
 from lumpable.lumps.decisions import Awaited, Batch, Decision, Kept, Outstanding
 from lumpable.lumps.growth import Name, Named
 from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.rewards import Accepted
+from lumpable.lumps.views import Views, alone
+from lumpable.wording import counted
 
 BELOW_0, BELOW_1 = math.nextafter(0.0, -1.0), math.nextafter(1.0, 0.0)
 FIRST_ROOM = 64
@@ -32,24 +32,7 @@ DECISIONS, BATCHES = 0, 1
 """Streams of chance: decisions by their id, batches by the number of rewards before them."""
 
 
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
-
-
-def _alone(
-    method: Callable[Concatenate[Lumps, Given], Result],
-) -> Callable[Concatenate[Lumps, Given], Result]:
-    """Let one thread at a time into these methods of a learner."""
-
-    @wraps(method)
-    def alone(self: Lumps, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        with self._lock:
-            return method(self, *args, **kwargs)
-
-    return alone
-
-
-class Lumps:
+class Lumps(Views):
     """Learn what works for whom, and who is alike, from rewards alone. Nothing to tune.
 
     Contexts (users, sites, tenants) and arms (offers, prompts, solvers) are strings or integers and
@@ -62,7 +45,10 @@ class Lumps:
     evaluate other policies on the log. It costs `floor` times the sum of the allowed arms' gaps to
     the best one in each round; with 0, decisions play the arm with the largest index.
 
-    >>> lumps = Lumps(arms=["red", "green"])
+    `rewards` says which rewards are taken: "any" number, "binary" (0 or 1), or those from a least
+    to a largest one, as in (0, 5). Others are refused and change nothing.
+
+    >>> lumps = Lumps(arms=["red", "green"], rewards="binary")
     >>> lumps.tell("ann", "green", 1.0)
     >>> lumps.tell("ann", "red", 0.0)
     >>> choice = lumps.decide("bob")
@@ -79,36 +65,24 @@ class Lumps:
         contexts: Iterable[Name] = (),
         *,
         floor: float = 0.0,
+        rewards: str | tuple[float, float] = "any",
         seed: int = 0,
         outstanding: int = 100_000,
     ) -> None:
+        super().__init__(ThreeLevels(FIRST_ROOM, 1, seed=seed))
         self.floor = checks.real("floor", floor, "a number in [0, 1)", BELOW_0, BELOW_1)
-        self._named = Named(ThreeLevels(FIRST_ROOM, 1, seed=seed))
+        self._accepted = Accepted.of(rewards)
         self._outstanding = Outstanding(checks.whole("outstanding", outstanding, 1))
         self._fit = self.core.fit
-        self._lock = threading.RLock()
         self._named.register(
             self._named.contexts.plains(contexts), self._named.arms.plains(arms), open=True
         )
         self._listed = len(self._named.arms) > 0
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_lock"}
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        vars(self).update(kept)
-        self._lock = threading.RLock()
-
     def __repr__(self) -> str:
-        return (
-            f"Lumps: {len(self._named.contexts)} contexts, {len(self.arms)} arms, "
-            f"{self.core.tells} rewards, {self.outstanding} outstanding"
-        )
-
-    @property
-    def core(self) -> ThreeLevels:
-        """The learner of numbers that learns for this one; read it, do not tell it."""
-        return self._named.core
+        numbers = len(self._named.contexts), len(self.arms), self.core.tells
+        known = map(counted, numbers, ("context", "arm", "reward"))
+        return f"Lumps: {', '.join(known)}, {self.outstanding:,} outstanding"
 
     @property
     def seed(self) -> int:
@@ -132,7 +106,7 @@ class Lumps:
         """The arms that are out of choices; their rewards still count."""
         return tuple(itertools.compress(self._named.arms.listed, ~self._named.open))
 
-    @_alone
+    @alone
     def add_arm(self, name: Name) -> None:
         """Let an arm be chosen from now on: a new one, or a retired one with all its evidence."""
         arm = self._named.arms.plain(name)
@@ -140,7 +114,7 @@ class Lumps:
         self._register([], [arm])
         self._named.open_or_close(arm, True)
 
-    @_alone
+    @alone
     def retire_arm(self, name: Name) -> None:
         """Choose an arm no more. What it taught stays, and rewards under way are still taken."""
         arm = self._named.arms.plain(name)
@@ -154,7 +128,7 @@ class Lumps:
 
     # --- One by one ---------------------------------------------------------------------------
 
-    @_alone
+    @alone
     def ask(self, context: Name, allowed: Iterable[Name] | None = None) -> Name:
         """Return the arm with the largest index. Changes nothing: asked twice, answers the same."""
         place = self._named.place(self._named.contexts.plain(context))
@@ -162,16 +136,16 @@ class Lumps:
         with self._named.allowing(self._named.mask(names)) as core:
             return self._named.arms.listed[core.ask(place)]
 
-    @_alone
+    @alone
     def tell(self, context: Name, arm: Name, reward: float) -> None:
         """Report the reward of an arm that was played for a context, at any time, in any order."""
-        value = rewards.reward_of(reward)
+        value = self._accepted.one(reward)
         context, arm = self._named.contexts.plain(context), self._named.arms.plain(arm)
         self._register([context], [arm])
         self.core.tell(self._named.place(context), self._named.arms.number[arm], value)
         self._follow()
 
-    @_alone
+    @alone
     def decide(self, context: Name, allowed: Iterable[Name] | None = None) -> Decision:
         """Choose an arm and remember that its reward is to come: till then, others try it less.
 
@@ -196,17 +170,25 @@ class Lumps:
             self._expect(oldest, -1.0)
         return decision
 
-    @_alone
+    @alone
     def reward(self, decision: Decision | int, value: float) -> None:
         """Report the reward of a decision, or of its id, once.
 
         Ids count from 0 in each learner: where one may have been loaded from an older file since,
         hand in the whole decision, and one that is not remembered is refused.
         """
-        awaited, number = self._outstanding.find(decision), rewards.reward_of(value)
+        awaited, number = self._outstanding.find(decision), self._accepted.one(value)
+        self._drop(awaited)
+        self.tell(awaited.decision.context, awaited.decision.arm, number)
+
+    @alone
+    def cancel(self, decision: Decision | int) -> None:
+        """Take a decision back that was never played: no reward will come, and none is taken."""
+        self._drop(self._outstanding.find(decision))
+
+    def _drop(self, awaited: Awaited) -> None:
         del self._outstanding.waiting[awaited.decision.id]
         self._expect(awaited, -1.0)
-        self.tell(awaited.decision.context, awaited.decision.arm, number)
 
     def _expect(self, awaited: Awaited, pulls: float) -> None:
         """Count a decision as a round whose reward is to come, or no more."""
@@ -217,6 +199,11 @@ class Lumps:
     def outstanding(self) -> int:
         """The number of decisions whose reward has not come."""
         return len(self._outstanding.waiting)
+
+    @alone
+    def waiting(self) -> list[Decision]:
+        """Return the decisions whose reward has not come, the oldest first."""
+        return [awaited.decision for awaited in self._outstanding.waiting.values()]
 
     def _mask(self, allowed: Iterable[Name] | None) -> BoolVector:
         """Return which arms may be chosen with this floor; without a list, they may be new."""
@@ -245,7 +232,7 @@ class Lumps:
 
     # --- Tables -------------------------------------------------------------------------------
 
-    @_alone
+    @alone
     def ask_many(self, contexts: Iterable[Name], allowed: Iterable[Name] | None = None) -> Batch:
         """Return an arm for each of many contexts, chosen before any reward; changes nothing.
 
@@ -266,7 +253,7 @@ class Lumps:
             arms[row], propensity[row] = decisions.play(int(arms[row]), mask, self.floor, u)
         return Batch(names, [self._named.arms.listed[j] for j in arms], propensity)
 
-    @_alone
+    @alone
     def decide_many(
         self, contexts: Iterable[Name], allowed: Iterable[Name] | None = None
     ) -> list[Decision]:
@@ -277,25 +264,24 @@ class Lumps:
             arms = batches.ask_many(core, places)
         return [self._decided(name, int(j), mask) for name, j in zip(names, arms, strict=True)]
 
-    @_alone
+    @alone
     def reward_many(self, table: Any) -> None:
         """Report the rewards of many decisions: columns id and reward. All are taken, or none."""
-        ids, values = rewards.rewards_by_id(table)
+        ids, values = rewards.rewards_by_id(table, self._accepted)
         awaited = [self._outstanding.find(id) for id in ids]
         for each in awaited:
-            del self._outstanding.waiting[each.decision.id]
-            self._expect(each, -1.0)
+            self._drop(each)
         made = [each.decision for each in awaited]
         context, arm = [each.context for each in made], [each.arm for each in made]
         self.tell_many({"context": context, "arm": arm, "reward": values})
 
-    @_alone
+    @alone
     def tell_many(self, table: Any) -> None:
         """Report a table of rewards: any frame, a mapping of columns, or a list of rows.
 
         Columns: context, arm, reward and, where rows stand for several equal rewards, count.
         """
-        told, named = rewards.rewards_of(table), self._named
+        told, named = rewards.rewards_of(table, self._accepted), self._named
         contexts, arms = named.contexts.plains(told.context), named.arms.plains(told.arm)
         self._register(contexts, arms)
         place = np.array([named.contexts.number[name] for name in contexts], dtype=np.int64)
@@ -305,13 +291,14 @@ class Lumps:
 
     # --- Files --------------------------------------------------------------------------------
 
-    @_alone
+    @alone
     def save(self, path: str | Path) -> None:
         """Write everything to a file; the old one stays whole until the new one is."""
         names = self._named.contexts.listed, self._named.arms.listed
         kept = Kept.of(
-            *names, self._named.open.tolist(), self._listed, self.floor, self._outstanding
-        )
+            *names, self._named.open.tolist(), self._listed, self.floor, self._outstanding,
+            self._accepted.given,
+        )  # fmt: skip
         stored.save(self.core, path, msgspec.to_builtins(kept))
 
     @classmethod
@@ -321,72 +308,15 @@ class Lumps:
         try:
             kept = msgspec.convert(extra, Kept)
             wrong = kept.wrong(core.contexts, core.arms, len(core.state.pending))
-        except msgspec.ValidationError as cause:
+            Accepted.of(kept.rewards)
+        except (msgspec.ValidationError, ValueError) as cause:
             wrong = str(cause)
         if wrong:
             raise ValueError(f"path: {str(path)!r} holds no learner with names: {wrong}")
-        lumps = cls(floor=kept.floor)
+        lumps = cls(floor=kept.floor, rewards=kept.rewards)
         lumps._named, lumps._outstanding = Named(core), kept.outstanding()
         lumps._register(kept.contexts, kept.arms)
         lumps._listed = kept.listed
         lumps._named.open[:] = core.state.allowed[:] = kept.open
         lumps._outstanding.count(core.state.pending)
         return lumps
-
-    # --- Beliefs ------------------------------------------------------------------------------
-
-    @_alone
-    def groups(self, level: float = beliefs.LEVEL) -> list[Row]:
-        """Return a row for each group: how large it is, its best arm, and how sure both are."""
-        arms = self._named.arms.listed
-        return beliefs.groups(self.core, level, arm_names=arms) if arms else []
-
-    @_alone
-    def means(self, level: float = beliefs.LEVEL) -> list[Row]:
-        """Return a row for each group and arm: its mean reward, with an interval."""
-        arms = self._named.arms.listed
-        return beliefs.arms(self.core, level, arm_names=arms) if arms else []
-
-    @_alone
-    def members(self) -> list[Row]:
-        """Return a row for each context that had a reward: its group, how surely, its best arm."""
-        contexts, arms = self._named.contexts.listed, self._named.arms.listed
-        return beliefs.members(self.core, context_names=contexts, arm_names=arms) if arms else []
-
-    @_alone
-    def together(self, a: Name, b: Name) -> float:
-        """Return the probability that two contexts are in one group."""
-        places = []
-        for name in (self._named.contexts.plain(a), self._named.contexts.plain(b)):
-            if name not in self._named.contexts.number:
-                raise ValueError(f"context: expected one of those that are known, got {name!r}")
-            places.append(self._named.contexts.number[name])
-        return float(beliefs.together(self.core, *places))
-
-    @_alone
-    def evidence(self) -> list[Row]:
-        """Return how likely other models make what was seen: more or fewer groups, alike or not."""
-        return odds.evidence(self.core)
-
-    @_alone
-    def summary(self) -> str:
-        """Say in a sentence or two what is believed of contexts."""
-        return odds.summary(self.core)
-
-    @_alone
-    def residuals(self) -> Row:
-        """Say whether something is left over that groups cannot explain."""
-        return left_over.residuals(self.core)
-
-    @_alone
-    def report(self, path: str | Path) -> Path:
-        """Write all of this as one page with pictures that needs nothing else (extra `plot`)."""
-        from lumpable.lumps import page  # brings pictures along
-
-        contexts, arms = self._named.contexts.listed, self._named.arms.listed
-        if not arms:
-            raise ValueError("arms: expected at least one arm to report of, got none")
-        known = len(contexts)
-        return page.report(
-            self.core, path, context_names=contexts, arm_names=arms, contexts_known=known
-        )

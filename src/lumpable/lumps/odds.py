@@ -138,6 +138,8 @@ def summary(learner: ThreeLevels) -> str:
     seen = now(learner)
     if seen.counts.contexts == 0:
         return "Nothing was seen yet."
+    if seen.counts.contexts == 1:
+        return "Only one context was seen: there is no other to compare it with."
     M, q = seen.member.shape[1], learner.state.loading.shape[1]
     between, within = explained(learner)
     own = "" if within == 0.0 else f"; individual deviation sd {number(math.sqrt(within), 2)}"

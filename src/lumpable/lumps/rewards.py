@@ -18,14 +18,55 @@ NUMBERS = (int, float, np.bool_, np.integer, np.floating)
 SIZE = f"a number of at most {LARGEST:g} in size"
 
 
-def reward_of(value: object) -> float:
-    """Return a reward as a float; True is 1."""
-    if type(value) is float and abs(value) <= LARGEST:
-        return value
-    number = _numbers("reward", [value])[0]
-    if not abs(number) <= LARGEST:
-        raise ValueError(f"reward: expected {SIZE}, got {value!r}")
-    return float(number)
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Which rewards are taken."""
+
+    low: float = -LARGEST
+    high: float = LARGEST
+    binary: bool = False
+    """Whether only both ends are."""
+
+    @classmethod
+    def of(cls, given: object) -> Accepted:
+        """Take "any", "binary", or a least and a largest reward."""
+        if given == "any":
+            return cls()
+        if given == "binary":
+            return cls(0.0, 1.0, True)
+        if isinstance(given, tuple | list) and len(given) == 2:
+            low, high = _numbers("rewards", list(given)).tolist()
+            if -LARGEST <= low < high <= LARGEST:
+                return cls(low, high)
+        raise ValueError(
+            f"rewards: expected 'any', 'binary' or a least and a larger largest one, got {given!r}"
+        )
+
+    @property
+    def given(self) -> str | tuple[float, float]:
+        """What `of` takes for this."""
+        return "binary" if self.binary else "any" if self == Accepted() else (self.low, self.high)
+
+    @property
+    def words(self) -> str:
+        """What is expected of a reward."""
+        if self.binary:
+            return "0 or 1, as rewards are binary"
+        return SIZE if self.given == "any" else f"a number from {self.low:g} to {self.high:g}"
+
+    def fine(self, reward: FloatVector) -> BoolVector:
+        """Return which of these are taken."""
+        inside: BoolVector = (reward >= self.low) & (reward <= self.high)
+        return inside & ((reward == 0.0) | (reward == 1.0)) if self.binary else inside
+
+    def one(self, value: object) -> float:
+        """Return a reward as a float; True is 1."""
+        if type(value) is float and not self.binary and self.low <= value <= self.high:
+            return value
+        number = _numbers("reward", [value])
+        if not self.fine(number)[0]:
+            raise ValueError(f"reward: expected {self.words}, got {value!r}")
+        return float(number[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,29 +79,29 @@ class Rewards:
     count: IntVector
 
 
-def rewards_of(table: Any) -> Rewards:
+def rewards_of(table: Any, accepted: Accepted) -> Rewards:
     """Take the columns context, arm, reward and, if there is one, count of a table."""
     found = _columns(table, ("context", "arm", "reward"), ("count",))
-    reward = _rewards(found["reward"])
+    reward = _rewards(found["reward"], accepted)
     count = _numbers("count", found.get("count", [1] * len(reward)))
     whole = (count >= 1) & (count < MOST_COUNT) & (count == np.floor(count))
     _check_rows("count", "a whole number of at least 1", count, whole)
     return Rewards(found["context"], found["arm"], reward, count.astype(np.int64))
 
 
-def rewards_by_id(table: Any) -> tuple[list[int], FloatVector]:
+def rewards_by_id(table: Any, accepted: Accepted) -> tuple[list[int], FloatVector]:
     """Take the columns id and reward of a table; an id stands in it once."""
     found = _columns(table, ("id", "reward"))
     ids = [plain_id(id) for id in found["id"]]
     if len(set(ids)) < len(ids):
         twice = next(id for id in ids if ids.count(id) > 1)
         raise ValueError(f"id: expected each decision once, got {twice} several times")
-    return ids, _rewards(found["reward"])
+    return ids, _rewards(found["reward"], accepted)
 
 
-def _rewards(column: list[Any]) -> FloatVector:
+def _rewards(column: list[Any], accepted: Accepted) -> FloatVector:
     reward = _numbers("reward", column)
-    _check_rows("reward", SIZE, reward, np.abs(reward) <= LARGEST)
+    _check_rows("reward", accepted.words, reward, accepted.fine(reward))
     return reward
 
 
