@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from lumpable.checks import BoolVector
+from lumpable.lumps.forgetting import without
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import Fit
 
@@ -151,6 +152,11 @@ class Names:
         self.listed.append(name)
         return True
 
+    def remove(self, name: Name) -> None:
+        """Take a name away; those after it move up by one number."""
+        del self.listed[self.number[name]]
+        self.number = {name: place for place, name in enumerate(self.listed)}
+
 
 def _holdable(name: Name) -> bool:
     """Whether a file can hold this name."""
@@ -191,10 +197,23 @@ class Named:
             self.open = np.append(old, np.full(new, open))
             self.core.state.allowed[:] = self.open
 
+    def forget(self, context: Name) -> None:
+        """Forget a known context; those after it move up by one number."""
+        place = self.contexts.number[context]
+        self.core = without(self.core, place)
+        self.contexts.remove(context)
+
     def open_or_close(self, arm: Name, open: bool) -> None:
         """Let an arm be chosen, or no more."""
         self.open[self.arms.number[arm]] = open
         self.core.state.allowed[:] = self.open
+
+    def known(self, context: object) -> Name:
+        """Return a context's plain name; that it is unknown is an error."""
+        name = self.contexts.plain(context)
+        if name not in self.contexts.number:
+            raise ValueError(f"context: expected one of those that are known, got {name!r}")
+        return name
 
     def place(self, context: Name) -> int:
         """Return a context's number; that of an unknown one is the next that is free."""

@@ -122,6 +122,19 @@ class Lumps(Views):
             raise ValueError(f"arm: expected one of those that are known, got {name!r}")
         self._named.open_or_close(arm, False)
 
+    @alone
+    def forget(self, context: Name) -> None:
+        """Forget a context: its rewards, its decisions under way and its name, as if never heard.
+
+        All others keep their rewards; groups are fitted anew, without it.
+        """
+        name = self._named.known(context)
+        for decision in self.waiting():
+            if decision.context == name:
+                self.cancel(decision)
+        self._named.forget(name)
+        self._recount()
+
     def _register(self, contexts: Iterable[Name], arms: Iterable[Name]) -> None:
         self._named.register(contexts, arms, open=not self._listed)
         self._fit = self.core.fit  # the same one, perhaps with more arms
@@ -219,8 +232,10 @@ class Lumps(Views):
 
     def _follow(self) -> None:
         """After a fit, count what is outstanding in the groups that there are now."""
-        if self.core.fit is self._fit:
-            return
+        if self.core.fit is not self._fit:
+            self._recount()
+
+    def _recount(self) -> None:
         self._fit, state = self.core.fit, self.core.state
         waiting = self._outstanding.waiting.values()
         places = [self._named.place(awaited.decision.context) for awaited in waiting]

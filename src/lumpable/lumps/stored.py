@@ -17,6 +17,7 @@ import numpy as np
 from lumpable import archive
 from lumpable.archive import Array
 from lumpable.compiled import TELLS
+from lumpable.lumps.layout import cells_of, laid_out
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import Fit
 from lumpable.lumps.state import KAPPA, M0, NOISE, REAL, SQUARES
@@ -123,7 +124,7 @@ def save(learner: ThreeLevels, path: str | Path, extra: dict[str, object]) -> No
         more = np.frombuffer(msgspec.json.encode(extra), dtype=np.uint8)
     except (TypeError, ValueError) as cause:
         raise ValueError(f"extra: expected what JSON can hold, but {cause}") from None
-    cells, fit = _cells(learner), learner.fit
+    cells, fit = cells_of(learner), learner.fit
     arrays = cells | {name: getattr(learner.state, name) for name in BELIEFS}
     if fit is not None:
         arrays |= {f"fit-{name}": getattr(fit, name) for name in FITTED}
@@ -145,16 +146,6 @@ def save(learner: ThreeLevels, path: str | Path, extra: dict[str, object]) -> No
     archive.write(Path(path), msgspec.json.encode(header), flat | {"extra": more})
 
 
-def _cells(learner: ThreeLevels) -> dict[str, Array]:
-    """Return the cells in use, row after row, in the order in which they came."""
-    state = learner.state
-    end = np.cumsum(state.length)
-    at = np.arange(end[-1]) + np.repeat(state.start - (end - state.length), state.length)
-    return {"length": state.length} | {
-        name: getattr(state, name)[at] for name in ("arm", "pulls", "total")
-    }
-
-
 # --- Reading ----------------------------------------------------------------------------------
 
 
@@ -170,16 +161,7 @@ def load(path: str | Path) -> tuple[ThreeLevels, dict[str, object]]:
     _check_cells(header, cells, bool(beliefs["value"][REAL]))
     _check_beliefs(header, beliefs, fit)
     learner = ThreeLevels(header.contexts, header.arms, seed=header.seed)
-    length = cells["length"]
-    spare = np.zeros(2 * header.arms + 4)  # the next cell must find its place
-    learner.state = learner.state._replace(
-        start=np.cumsum(length) - length,
-        length=length,
-        room=length.copy(),
-        arm=np.concatenate([cells["arm"], spare]).astype(np.int32),
-        pulls=np.concatenate([cells["pulls"], spare]),
-        total=np.concatenate([cells["total"], spare]),
-        used=np.array([header.cells]),
+    learner.state = laid_out(learner.state, cells)._replace(
         weight=np.ones(header.groups),
         cover=np.zeros((header.rank, header.rank)),
         factor=np.zeros(header.rank),

@@ -99,11 +99,7 @@ class Views:
     @alone
     def together(self, a: Name, b: Name) -> float:
         """Return the probability that two contexts are in one group."""
-        places = []
-        for name in (self._named.contexts.plain(a), self._named.contexts.plain(b)):
-            if name not in self._named.contexts.number:
-                raise ValueError(f"context: expected one of those that are known, got {name!r}")
-            places.append(self._named.contexts.number[name])
+        places = [self._named.contexts.number[self._named.known(name)] for name in (a, b)]
         return float(beliefs.together(self.core, *places))
 
     @alone
