@@ -66,7 +66,7 @@ class LiteralLevels:
         else:
             v_gj = m_gj * (1 - m_gj) / (x + 1) + (self.kappa / x) ** 2 * p * (1 - p) / (W + 1)
             scale = mbar * (1 - mbar)
-        v = v_gj @ w
+        v = v_gj @ w + index.TELLING * ((m_gj - mbar[:, None]) ** 2 @ w)
         c2 = index.WIDTH + index.WIDTH_LOG * math.log(1 + N / self.allowed.sum())
         bonus = c2 * v * np.log(1 + N * v / scale)
         f, cover = self.factors(i)

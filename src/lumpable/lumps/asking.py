@@ -19,6 +19,7 @@ from lumpable.lumps.index import (
     UNLIKELY,
     away,
     believed,
+    between,
     group_width,
     mix,
     parts,
@@ -193,7 +194,7 @@ def expect(
             n += state.pulls[c]
     d = told(state.value, n, 1.0)
     own[j] += 1.0
-    m_all, v_all, kept = 0.0, 0.0, 0.0
+    m_all, v_all, square, kept = 0.0, 0.0, 0.0, 0.0
     for g in range(len(state.weight)):
         w = state.weight[g]
         state.pending[g, j] += w * d
@@ -204,8 +205,10 @@ def expect(
             m, v = believed(state.value, p, hold, pulls, total, ahead)
             m_all += w * m
             v_all += w * v
+            square += w * (m - p) * (m - p)
             kept += w
     m_all, v_all = m_all / kept, v_all / kept
+    v_all += between(square / kept, m_all - state.centre[j])
     state.mean[j], state.spread[j] = m_all, v_all
     shift, around = away(state.loading, state.factor, state.cover, j)
     level, square, own_square = parts(

@@ -18,6 +18,9 @@ WIDTH, WIDTH_LOG = 0.25, 0.03
 """The group level is explored with c^2 = WIDTH + WIDTH_LOG ln(1 + N / K) ..."""
 OWN_WIDTH = 0.04
 """... and a context's own deviation with this."""
+TELLING = 0.2
+"""So much of the variance between a context's likely groups counts as spread of an arm's value:
+trying it tells which group it is."""
 UNLIKELY = 1e-3
 """Groups that a context belongs to with less than this are left out of its index."""
 EDGE = 1e-12
@@ -57,17 +60,25 @@ def believed(
     return m, m * (1.0 - m) * x / (1.0 + x) + lift * lift * p * (1.0 - p) / (hold + 1.0)
 
 
+@kernel
+def between(square: float, shift: float) -> float:
+    """Return what the variance between groups adds, by their mean square and mean of any origin."""
+    return TELLING * max(square - shift * shift, 0.0)
+
+
 @kernel_without_nan
 def mix(state: State) -> float:
     """Put each arm's group mean and how unsure it is into `mean` and `spread`; return N.
 
-    That groups differ is no part of `spread`: it is not learnt by trying an arm once more.
+    Unsure is what is not known of the groups' means, and a part of how the likely groups differ.
     """
     value, mean, spread, centre, hold = (
         state.value, state.mean, state.spread, state.centre, state.hold,
     )  # fmt: skip
+    around = state.score  # squares around the centre, before it holds the index
     mean[:] = 0.0
     spread[:] = 0.0
+    around[:] = 0.0
     N, kept = 0.0, 0.0
     for g in range(len(state.weight)):
         w = state.weight[g]
@@ -80,10 +91,10 @@ def mix(state: State) -> float:
             m, v = believed(value, centre[j], hold[j], pulls[j], total[j], pending[j])
             mean[j] += w * m
             spread[j] += w * v
-    if kept < 1.0:
-        for j in range(len(mean)):
-            mean[j] /= kept
-            spread[j] /= kept
+            around[j] += w * (m - centre[j]) * (m - centre[j])
+    for j in range(len(mean)):
+        mean[j] /= kept
+        spread[j] = spread[j] / kept + between(around[j] / kept, mean[j] - centre[j])
     return N / kept
 
 
