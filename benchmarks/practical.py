@@ -1,7 +1,7 @@
 """The practical learner against its bars: one command regenerates the whole table.
 
     python benchmarks/practical.py            # all of it: three to four hours on two cores
-    python benchmarks/practical.py --quick    # fewer seeds, fewer long runs: half of that
+    python benchmarks/practical.py --quick    # fewer seeds, fewer long runs: an hour and a half
 
 Writes docs/practical.md. Rows are kept in practical/ as they come, and a run that was stopped goes
 on where it was. Seeds follow from the commit that froze learner and measure: nobody chooses them.

@@ -17,7 +17,7 @@ FROZEN = (
     *(f"src/lumpable/lumps/{room}.py" for room in ROOMS),
     *(
         f"src/lumpable/{part}.py"
-        for part in ("compiled", "draws", "play", "player", "scene", "worlds")
+        for part in ("compiled", "draws", "play", "player", "scene", "world", "worlds")
     ),
     *(f"src/lumpable/learners/{part}.py" for part in ("base", "lloyd")),
     "benchmarks/practical.py",

@@ -18,12 +18,13 @@ Made by `{command}` on {date}, {cores} cores, in {minutes:.0f} minutes.
 The learner is that of commit `{commit}`{state}. Worlds, contexts and luck are drawn from seeds that
 follow from this commit by SHA-256.
 
-Peers are screened on {screening} other seeds, each at three or four settings; the best five of a
+Peers are screened on {screening} other seeds, each at three to five settings; the best five of a
 problem (in turn the best of each checkpoint, the last one first) run on the fresh seeds beside
 `Lumps`, and the best of them *on these* at a checkpoint is the peer of the ratio, which favours the
 peers. A ratio is that of mean regrets over paired seeds, with its standard error by the delta
 method in brackets: {least} seeds, then ten more at a time until that is at most {sharp},
-at most {most} in all. Runs of a million rounds have {few} seeds, and their peers were screened in
+at most {most} in all, and fewer of larger and longer problems where it must be quick.
+Runs of a million rounds have {few} seeds, and their peers were screened in
 shorter ones ({screened} pulls).
 
 {verdict}

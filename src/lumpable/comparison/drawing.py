@@ -55,13 +55,11 @@ def clipped_once(picture: str) -> str:
 
     A clip is a layer of pixels as large as the picture: one for each curve takes ten seconds.
     """
-    clips = set(re.findall(r"<clipPath[^>]*>(.*?)</clipPath>", picture, re.S))
-    if len(clips) != 1:
+    clips = re.findall(r'<clipPath id="([^"]*)"[^>]*>(.*?)</clipPath>', picture, re.S)
+    if len({shape for _, shape in clips}) != 1:
         return picture
-    alone = re.sub(r' clip-path="[^"]*"', "", picture)
-    first = re.search(r'<clipPath id="([^"]*)"', picture)
-    assert first is not None
-    return re.sub(r'(<g class="[^"]*pathgroup")', rf'\1 clip-path="url(#{first[1]})"', alone)
+    alone, first = re.sub(r' clip-path="[^"]*"', "", picture), clips[0][0]
+    return re.sub(r'(<g class="[^"]*pathgroup")', rf'\1 clip-path="url(#{first})"', alone)
 
 
 def svg(spec: dict[str, Any]) -> str:
