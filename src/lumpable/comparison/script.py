@@ -8,6 +8,7 @@ SCRIPT = """
 const report = JSON.parse(document.getElementById("report").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const hosts = [...document.querySelectorAll(".picture[data-figure]")];
+let printing = false;  // on paper, colours and widths are those of paper
 const drawn = new Map();  // host -> its view
 const picked = report.series.map(() => new Set());
 
@@ -37,7 +38,9 @@ function specification(figure, scheme, width) {
   return spec;
 }
 
-async function draw(host, scheme = dark.matches ? "dark" : "light", width = host.clientWidth) {
+async function draw(host) {
+  const scheme = dark.matches && !printing ? "dark" : "light";
+  const width = printing ? (host.closest(".pair") ? 330 : 680) : host.clientWidth;
   if (!width) return;  // inside what is closed
   const figure = report.figures[host.dataset.figure];
   const turn = host.turn = (host.turn ?? 0) + 1;
@@ -156,8 +159,9 @@ addEventListener("resize", () => {
   }, 150);
 });
 dark.addEventListener("change", () => { for (const host of hosts) if (host.turn) draw(host); });
-addEventListener("beforeprint", () => {
-  for (const host of hosts) draw(host, "light", host.closest(".pair") ? 330 : 680);
-});
-addEventListener("afterprint", () => { for (const host of hosts) draw(host); });
+for (const event of ["beforeprint", "afterprint"])
+  addEventListener(event, () => {
+    printing = event === "beforeprint";
+    for (const host of hosts) draw(host);
+  });
 """
