@@ -68,8 +68,6 @@ class LiteralLevels:
             scale = mbar * (1 - mbar)
         v = v_gj @ w + index.TELLING * ((m_gj - mbar[:, None]) ** 2 @ w)
         c2 = index.WIDTH + index.WIDTH_LOG * math.log(1 + N / self.allowed.sum())
-        if i >= index.ALIKE:
-            c2 *= index.MORE if i % index.EVERY == 0 else index.LESS
         bonus = c2 * v * np.log(1 + N * v / scale)
         f, cover = self.factors(i)
         m = mbar + self.loading @ f

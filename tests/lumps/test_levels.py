@@ -119,18 +119,6 @@ def test_decisions_are_the_literal_ones_whatever_is_believed(
 
 
 @pytest.mark.parametrize("noise", ["bernoulli", "gaussian"])
-def test_after_a_hundred_contexts_few_explore_for_the_others(noise: str) -> None:
-    """The literal version knows who they are."""
-    world = lb.worlds.lumpable(140, 6, 2, noise=noise, sd=0.3, seed=3)
-    learner, literal = fed(world, 300)
-    fit = planted(learner, groups=3, m0=6.0, rank=0)
-    for each in (learner, literal):
-        each.adopt(fit)
-    never_fit(learner, literal)
-    agree(learner, literal, world, rounds=700)
-
-
-@pytest.mark.parametrize("noise", ["bernoulli", "gaussian"])
 def test_pending_rewards_and_arms_that_are_not_allowed(noise: str) -> None:
     world = lb.worlds.lumpable(10, 6, 2, noise=noise, sd=0.3, seed=3)
     learner, literal = fed(world, 150)

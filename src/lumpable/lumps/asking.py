@@ -1,8 +1,8 @@
 """Many choices before any reward, compiled: tables of indices and a tree of maxima.
 
-Contexts that explore alike and whose posteriors over groups are about the same share one table,
-kept as a tree of maxima; each puts its own cells in their place and takes them out again. Each
-choice counts for those after it as a pull whose reward has not come. Letters are those of `model`.
+Contexts whose posteriors over groups are about the same share one table, kept as a tree of maxima;
+each context puts its own cells in their place and takes them out again. Each choice counts for
+those after it as a pull whose reward has not come. Letters are those of `model`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from lumpable.lumps.index import (
     away,
     believed,
     between,
-    eagerness,
     group_width,
     mix,
     parts,
@@ -49,8 +48,7 @@ def sort_keys(
 ) -> None:
     """Fill in what kind of context each is, and numbers that sort them as they are asked.
 
-    Contexts of one kind explore alike and have about the same weights of groups; with factors each
-    is of its own.
+    Contexts of one kind have about the same weights of groups; with factors each is of its own.
     """
     S, M, q = len(state.visits), state.log_weight.shape[1], len(state.factor)
     width = NEAR
@@ -62,9 +60,7 @@ def sort_keys(
     for k in range(len(contexts)):
         i = contexts[k]
         place = np.uint64(i)
-        hashed = np.uint64(2.0 * eagerness(i))
-        if q > 0:
-            hashed = mixed((place + np.uint64(1)) * GOLDEN)
+        hashed = np.uint64(0) if q == 0 else mixed((place + np.uint64(1)) * GOLDEN)
         if M > 1:
             weigh_about(state.log_weight[i], state.weight, steps)
             for g in range(M):
@@ -148,7 +144,7 @@ def prepare(state: State, i: int, steps: float, now: FloatVector, table: FloatMa
     for g in range(len(state.weight)):
         state.weight[g] /= whole
     now[ROUNDS] = mix(state)
-    now[C2] = group_width(i, now[ROUNDS], state.allowed.sum())
+    now[C2] = group_width(now[ROUNDS], state.allowed.sum())
     if len(state.factor) > 0:
         solve_factors(state, i)
     enter(state, now, table)

@@ -18,10 +18,6 @@ WIDTH, WIDTH_LOG = 0.25, 0.03
 """The group level is explored with c^2 = WIDTH + WIDTH_LOG ln(1 + N / K) ..."""
 OWN_WIDTH = 0.04
 """... and a context's own deviation with this."""
-ALIKE, EVERY, MORE, LESS = 100, 10, 2.0, 0.5
-"""After the first ALIKE contexts, one of EVERY explores the group level with MORE c^2, the others
-with LESS: that contexts differ can be seen only where one of them tried many arms, not where each
-tried another one."""
 TELLING = 0.2
 """So much of the variance between a context's likely groups counts as spread of an arm's value:
 trying it tells which group it is."""
@@ -148,17 +144,9 @@ def logit_moments(a: float, b: float) -> tuple[float, float]:
 
 
 @kernel
-def eagerness(i: int) -> float:
-    """Return by how much a context explores the group level more than others do."""
-    if i < ALIKE:
-        return 1.0
-    return MORE if i % EVERY == 0 else LESS
-
-
-@kernel
-def group_width(i: int, N: float, arms: int) -> float:
-    """Return c^2 of the group level for a context, after N rounds with so many arms allowed."""
-    return eagerness(i) * (WIDTH + WIDTH_LOG * math.log(1.0 + N / arms))
+def group_width(N: float, arms: int) -> float:
+    """Return c^2 of the group level after N rounds with so many arms to choose from."""
+    return WIDTH + WIDTH_LOG * math.log(1.0 + N / arms)
 
 
 @kernel
@@ -207,7 +195,7 @@ def rate(state: State, i: int) -> None:
         score[state.arm[c]] = c
     if len(factor) > 0:
         solve_factors(state, i)
-    c2, untried = group_width(i, N, arms), math.log(1.0 + visits / m0)
+    c2, untried = group_width(N, arms), math.log(1.0 + visits / m0)
     for j in range(len(score)):
         if not allowed[j]:
             score[j] = -math.inf
