@@ -43,15 +43,49 @@ ROUNDS, C2, LOG = range(3)
 
 
 @kernel
+def kind_of(state: State, i: int, steps: float) -> np.uint64:
+    """Return a number for the kind of a context: about the same weights of groups.
+
+    With factors each context is of its own kind.
+    """
+    hashed = np.uint64(0)
+    if len(state.factor) > 0:
+        hashed = mixed((np.uint64(i) + np.uint64(1)) * GOLDEN)
+    if len(state.weight) > 1:
+        weigh_about(state.log_weight[i], state.weight, steps)
+        for g in range(len(state.weight)):
+            hashed = mixed(hashed + np.uint64(state.weight[g]) + GOLDEN)
+    return hashed
+
+
+@kernel
+def few_kinds(
+    state: State, contexts: IntVector, steps: float, most: int, met: Words, clock: Clock
+) -> bool:
+    """Whether there are at most so many kinds; stops at the first that is too many.
+
+    `met` is room for twice as many or more, a power of two, with nothing but zeros in it.
+    """
+    number, last = 0, np.uint64(len(met) - 1)
+    for k in range(len(contexts)):
+        kind = max(kind_of(state, contexts[k], steps), np.uint64(1))  # 0 means free
+        at = kind & last
+        while met[at] != np.uint64(0) and met[at] != kind:
+            at = (at + np.uint64(1)) & last
+        if met[at] == np.uint64(0):
+            met[at] = kind
+            number += 1
+            if number > most:
+                return False
+    return True
+
+
+@kernel
 def sort_keys(
     state: State, contexts: IntVector, steps: float, kind: Words, key: Words, clock: Clock
 ) -> None:
-    """Fill in what kind of context each is, and numbers that sort them as they are asked.
-
-    Contexts of one kind have about the same weights of groups; with factors each is of its own.
-    """
-    S, M, q = len(state.visits), state.log_weight.shape[1], len(state.factor)
-    width = NEAR
+    """Fill in what kind of context each is, and numbers that sort them as they are asked."""
+    S, width = len(state.visits), NEAR
     while 1 << width < S:
         width += 1
     near, far = np.uint64((1 << NEAR) - 1), np.uint64((1 << width - NEAR) - 1)
@@ -59,12 +93,7 @@ def sort_keys(
     most = (1 << VISIT_BITS) - 1
     for k in range(len(contexts)):
         i = contexts[k]
-        place = np.uint64(i)
-        hashed = np.uint64(0) if q == 0 else mixed((place + np.uint64(1)) * GOLDEN)
-        if M > 1:
-            weigh_about(state.log_weight[i], state.weight, steps)
-            for g in range(M):
-                hashed = mixed(hashed + np.uint64(state.weight[g]) + GOLDEN)
+        place, hashed = np.uint64(i), kind_of(state, i, steps)
         turn = clock[TELLS] * GOLDEN
         block = ((place >> np.uint64(NEAR)) * SCATTER + turn) & far  # one to one
         block = ((block ^ (block >> half)) * SCATTER) & far

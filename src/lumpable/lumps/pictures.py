@@ -229,7 +229,7 @@ def memberships(learner: ThreeLevels) -> Any:
             if many[b]
         ]  # fmt: skip
     bins = [f"{b / BINS:.1f} to {(b + 1) / BINS:.1f}" for b in range(BINS)]
-    least = min((bins.index(row["probability"]) for row in rows), default=0)
+    least = min([BINS // 2, *(bins.index(row["probability"]) for row in rows)])  # for scale
     firm = int((sure >= 1.0 - 1.0 / BINS).sum())
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(
