@@ -19,6 +19,7 @@ from lumpable.checks import FloatMatrix, IntVector
 from lumpable.lumps import beliefs, left_over, odds, search
 from lumpable.lumps.factors import low_rank
 from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.model import MOST_LOST, lost_part
 from lumpable.play import play
 from lumpable.world import World
 
@@ -106,15 +107,14 @@ def test_sizes_of_many_are_normal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_doubtful_members_widen_intervals(learner: ThreeLevels) -> None:
-    """Without doubt the variance is that of a Beta law with the pulls; with doubt it is larger."""
+    """Without doubt nothing is lost; with doubt something is, and never all."""
     found = beliefs.now(learner)
     firm = np.eye(3)[np.argmax(found.member, axis=1)]
-    sure = beliefs._missing(found._replace(member=firm))
-    assert (sure == 0).all()
-    doubtful = beliefs._missing(found._replace(member=0.8 * firm + 0.2 / 3))
+    law = found.mean, found.spread, found.variance, found.m0
+    assert (lost_part(found.counts, firm, *law) == 0).all()
+    doubtful = lost_part(found.counts, 0.8 * firm + 0.2 / 3, *law)
     assert (doubtful >= 0).all()
-    assert doubtful.max() > 0.1
-    assert doubtful.max() <= beliefs.MOST_MISSING
+    assert 0.1 < doubtful.max() <= MOST_LOST
 
 
 # --- Rows -----------------------------------------------------------------------------------------
@@ -181,15 +181,13 @@ def test_contexts_that_deviate_have_deviations() -> None:
 
 
 def test_together(learner: ThreeLevels) -> None:
-    """A sum of products, symmetric, one for the same context; pairs of arrays broadcast."""
+    """Symmetric, one for the same context, right where sure; pairs of arrays broadcast."""
     every = np.arange(40)
     table = beliefs.together(learner, every[:, None], every)
-    member = learner.membership(every)
     assert table.shape == (40, 40)
     assert (table == table.T).all()
     assert (np.diag(table) == 1).all()
     other = ~np.eye(40, dtype=bool)
-    assert table[other] == pytest.approx((member @ member.T)[other])
     assert beliefs.together(learner, 3, 17) == table[3, 17]
     assert isinstance(beliefs.together(learner, 3, 17), float)
     same = grouped(1).group[:, None] == grouped(1).group

@@ -149,6 +149,29 @@ def mixture_likelihood(
 
 
 @njit(cache=True, error_model="numpy")
+def information_lost(
+    first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, weight: FloatVector,
+    member: FloatMatrix, mean: FloatMatrix, spread: FloatMatrix,
+) -> FloatMatrix:  # fmt: skip
+    """Return how much information about each (K, M) mean is lost, as members are doubtful.
+
+    Louis (1982), one mean at a time: the variance of its score over who is a member. `weight` is
+    how much a reward of each cell tells, `spread` the variance of a single reward.
+    """
+    lost = np.zeros(mean.shape)
+    for i in range(len(first) - 1):
+        for g in range(member.shape[1]):
+            doubt = member[i, g] * (1.0 - member[i, g])
+            if doubt < 1e-9:
+                continue
+            for c in range(first[i], first[i + 1]):
+                j = arm[c]
+                score = weight[c] * (s[c] - n[c] * mean[j, g]) / spread[j, g]
+                lost[j, g] += doubt * score * score
+    return lost
+
+
+@njit(cache=True, error_model="numpy")
 def strengths_compared(
     first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, used: FloatVector,
     member: FloatMatrix, pulls: FloatMatrix, totals: FloatMatrix, centre: FloatVector,

@@ -2,7 +2,8 @@
 
 Pure reads of a `ThreeLevels`: nothing here changes it, draws have fixed seeds. Group means are
 gathered anew from all that was seen, with the memberships and strengths believed now. Their
-intervals hold three doubts: few rewards, the population's own mean, and who is a member.
+intervals hold four doubts: few rewards, the population's own mean, who is a member, and how many
+groups there are (see `rivals`).
 """
 
 from __future__ import annotations
@@ -19,10 +20,8 @@ from lumpable import checks
 from lumpable.checks import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.lumps import arithmetic
 from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.model import (
-    Counts,
-    gathered,
-)
+from lumpable.lumps.model import Counts, Fit, gathered, lost_part
+from lumpable.lumps.rivals import rivals
 from lumpable.lumps.state import KAPPA, M0, NOISE
 from lumpable.wording import counted
 
@@ -32,10 +31,10 @@ DRAWS = 4000
 """Draws for the probability that an arm is the best: its standard error is at most 0.008."""
 MOST_RIVALS = 200
 """Arms that are drawn to see which is the best: those that could be largest."""
+ESTIMATED = 1.15
+"""Variances are so much larger than with known strengths, noise and shares; measured."""
 EXACT_SIZES = 5000
 """Up to so many doubtful members, the law of a group's size is exact; then it is normal."""
-MOST_MISSING = 0.9
-"""Doubt about members is at most this part of what a group's rewards could tell."""
 GRID: FloatVector = np.linspace(-12.0, 12.0, 961)
 """Standard deviations of the logit at which a Beta law is summed up, ..."""
 BENDS: FloatVector = np.linspace(-25.0, 25.0, 501)
@@ -53,7 +52,7 @@ class Now(NamedTuple):
     pulls: FloatMatrix
     mean: FloatMatrix
     variance: FloatMatrix
-    """Of the posterior of theta, with all three doubts."""
+    """Of the posterior of theta."""
     m0: float
     noise: float
 
@@ -67,14 +66,48 @@ class Now(NamedTuple):
 
 
 def now(learner: ThreeLevels) -> Now:
-    """Return what is believed now."""
+    """Return what is believed now, as if the number of groups were known."""
     counts, state = learner.counts(), learner.state
     kappa, m0, noise = (float(state.value[k]) for k in (KAPPA, M0, NOISE))
     member = learner.membership(counts.context)
     pulls, totals = state.group_pulls.T, state.group_total.T
     if state.loading.shape[1] == 0:  # else totals are net of the factors
         pulls, totals = gathered(counts, member, m0)
-    p, hold = state.centre[:, None], state.hold[:, None]
+    return _three_doubts(counts, member, pulls, totals, kappa, state.centre, state.hold, m0, noise)
+
+
+def averaged(learner: ThreeLevels) -> Now:
+    """Return the same with a variance for the doubt about how many groups there are.
+
+    In another model the members of a group are spread over its groups; the mean of a group here is
+    that of a member drawn at random.
+    """
+    found = now(learner)
+    own, others = 1.0, np.zeros_like(found.mean)
+    size = np.maximum(found.member.sum(axis=0), 1e-300)
+    for probability, fit in rivals(learner):
+        other = _of_fit(found.counts, fit)
+        part = (found.member.T @ other.member / size[:, None]).T
+        square = (other.variance + other.mean**2) @ part
+        others += probability * (square - 2.0 * found.mean * (other.mean @ part) + found.mean**2)
+        own -= probability
+    return found._replace(variance=own * found.variance + others)
+
+
+def _of_fit(counts: Counts, fit: Fit) -> Now:
+    """Return what another model believes."""
+    return _three_doubts(
+        counts, fit.member, fit.pulls, fit.totals, fit.kappa, fit.centre, fit.hold, fit.m0,
+        fit.noise,
+    )  # fmt: skip
+
+
+def _three_doubts(
+    counts: Counts, member: FloatMatrix, pulls: FloatMatrix, totals: FloatMatrix, kappa: float,
+    centre: FloatVector, hold: FloatVector, m0: float, noise: float,
+) -> Now:  # fmt: skip
+    """Return the law of the means: few rewards, the population's own mean, who is a member."""
+    p, hold = centre[:, None], hold[:, None]
     x = pulls + kappa
     mean, lift = (totals + kappa * p) / x, kappa / x
     if counts.real:
@@ -82,24 +115,8 @@ def now(learner: ThreeLevels) -> Now:
     else:
         variance = mean * (1.0 - mean) / (x + 1.0) + lift**2 * p * (1.0 - p) / (hold + 1.0)
     found = Now(counts, member, pulls, mean, variance, m0, noise)
-    return found._replace(variance=variance / (1.0 - _missing(found)))
-
-
-def _missing(seen: Now) -> FloatMatrix:
-    """Return which part of the information about each mean is missing, as members are doubtful.
-
-    Louis (1982), one mean at a time: the variance of the score over who is a member, against the
-    information if members were known.
-    """
-    counts, w = seen.counts, seen.member[context_of(seen.counts)]
-    score = (counts.s[:, None] - counts.n[:, None] * seen.mean[counts.arm]) / seen.spread[
-        counts.arm
-    ]
-    score *= counts.weight(seen.m0)[:, None]
-    lost = np.zeros_like(seen.mean)
-    np.add.at(lost, counts.arm, w * (1.0 - w) * score**2)
-    part: FloatMatrix = np.minimum(lost * seen.variance, MOST_MISSING)
-    return part
+    lost = lost_part(counts, member, mean, found.spread, variance, m0)
+    return found._replace(variance=ESTIMATED * variance / (1.0 - lost))
 
 
 def context_of(counts: Counts) -> IntVector:
@@ -194,7 +211,7 @@ def groups(
 ) -> list[Row]:
     """Return a row for each group: how large it is, its best arm, and how sure both are."""
     level, arm = _level(level), _named("arm_names", arm_names, learner.arms)
-    seen, rows = now(learner), []
+    seen, rows = averaged(learner), []
     for g in range(seen.member.shape[1]):
         best, sure = _best(seen, g, learner.state.allowed)
         low, high = _interval(seen, g, level)
@@ -214,7 +231,7 @@ def arms(
 ) -> list[Row]:
     """Return a row for each group and arm; pulls count as much as they tell of the group's mean."""
     level, arm = _level(level), _named("arm_names", arm_names, learner.arms)
-    seen, rows = now(learner), []
+    seen, rows = averaged(learner), []
     for g in range(seen.member.shape[1]):
         low, high = _interval(seen, g, level)
         rows += [
@@ -260,12 +277,19 @@ def members(
 def together(learner: ThreeLevels, a: npt.ArrayLike, b: npt.ArrayLike) -> Any:
     """Return the probability that two contexts are in one group; arrays go pair by pair.
 
-    NaN while groups are not identified.
+    Averaged over how many groups there may be; NaN while groups are not identified.
     """
     first, second = np.broadcast_arrays(_contexts("a", a, learner), _contexts("b", b, learner))
-    left, right = (learner.membership(x.ravel()) for x in (first, second))
-    found = np.minimum((left * right).sum(axis=1), 1.0).reshape(first.shape)
-    found = np.where(first == second, 1.0, found if identified(learner) else np.nan)
+    if identified(learner):
+        others = rivals(learner)
+        models = [(1.0 - sum(x.probability for x in others), learner.membership)]
+        models += [(rival.probability, rival.membership) for rival in others]
+        pairs = first.ravel(), second.ravel()
+        each = [p * (of(pairs[0]) * of(pairs[1])).sum(axis=1) for p, of in models]
+        found = np.minimum(sum(each), 1.0).reshape(first.shape)
+    else:
+        found = np.full(first.shape, np.nan)
+    found = np.where(first == second, 1.0, found)
     return float(found) if found.ndim == 0 else found
 
 

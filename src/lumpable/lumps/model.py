@@ -11,6 +11,7 @@ function of counts; knows no search and no round.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,8 @@ REAL_STRENGTHS = 2.0 ** np.arange(-12, 11)
 """Values of k0 and kappa for real rewards, whose noise may be small or large."""
 EDGE = 1e-4
 """Means of Bernoulli rewards stay this far from 0 and 1 in logarithms."""
+MOST_LOST = 0.9
+"""Doubt about members takes at most this part of what rewards could tell about a mean."""
 PRIOR_FREEDOM = 5.0
 """The variance of all rewards counts as so many degrees of freedom in sigma^2."""
 
@@ -205,16 +208,35 @@ def middle_level(
     counts: Counts, pulls: FloatMatrix, totals: FloatMatrix, kappa: float, noise: float
 ) -> tuple[float, FloatVector, FloatVector, float, float]:
     """Return kappa by the likelihood of the groups' sums, then p_j, W_j, k0 and p0."""
-    centre = _population(counts, pulls, totals, kappa, noise)[0]
-    grid = REAL_STRENGTHS if counts.real else STRENGTHS
-    likely = [
-        arithmetic.normal_marginals(k, centre, totals, pulls, noise)
-        if counts.real
-        else arithmetic.beta_binomials(k, centre, totals, pulls)
-        for k in grid
-    ]
-    kappa = float(grid[int(np.argmax(likely))])
-    return kappa, *_population(counts, pulls, totals, kappa, noise)
+    population = _population(counts, pulls, totals, kappa, noise)
+    centre, before = population[0], kappa
+
+    def likely(strength: float) -> float:
+        if counts.real:
+            return arithmetic.normal_marginals(strength, centre, totals, pulls, noise)
+        return arithmetic.beta_binomials(strength, centre, totals, pulls)
+
+    kappa = climbed(REAL_STRENGTHS if counts.real else STRENGTHS, kappa, likely)
+    if kappa != before:
+        population = _population(counts, pulls, totals, kappa, noise)
+    return kappa, *population
+
+
+def climbed(grid: FloatVector, start: float, score: Callable[[float], float]) -> float:
+    """Return the value on an increasing grid whose score no neighbour beats, uphill from a start.
+
+    >>> climbed(STRENGTHS, 2.0, lambda x: -abs(x - 70.0))
+    64.0
+    """
+    at = int(np.searchsorted(grid, start))
+    best = score(float(grid[at]))
+    for step in (1, -1):
+        while 0 <= at + step < len(grid):
+            tried = score(float(grid[at + step]))
+            if tried <= best:
+                break
+            at, best = at + step, tried
+    return float(grid[at])
 
 
 def _population(
@@ -232,13 +254,34 @@ def evidence(counts: Counts, fit: Fit) -> float:
     """Return the log evidence: the mixture's likelihood at the fitted means, and what they cost.
 
     Each fitted mean costs the ratio of its marginal to its fitted likelihood (Occam), and so do the
-    population's means and the shares, whose prior is Dirichlet(1, .., 1).
+    population's means and the shares, whose prior is Dirichlet(1, .., 1). That would be all if
+    members were known; means of doubtful members are less sharp and cost less (Laplace).
     """
     mean = fit.means if counts.real else np.clip(fit.means, EDGE, 1.0 - EDGE)
     likely = arithmetic.mixture_likelihood(
         *counts.rows, mean, fit.share, fit.member, fit.m0, counts.real, fit.noise
     )
-    return likely + price(counts, fit)
+    return likely + price(counts, fit) + _blur(counts, fit, mean)
+
+
+def _blur(counts: Counts, fit: Fit, mean: FloatMatrix) -> float:
+    """Return what means cost less, as their members are doubtful: -1/2 ln(1 - what is lost)."""
+    spread = np.full(mean.shape, fit.noise) if counts.real else mean * (1.0 - mean)
+    lost = lost_part(counts, fit.member, mean, spread, spread / (fit.pulls + fit.kappa), fit.m0)
+    return -0.5 * float(np.log1p(-lost).sum())
+
+
+def lost_part(
+    counts: Counts, member: FloatMatrix, mean: FloatMatrix, spread: FloatMatrix,
+    variance: FloatMatrix, m0: float,
+) -> FloatMatrix:  # fmt: skip
+    """Return which part of the information about each mean is lost, as members are doubtful.
+
+    `variance` is that of the mean if members were known.
+    """
+    lost = arithmetic.information_lost(*counts.rows, counts.weight(m0), member, mean, spread)
+    part: FloatMatrix = np.minimum(lost * variance, MOST_LOST)
+    return part
 
 
 def price(counts: Counts, fit: Fit) -> float:

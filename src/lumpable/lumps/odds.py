@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from lumpable.lumps import search
+from lumpable.lumps import rivals, search
 from lumpable.lumps.beliefs import Row, now
 from lumpable.lumps.factors import low_rank
 from lumpable.lumps.levels import ThreeLevels
@@ -40,8 +40,8 @@ def evidence(learner: ThreeLevels) -> list[Row]:
     counts = learner.counts()
     if counts.contexts == 0:
         return []
-    own, one = _settled(learner, counts), search.one_group(counts)
-    tried = [own, *_neighbours(counts, own), one, *_alike_or_not(counts, own)]
+    own, one = rivals.believed(learner, counts), search.one_group(counts)
+    tried = [own, *_best_of_each(rivals.neighbours(counts, own)), one, *_alike_or_not(counts, own)]
     factored = low_rank(counts, one, replace(one, evidence=-math.inf))
     tried += [factored] if factored.rank > 0 else []
     rows: dict[str, Row] = {}
@@ -55,26 +55,13 @@ def evidence(learner: ThreeLevels) -> list[Row]:
     return list(rows.values())
 
 
-def _settled(learner: ThreeLevels, counts: Counts) -> Fit:
-    """Return the model believed now, fitted to all that was seen."""
-    fit, one = learner.fit, search.one_group(counts)
-    if fit is None:
-        return one
-    if fit.rank > 0:
-        found = low_rank(counts, one, replace(one, evidence=-math.inf))
-        return found if found.rank > 0 else one
-    if fit.groups == 1:
-        return one
-    return search.settled(counts, learner.membership(counts.context), fit)
-
-
-def _neighbours(counts: Counts, own: Fit) -> Iterator[Fit]:
-    """Yield the best fits with one group less and one more that moves from this one lead to."""
-    for starts in (search.merges(counts, own), search.splits(counts, own)):
-        found = [search.settled(counts, member, own) for member in starts]
-        found = [fit for fit in found if fit.groups not in (1, own.groups)]  # some die out
-        if found:
-            yield max(found, key=lambda fit: fit.evidence)
+def _best_of_each(fits: Iterable[Fit]) -> list[Fit]:
+    """Return the best fit with each number of groups."""
+    best: dict[int, Fit] = {}
+    for fit in fits:
+        if fit.groups not in best or fit.evidence > best[fit.groups].evidence:
+            best[fit.groups] = fit
+    return list(best.values())
 
 
 def _alike_or_not(counts: Counts, own: Fit) -> Iterator[Fit]:

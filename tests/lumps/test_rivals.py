@@ -1,0 +1,139 @@
+"""Models beside the believed one: how likely they are, and that beliefs are averaged over them."""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lumpable import worlds
+from lumpable.lumps import beliefs, odds, search
+from lumpable.lumps.factors import low_rank
+from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.rivals import UNLIKELY, believed, neighbours, rivals
+from lumpable.play import play
+
+S, K = 60, 8
+
+
+@pytest.fixture(scope="module")
+def torn() -> ThreeLevels:
+    """Return a learner that finds three groups where a fourth is about as likely."""
+    world = worlds.lumpable(S, K, 4, noise="bernoulli", seed=2)
+    learner = ThreeLevels(S + 1, K, seed=2)
+    rng = np.random.default_rng(2)
+    for i in np.repeat(np.arange(S), 20):
+        j = int(rng.integers(K))
+        learner.tell(int(i), j, float(rng.random() < world.mean[i, j]))
+        learner.next_fit = learner.state.due[0] = 10**9
+    learner.adopt(search.fit(learner.counts()))
+    return learner
+
+
+def test_probabilities_are_the_evidence_and_the_ways_to_number_groups(torn: ThreeLevels) -> None:
+    counts = torn.counts()
+    own = believed(torn, counts)
+    fits = [own, *neighbours(counts, own)]
+    weight = [math.factorial(fit.groups) * math.exp(fit.evidence - own.evidence) for fit in fits]
+    expected = [w / sum(weight) for w in weight[1:]]
+    found = rivals(torn)
+    assert [x.probability for x in found] == pytest.approx([p for p in expected if p >= UNLIKELY])
+    assert 0.1 < sum(expected) < 0.9
+    assert {fit.groups for fit in fits[1:]} <= {own.groups - 1, own.groups + 1}
+
+
+def test_they_are_found_once_and_again_after_a_reward(torn: ThreeLevels) -> None:
+    first = rivals(torn)
+    assert rivals(torn) is first
+    other = ThreeLevels(3, 2)
+    for _ in range(12):
+        other.tell(0, 0, 1.0)
+    before = rivals(other)
+    other.tell(1, 1, 0.0)
+    assert rivals(other) is not before
+
+
+def test_directions_have_none_and_neither_has_what_was_not_fitted(torn: ThreeLevels) -> None:
+    assert rivals(ThreeLevels(3, 2)) == []
+    directed = deepcopy(torn)
+    one = search.one_group(directed.counts())
+    directed.adopt(low_rank(directed.counts(), one, replace(one, evidence=-math.inf)))
+    assert directed.fit is not None
+    assert directed.fit.rank > 0
+    assert rivals(directed) == []
+
+
+def test_contexts_never_seen_belong_anywhere(torn: ThreeLevels) -> None:
+    rival = rivals(torn)[0]
+    share = np.exp(rival.fit.share)
+    member = rival.membership(np.array([S, 4]))
+    assert member[0] == pytest.approx(share / share.sum())
+    assert np.array_equal(member[1], rival.fit.member[4])
+
+
+def test_together_is_averaged_over_models(torn: ThreeLevels) -> None:
+    """Literally: in each model the chance that both are in the same group."""
+    every = np.arange(S + 1)
+    found = rivals(torn)
+    own = torn.membership(every)
+    expected = (1.0 - sum(x.probability for x in found)) * own @ own.T
+    for rival in found:
+        member = rival.membership(every)
+        expected += rival.probability * member @ member.T
+    other = ~np.eye(S + 1, dtype=bool)
+    got = beliefs.together(torn, every[:, None], every)
+    assert got[other] == pytest.approx(expected[other], abs=1e-12)
+    assert np.abs(got - own @ own.T)[other].max() > 0.05
+
+
+def test_intervals_are_averaged_over_models(torn: ThreeLevels) -> None:
+    """Literally: draw a model, a member of the group, the group that it has there, its mean."""
+    plain, found = beliefs.now(torn), beliefs.averaged(torn)
+    assert np.array_equal(found.mean, plain.mean)
+    others = [(x.probability, beliefs._of_fit(plain.counts, x.fit)) for x in rivals(torn)]
+    for j, g in np.ndindex(K, plain.mean.shape[1]):
+        second = (1.0 - sum(p for p, _ in others)) * plain.variance[j, g]
+        for p, other in others:
+            for h in range(other.mean.shape[1]):
+                inside = plain.member[:, g] @ other.member[:, h] / plain.member[:, g].sum()
+                apart = other.mean[j, h] - plain.mean[j, g]
+                second += p * inside * (other.variance[j, h] + apart**2)
+        assert found.variance[j, g] == pytest.approx(second, rel=1e-9)
+    assert (found.variance > plain.variance).mean() > 0.5
+
+
+def test_evidence_names_the_best_of_each_number_of_groups(torn: ThreeLevels) -> None:
+    counts = torn.counts()
+    own = believed(torn, counts)
+    rows = odds.evidence(torn)
+    for many in (own.groups - 1, own.groups + 1):
+        best = [fit.evidence for fit in neighbours(counts, own) if fit.groups == many]
+        got = [row["log_evidence"] for row in rows if row["groups"] == many]
+        assert not best or got[0] == max(best)
+
+
+def test_two_groups_taken_for_one_leave_a_doubt() -> None:
+    """Groups that share what is played: who is together there is said with less than certainty.
+
+    In worlds where a group is missing, pairs that are apart but surely together in the believed
+    model are less surely so with its rivals.
+    """
+    wrong, plain = [], []
+    for seed in range(9000, 9012):
+        world = worlds.lumpable(100, 20, 4, noise="bernoulli", seed=seed)
+        learner = ThreeLevels(100, 20, seed=seed)
+        play(learner, world, horizon=10_000, seed=seed, at=[])
+        if learner.fit is None or learner.fit.groups != 3:
+            continue
+        member = learner.membership(np.arange(100))
+        a, b = np.triu_indices(100, 1)
+        apart = world.group[a] != world.group[b]
+        without = (member[a] * member[b]).sum(axis=1)
+        sure = apart & (without > 0.9)
+        wrong.append(float(np.mean(beliefs.together(learner, a[sure], b[sure]))))
+        plain.append(float(without[sure].mean()))
+    assert len(wrong) >= 3
+    assert np.mean(wrong) < np.mean(plain) - 0.05
