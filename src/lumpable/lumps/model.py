@@ -27,7 +27,7 @@ USUAL_OWN_STRENGTH = 8.0
 """Median of the prior of a finite m0: log-normal with a scale of 2."""
 REAL_OWN_STRENGTHS: FloatVector = np.append(2.0 ** np.arange(-12.0, 11.0), np.inf)
 """The same for real rewards, whose noise may be far smaller than what contexts differ by."""
-REAL_STRENGTHS = 2.0 ** np.arange(-12, 11)
+REAL_STRENGTHS: FloatVector = 2.0 ** np.arange(-12.0, 11.0)
 """Values of k0 and kappa for real rewards, whose noise may be small or large."""
 EDGE = 1e-4
 """Means of Bernoulli rewards stay this far from 0 and 1 in logarithms."""
