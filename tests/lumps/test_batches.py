@@ -11,8 +11,9 @@ import pytest
 from lumpable import draws
 from lumpable.compiled import Block, entry, kernel
 from lumpable.lumps import batches
-from lumpable.lumps.asking import STALE, sort_keys
+from lumpable.lumps.asking import STALE
 from lumpable.lumps.batches import STEPS, _kinds, ask_many, tell_many
+from lumpable.lumps.kinds import sort_keys
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.state import KAPPA, M0, REAL, SQUARES
 

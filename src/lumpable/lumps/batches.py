@@ -14,7 +14,8 @@ import numpy.typing as npt
 from lumpable.checks import FloatVector, IntVector
 from lumpable.compiled import TELLS, Clock, entry, kernel
 from lumpable.learners.base import LARGEST
-from lumpable.lumps.asking import Words, ask_in_turn, few_kinds, sort_keys
+from lumpable.lumps.asking import ask_in_turn
+from lumpable.lumps.kinds import Words, few_kinds, sort_keys
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.state import State
 from lumpable.lumps.steps import add, full
