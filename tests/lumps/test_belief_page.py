@@ -307,3 +307,17 @@ def test_pictures_draw_the_rows(learner: ThreeLevels) -> None:
     few = pictures.together(learner, most=10).to_dict()
     assert "10 contexts are to be in one group, of 30 contexts seen" in few["description"]
     assert max(box["bottom"] for box in few["data"]["values"]) == 10
+
+
+def test_sure_memberships_have_a_scale() -> None:
+    """Where all contexts are sure, the picture still goes down to one half at least."""
+    made = ThreeLevels(12, 2)
+    for i in range(12):
+        for _ in range(30):
+            made.tell(i, i % 2, 1.0)
+            made.tell(i, 1 - i % 2, 0.0)
+    made.adopt(search.fit(made.counts()))
+    assert made.membership(np.arange(12)).max(axis=1).min() > 0.99
+    drawn = pictures.memberships(made).to_dict()
+    assert drawn["encoding"]["x"]["scale"]["domain"][0] == "0.5 to 0.6"
+    assert {cell["probability"] for cell in drawn["data"]["values"]} == {"0.9 to 1.0"}
