@@ -1,4 +1,5 @@
 """Speed of batches at (100000, 1000): decisions against one pass over the arms, rewards by rows.
+Then what it costs in regret that undecided contexts share coarser tables.
 
     python benchmarks/batches.py
 
@@ -21,7 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from lumpable import worlds
 from lumpable.compiled import kernel, kernel_without_nan
+from lumpable.lumps import batches
 from lumpable.lumps.batches import _kinds, ask_many, tell_many
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import Fit, gathered
@@ -31,6 +34,8 @@ PULLS, FAVOURITES = 10, 6
 """Rewards of each context, and among how many arms of its own."""
 NEVER = 10**15
 REPETITIONS = 5
+PLAYED, ROUNDS, WORLDS = (3000, 50, 5), 30, 8
+"""Where the regret of coarser tables is measured: in so many batches of all contexts."""
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "batches.md"
 
 
@@ -173,6 +178,40 @@ def told(
     return len(context) / each, ratio, to_pass
 
 
+def regrets(steps: float) -> list[float]:
+    """Return the regret in each world if posteriors agree in so many steps."""
+    kept, found = batches.STEPS, []
+    batches.STEPS = (steps,)
+    contexts, once = np.arange(PLAYED[0]), np.ones(PLAYED[0], dtype=np.int64)
+    for seed in range(WORLDS):
+        world = worlds.lumpable(*PLAYED, noise="bernoulli", seed=100 + seed)
+        learner, rng = ThreeLevels(*PLAYED[:2], seed=seed), np.random.default_rng(seed)
+        lost = 0.0
+        for _ in range(ROUNDS):
+            arms = ask_many(learner, contexts)
+            mean = world.mean[contexts, arms]
+            lost += float((world.mean.max(axis=1) - mean).sum())
+            tell_many(learner, contexts, arms, (rng.random(len(mean)) < mean).astype(float), once)
+        found.append(lost)
+    batches.STEPS = kept
+    return found
+
+
+def coarser() -> list[str]:
+    """Return a table of what coarser tables cost, world by world against the finest ones."""
+    title = f"posteriors agree in steps of | regret of {ROUNDS} batches of {PLAYED[0]:,} contexts"
+    lines = [f"| {title} | against the finest, {WORLDS} worlds |", "| --- | --- | --- |"]
+    finest = regrets(batches.STEPS[0])
+    for steps in batches.STEPS:
+        found = regrets(steps)
+        ratio = [a / b for a, b in zip(found, finest, strict=True)]
+        error = statistics.stdev(ratio) / math.sqrt(WORLDS)
+        mean = f"{statistics.mean(ratio):.3f} ({error:.3f})"
+        lines.append(f"| 1/{steps:.0f} | {statistics.mean(found):,.0f} | {mean} |")
+        print(lines[-1])
+    return lines
+
+
 HEAD = """\
 # Batches: speed
 
@@ -185,8 +224,8 @@ places are known. Ratios are medians over repetitions in turn.
 
 Contexts with about the same posterior over groups share one table of indices, in which the largest
 is kept up to date. Undecided contexts need more tables: some hundreds, as "about the same" is the
-coarser the more there are. With factors (low rank) each context needs a table of its own, and takes
-about as long as `ask`.
+coarser the more there are, which costs no regret that can be seen (last table). With factors (low
+rank) each context needs a table of its own, and takes about as long as `ask`.
 
 """
 
@@ -212,6 +251,7 @@ def main() -> None:
         speed, ratio, to_pass = told(tuple(rows), member, m0, floor)
         lines.append(f"| {words} | {speed:,.0f} | {ratio:.1f} x | {to_pass:.1f} x | <= 5 x |")
         print(lines[-1])
+    lines += ["", *coarser()]
     once = statistics.median(seconds(floor) for _ in range(REPETITIONS)) / CONTEXTS * 1e6
     head = HEAD.format(S=CONTEXTS, K=ARMS, pulls=PULLS, own=FAVOURITES, floor=once)
     PAGE.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")

@@ -20,11 +20,9 @@ from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.state import State
 from lumpable.lumps.steps import add, full
 
-STEPS = (256.0, 16.0, 4.0, 2.0)
+STEPS: tuple[float, ...] = (256.0, 16.0, 4.0, 2.0)
 """Posteriors are about the same if they agree in so many steps of their largest entry: the first of
-these with which the tables are at most MOST_TABLES, or one for each SHARED contexts. Coarse ones
-cost no regret that could be seen: the first 30 batches of 3,000 contexts with 50 arms, in three
-worlds, lost 8,405 with 256 steps, 8,419 with 4 and 8,321 with 2."""
+these with which the tables are at most MOST_TABLES, or one for each SHARED contexts."""
 MOST_TABLES, SHARED = 500, 200
 
 
