@@ -14,7 +14,6 @@ from lumpable.lumps.exploring import CAUTION, PolicyFinder, beliefs, finished, l
 from lumpable.lumps.levels import FIRST_FIT, ThreeLevels
 from lumpable.lumps.model import OWN_STRENGTHS, USUAL_OWN_STRENGTH
 from lumpable.lumps.state import KAPPA, M0, NOISE, REAL, State
-from lumpable.testing import check_learner
 
 CHANCE = 1e-9
 """No test fails more often than this by chance, over all seeds."""
@@ -41,11 +40,6 @@ def few_told(learner: ThreeLevels) -> ThreeLevels:
         learner.tell(0, arm, reward)
     assert learner.fit is None
     return learner
-
-
-@pytest.mark.parametrize("noise", ["bernoulli", "gaussian"])
-def test_keeps_the_contract(noise: str) -> None:
-    check_learner(lambda contexts, arms, seed: PolicyFinder(contexts, arms, seed=seed), noise=noise)
 
 
 # --- Draws of the loss ----------------------------------------------------------------------
