@@ -201,9 +201,10 @@ def coarser() -> list[str]:
     """Return a table of what coarser tables cost, world by world against the finest ones."""
     title = f"posteriors agree in steps of | regret of {ROUNDS} batches of {PLAYED[0]:,} contexts"
     lines = [f"| {title} | against the finest, {WORLDS} worlds |", "| --- | --- | --- |"]
-    finest = regrets(batches.STEPS[0])
+    finest: list[float] = []
     for steps in batches.STEPS:
         found = regrets(steps)
+        finest = finest or found
         ratio = [a / b for a, b in zip(found, finest, strict=True)]
         error = statistics.stdev(ratio) / math.sqrt(WORLDS)
         mean = f"{statistics.mean(ratio):.3f} ({error:.3f})"

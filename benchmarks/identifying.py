@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from protocol.problems import SIZES, Size
 
 from lumpable import worlds
 from lumpable.checks import FloatMatrix, IntVector
@@ -26,7 +27,6 @@ from lumpable.measures import adjusted_rand
 from lumpable.play import play
 from lumpable.world import World
 
-SIZES = {"s": (100, 20, 4), "b": (1000, 100, 5)}
 CASES = (("b", "bernoulli", 100), ("s", "gaussian", 60), ("s", "gaussian", 200))
 """Sizes, noise (Gaussian: sd 1), and rewards of each context."""
 SEEDS, FIRST = 20, 9000
@@ -43,10 +43,10 @@ class Row(NamedTuple):
     """The log evidence of a fit from the true groups, less that of what is believed."""
 
 
-def log_likelihood(counts: Counts, mean: FloatMatrix, real: bool) -> FloatMatrix:
+def log_likelihood(counts: Counts, mean: FloatMatrix) -> FloatMatrix:
     """Return that of each cell in each group with these (cells, groups) means."""
     n, s = counts.n[:, None], counts.s[:, None]
-    if real:
+    if counts.real:
         return np.asarray(s * mean - 0.5 * n * mean**2)
     mean = np.clip(mean, 1e-9, 1.0 - 1e-9)
     return np.asarray(s * np.log(mean) + (n - s) * np.log1p(-mean))
@@ -58,12 +58,12 @@ def likeliest(counts: Counts, world: World) -> IntVector:
     member = [int(np.flatnonzero(world.group == g)[0]) for g in range(groups)]
     whole = np.zeros((counts.contexts, groups))
     row = np.repeat(np.arange(counts.contexts), np.diff(counts.first))
-    np.add.at(whole, row, log_likelihood(counts, world.mean[member][:, counts.arm].T, counts.real))
+    np.add.at(whole, row, log_likelihood(counts, world.mean[member][:, counts.arm].T))
     label: IntVector = np.argmax(whole, axis=1)
     return label
 
 
-def found(size: tuple[int, int, int], noise: str, pulls: int, seed: int) -> Row:
+def found(size: Size, noise: str, pulls: int, seed: int) -> Row:
     """Play one world and look at the groups."""
     world = worlds.lumpable(*size, noise=noise, sd=1.0, seed=seed)
     learner = ThreeLevels(size[0], size[1], seed=seed)
