@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("arithmetic", "beliefs", "exploring", "factors", "index", "levels", "model", "rivals",
-         "search", "state", "steps")  # fmt: skip
+ROOMS = ("arithmetic", "beliefs", "evidence", "exploring", "factors", "index", "laws", "levels",
+         "model", "rivals", "search", "state", "steps")  # fmt: skip
 FROZEN = (
     *(f"src/lumpable/lumps/{room}.py" for room in ROOMS),
     *(

@@ -69,7 +69,7 @@ def test_true_groups_are_found() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_no_iteration_adds_to_the_loss(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_iteration_adds_to_the_loss(seed: int) -> None:
     weights, mean, _ = problem(60, 8, 4, 0.5, seed)
     w = weights.astype(float)
     made = _Problem(w, np.where(w > 0, mean, 0.0))
@@ -77,8 +77,7 @@ def test_no_iteration_adds_to_the_loss(seed: int, monkeypatch: pytest.MonkeyPatc
     first[first == 2] = 3  # an empty group, to be filled on the way
     losses = []
     for iterations in range(15):
-        monkeypatch.setattr("lumpable.learners.lloyd.ITERATIONS", iterations)
-        value, labels, centres = made.descend(first.copy(), 6)
+        value, labels, centres = made.descend(first.copy(), 6, iterations)
         assert value == pytest.approx(loss(weights, mean, labels, centres))
         losses.append(value)
     assert np.all(np.diff(losses) <= 1e-9)

@@ -17,7 +17,7 @@ import lumpable
 from lumpable.comparison import drawing
 from lumpable.comparison.palette import DARK, LIGHT
 from lumpable.extras import MissingExtra
-from lumpable.lumps import beliefs, odds, page, pictures, search
+from lumpable.lumps import beliefs, laws, odds, page, pictures, search
 from lumpable.lumps.levels import ThreeLevels
 from test_comparison_browser import CONTRAST, Opened
 
@@ -171,7 +171,7 @@ def test_the_head_says_what_the_page_is_of(learner: ThreeLevels, tmp_path: Path)
 
 def test_retired_arms_say_so_and_come_last(learner: ThreeLevels, tmp_path: Path) -> None:
     """Here the one with the largest mean, and the one with most pulls."""
-    seen, names = beliefs.now(learner), list("abcdef")
+    seen, names = laws.now(learner), list("abcdef")
     retired = {int(seen.mean.max(axis=1).argmax()), int(seen.pulls.sum(axis=1).argmax())}
     learner.state.allowed[list(retired)] = False
     try:

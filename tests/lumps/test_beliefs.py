@@ -16,10 +16,10 @@ from scipy import stats
 
 from lumpable import worlds
 from lumpable.checks import FloatMatrix, IntVector
-from lumpable.lumps import beliefs, left_over, odds, search
+from lumpable.lumps import beliefs, laws, left_over, odds, search
+from lumpable.lumps.evidence import MOST_LOST, lost_part
 from lumpable.lumps.factors import low_rank
 from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.model import MOST_LOST, lost_part
 from lumpable.play import play
 from lumpable.world import World
 
@@ -77,7 +77,7 @@ def test_quantiles_of_beta_laws(level: float) -> None:
     shapes = np.array(list(itertools.product([0.02, 0.3, 1.0, 2.5, 40.0, 3e3, 1e6], repeat=2)))
     a, b = shapes.T
     tails = [(1 - level) / 2, (1 + level) / 2]
-    for q, found in zip(tails, beliefs.beta_quantiles(a, b, tails), strict=True):
+    for q, found in zip(tails, laws.beta_quantiles(a, b, tails), strict=True):
         assert np.abs(found - stats.beta.ppf(q, a, b)).max() < 1e-3
         usual = (a >= 0.3) & (b >= 0.3)
         away = np.abs(found - stats.beta.ppf(q, a, b)) / stats.beta.std(a, b)
@@ -94,21 +94,21 @@ def test_sizes_are_quantiles_of_the_exact_law() -> None:
     for level in (0.3, 0.8, 0.95):
         low = int(np.argmax(below >= (1 - level) / 2))
         high = int(np.argmax(below >= (1 + level) / 2))
-        assert beliefs.sizes(p, level) == (low, high)
+        assert laws.sizes(p, level) == (low, high)
 
 
 def test_sizes_of_many_are_normal(monkeypatch: pytest.MonkeyPatch) -> None:
     p = np.random.default_rng(3).random(3000)
-    exact = beliefs.sizes(p, 0.9)
-    monkeypatch.setattr(beliefs, "EXACT_SIZES", 0)
-    low, high = beliefs.sizes(p, 0.9)
+    exact = laws.sizes(p, 0.9)
+    monkeypatch.setattr(laws, "EXACT_SIZES", 0)
+    low, high = laws.sizes(p, 0.9)
     assert low <= exact[0] <= low + 2
     assert high - 2 <= exact[1] <= high
 
 
 def test_doubtful_members_widen_intervals(learner: ThreeLevels) -> None:
     """Without doubt nothing is lost; with doubt something is, and never all."""
-    found = beliefs.now(learner)
+    found = laws.now(learner)
     firm = np.eye(3)[np.argmax(found.member, axis=1)]
     law = found.mean, found.spread, found.variance, found.m0
     assert (lost_part(found.counts, firm, *law) == 0).all()
@@ -140,13 +140,13 @@ def test_the_probability_of_the_best_arm_is_that_of_the_beta_laws() -> None:
     for reward in (1.0, 1.0, 0.0, 1.0):
         learner.tell(0, 0, reward)
         learner.tell(0, 1, 1.0 - reward)
-    found = beliefs.now(learner)
-    a, b = beliefs.beta_shape(found.mean[:, 0], found.variance[:, 0])
+    found = laws.now(learner)
+    a, b = laws.beta_shape(found.mean[:, 0], found.variance[:, 0])
     x = np.linspace(0, 1, 20_001)[1:-1]
     exact = (stats.beta.pdf(x, a[0], b[0]) * stats.beta.cdf(x, a[1], b[1])).mean()
     row = beliefs.groups(learner)[0]
     assert row["best_arm"] == 0
-    error = math.sqrt(exact * (1 - exact) / beliefs.DRAWS)
+    error = math.sqrt(exact * (1 - exact) / laws.DRAWS)
     assert abs(row["probability_best"] - exact) < 5 * error + 1e-3
 
 

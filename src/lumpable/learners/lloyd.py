@@ -18,7 +18,7 @@ from lumpable import checks
 from lumpable.checks import FloatMatrix, FloatVector, IntVector
 
 ITERATIONS = 50
-"""Lloyd's iterations from one start, at most."""
+"""Lloyd's iterations from one start, at most, unless told otherwise."""
 
 
 def lloyd(
@@ -28,6 +28,7 @@ def lloyd(
     rng: np.random.Generator,
     starts: int = 4,
     known: IntVector | None = None,
+    iterations: int = ITERATIONS,
 ) -> tuple[IntVector, FloatMatrix]:
     """Group the contexts; return the group of each and the centres of the groups.
 
@@ -45,6 +46,8 @@ def lloyd(
         Random starts, of which the best result is taken.
     known
         Labels to start from besides, such as those of the last time: the result is no worse.
+    iterations
+        At most so many from one start; fewer are faster, and the loss may be larger.
 
     Returns
     -------
@@ -62,13 +65,14 @@ def lloyd(
     m = np.where(w > 0, np.asarray(mean, dtype=np.float64), 0.0)
     groups = checks.whole("groups", groups, 1)
     checks.whole("starts", starts, 0 if known is not None else 1)
+    checks.whole("iterations", iterations, 1)
     everywhere = _over(np.sum(w * m), np.sum(w), 0.0)
     arm = _over((w * m).sum(axis=0), w.sum(axis=0), everywhere)
     # about the arms' means a centre that knows nothing is 0
     problem = _Problem(w, m - arm)
     firsts = [problem.start(groups, rng) for _ in range(starts)]
     firsts += [] if known is None else [np.asarray(known, dtype=np.int64)]
-    found = [problem.descend(labels, groups) for labels in firsts]
+    found = [problem.descend(labels, groups, iterations) for labels in firsts]
     _, labels, centres = min(found, key=lambda result: result[0])
     return labels, centres + arm
 
@@ -124,9 +128,11 @@ class _Problem:
             nearest = np.minimum(nearest, away)
         return labels
 
-    def descend(self, labels: IntVector, groups: int) -> tuple[float, IntVector, FloatMatrix]:
+    def descend(
+        self, labels: IntVector, groups: int, iterations: int
+    ) -> tuple[float, IntVector, FloatMatrix]:
         """Return loss, labels and centres when they change no more; no step adds to the loss."""
-        for _ in range(ITERATIONS):
+        for _ in range(iterations):
             centres = self.centres(labels, groups)
             before, (labels, away) = labels, self.nearest(centres)
             _fill(labels, away, groups)

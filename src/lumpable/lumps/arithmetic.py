@@ -115,8 +115,17 @@ def cell_likelihood(real: bool, n: float, s: float, mean: float, m0: float, nois
         return -0.5 * (math.log(variance) + gap * gap / variance)
     if math.isinf(m0):
         return s * math.log(mean) + (n - s) * math.log(1.0 - mean)
-    up = rising(m0 * mean, s) + rising(m0 * (1.0 - mean), n - s)
-    return up - rising(m0, n)
+    if n > FEW or n != math.floor(n) or s != math.floor(s):
+        up = rising(m0 * mean, s) + rising(m0 * (1.0 - mean), n - s)
+        return up - rising(m0, n)
+    up, whole = 1.0, 1.0  # products, so that one logarithm is enough
+    for k in range(int(s)):
+        up *= m0 * mean + k
+    for k in range(int(n - s)):
+        up *= m0 * (1.0 - mean) + k
+    for k in range(int(n)):
+        whole *= m0 + k
+    return math.log(up / whole)
 
 
 @njit(cache=True, error_model="numpy")

@@ -15,7 +15,8 @@ import numpy as np
 
 from lumpable.checks import FloatMatrix, FloatVector
 from lumpable.lumps import arithmetic
-from lumpable.lumps.model import Counts, Fit, gathered, price
+from lumpable.lumps.evidence import price
+from lumpable.lumps.model import Counts, Fit, gathered
 
 RANKS = 5
 """Directions at most."""

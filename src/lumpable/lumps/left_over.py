@@ -9,7 +9,8 @@ import numpy as np
 
 from lumpable.checks import FloatMatrix, FloatVector
 from lumpable.lumps import arithmetic
-from lumpable.lumps.beliefs import Now, Row, beta_shape, context_of, now
+from lumpable.lumps.beliefs import Row
+from lumpable.lumps.laws import Now, beta_shape, context_of, now
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import gathered, posterior
 from lumpable.lumps.state import KAPPA

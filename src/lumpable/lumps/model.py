@@ -1,4 +1,4 @@
-"""The three-level model: population, groups, contexts. What was seen, what is believed, how likely.
+"""The three-level model: population, groups, contexts. What was seen and what is believed.
 
     p_j ~ Beta(k0 p0, k0 (1 - p0)),  theta_gj ~ Beta(kappa p_j, kappa (1 - p_j)),
     mu_ij ~ Beta(m0 theta_gj, m0 (1 - theta_gj)) with g = z_i ~ pi,  rewards ~ Bernoulli(mu_ij),
@@ -29,10 +29,6 @@ REAL_OWN_STRENGTHS: FloatVector = np.append(2.0 ** np.arange(-12.0, 11.0), np.in
 """The same for real rewards, whose noise may be far smaller than what contexts differ by."""
 REAL_STRENGTHS: FloatVector = 2.0 ** np.arange(-12.0, 11.0)
 """Values of k0 and kappa for real rewards, whose noise may be small or large."""
-EDGE = 1e-4
-"""Means of Bernoulli rewards stay this far from 0 and 1 in logarithms."""
-MOST_LOST = 0.9
-"""Doubt about members takes at most this part of what rewards could tell about a mean."""
 PRIOR_FREEDOM = 5.0
 """The variance of all rewards counts as so many degrees of freedom in sigma^2."""
 
@@ -137,6 +133,15 @@ class Fit:
         kappa = self.kappa
         table: FloatMatrix = (self.totals + kappa * self.centre[:, None]) / (self.pulls + kappa)
         return table
+
+    def membership(self, contexts: IntVector) -> FloatMatrix:
+        """Return the posterior over groups of these contexts, whether they had been seen or not."""
+        share = np.exp(self.share)
+        member: FloatMatrix = np.tile(share / share.sum(), (len(contexts), 1))
+        at = np.minimum(np.searchsorted(self.context, contexts), len(self.context) - 1)
+        seen = self.context[at] == contexts
+        member[seen] = self.member[at[seen]]
+        return member
 
 
 def gathered(counts: Counts, member: FloatMatrix, m0: float) -> tuple[FloatMatrix, FloatMatrix]:
@@ -248,64 +253,3 @@ def _population(
     k0, p0 = top_level(counts.real, weight, total, noise)
     hold = k0 + weight
     return (k0 * p0 + total) / hold, hold, k0, p0
-
-
-def evidence(counts: Counts, fit: Fit) -> float:
-    """Return the log evidence: the mixture's likelihood at the fitted means, and what they cost.
-
-    Each fitted mean costs the ratio of its marginal to its fitted likelihood (Occam), and so do the
-    population's means and the shares, whose prior is Dirichlet(1, .., 1). That would be all if
-    members were known; means of doubtful members are less sharp and cost less (Laplace).
-    """
-    mean = fit.means if counts.real else np.clip(fit.means, EDGE, 1.0 - EDGE)
-    likely = arithmetic.mixture_likelihood(
-        *counts.rows, mean, fit.share, fit.member, fit.m0, counts.real, fit.noise
-    )
-    return likely + price(counts, fit) + _blur(counts, fit, mean)
-
-
-def _blur(counts: Counts, fit: Fit, mean: FloatMatrix) -> float:
-    """Return what means cost less, as their members are doubtful: -1/2 ln(1 - what is lost)."""
-    spread = np.full(mean.shape, fit.noise) if counts.real else mean * (1.0 - mean)
-    lost = lost_part(counts, fit.member, mean, spread, spread / (fit.pulls + fit.kappa), fit.m0)
-    return -0.5 * float(np.log1p(-lost).sum())
-
-
-def lost_part(
-    counts: Counts, member: FloatMatrix, mean: FloatMatrix, spread: FloatMatrix,
-    variance: FloatMatrix, m0: float,
-) -> FloatMatrix:  # fmt: skip
-    """Return which part of the information about each mean is lost, as members are doubtful.
-
-    `variance` is that of the mean if members were known.
-    """
-    lost = arithmetic.information_lost(*counts.rows, counts.weight(m0), member, mean, spread)
-    part: FloatMatrix = np.minimum(lost * variance, MOST_LOST)
-    return part
-
-
-def price(counts: Counts, fit: Fit) -> float:
-    """Return what the fitted means and shares cost in the log evidence."""
-    mean = fit.means if counts.real else np.clip(fit.means, EDGE, 1.0 - EDGE)
-    cost = _occam(counts.real, fit.kappa, fit.centre, fit.totals, fit.pulls, mean, fit.noise)
-    if fit.groups > 1:
-        weight = (fit.hold - fit.k0)[:, None]
-        total = (fit.centre * fit.hold - fit.k0 * fit.p0)[:, None]
-        level, top = fit.centre[:, None], np.full(counts.arms, fit.p0)
-        cost += _occam(counts.real, fit.k0, top, total, weight, level, fit.noise)
-    M, size = fit.groups, fit.member.sum(axis=0)
-    shares = math.lgamma(M) - math.lgamma(M + size.sum()) - float(size @ fit.share)
-    shares += sum(math.lgamma(1.0 + x) for x in size)
-    return cost + shares
-
-
-def _occam(
-    real: bool, strength: float, centre: FloatVector, totals: FloatMatrix, pulls: FloatMatrix,
-    mean: FloatMatrix, noise: float,
-) -> float:  # fmt: skip
-    """Return ln (marginal / fitted likelihood) of means with this prior, summed."""
-    if real:
-        away = strength * (mean - centre[:, None]) ** 2 / noise
-        return 0.5 * float((np.log(strength / (pulls + strength)) - away).sum())
-    marginal = arithmetic.beta_binomials(strength, centre, totals, pulls)
-    return marginal - float((totals * np.log(mean) + (pulls - totals) * np.log1p(-mean)).sum())

@@ -9,8 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from lumpable.lumps import rivals, search
-from lumpable.lumps.beliefs import Row, now
+from lumpable.lumps.beliefs import Row
+from lumpable.lumps.evidence import evidence as log_evidence
 from lumpable.lumps.factors import low_rank
+from lumpable.lumps.laws import now
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import (
     Counts,
@@ -21,7 +23,6 @@ from lumpable.lumps.model import (
     strengths,
     top_level,
 )
-from lumpable.lumps.model import evidence as log_evidence
 from lumpable.wording import counted, number
 
 OPEN = 0.8

@@ -20,7 +20,7 @@ from lumpable import canvas
 from lumpable.checks import IntVector
 from lumpable.comparison.palette import CONFIG
 from lumpable.heat import evenly
-from lumpable.lumps import beliefs
+from lumpable.lumps import beliefs, laws
 from lumpable.lumps.beliefs import LEVEL, Names, Row
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.wording import counted, number
@@ -213,7 +213,7 @@ def sizes(learner: ThreeLevels, level: float = LEVEL) -> Any:
 def memberships(learner: ThreeLevels) -> Any:
     """Draw how sure memberships are: contexts by the probability of their likeliest group."""
     alt = canvas.altair()
-    seen = beliefs.now(learner)
+    seen = laws.now(learner)
     label = np.argmax(seen.member, axis=1)
     sure = seen.member.max(axis=1)
     rows: list[Row] = []
@@ -263,7 +263,7 @@ def together(
     one mark.
     """
     alt = canvas.altair()
-    seen = beliefs.now(learner)
+    seen = laws.now(learner)
     order = np.lexsort((-seen.member.max(axis=1), np.argmax(seen.member, axis=1)))
     shown = seen.counts.context[evenly(order, most)]
     names = labels([context_names[c] if context_names is not None else int(c) for c in shown])

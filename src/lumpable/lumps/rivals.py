@@ -10,14 +10,18 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lumpable.checks import FloatMatrix, IntVector
 from lumpable.lumps import search
+from lumpable.lumps.evidence import numberings
 from lumpable.lumps.factors import low_rank
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import Counts, Fit
 
 UNLIKELY = 1e-3
 """Models with less than this probability are left out."""
+MOST_SPLITS = 8
+"""So many groups are split, those whose members differ most."""
+SAME = 0.01
+"""Fits whose evidence differs by less than this are one: two starts led to it."""
 
 
 class Rival(NamedTuple):
@@ -25,16 +29,6 @@ class Rival(NamedTuple):
 
     probability: float
     fit: Fit
-
-    def membership(self, contexts: IntVector) -> FloatMatrix:
-        """Return its posterior over groups of these contexts, seen or not."""
-        fit = self.fit
-        share = np.exp(fit.share)
-        member: FloatMatrix = np.tile(share / share.sum(), (len(contexts), 1))
-        at = np.minimum(np.searchsorted(fit.context, contexts), len(fit.context) - 1)
-        seen = fit.context[at] == contexts
-        member[seen] = fit.member[at[seen]]
-        return member
 
 
 class _Known(NamedTuple):
@@ -52,7 +46,7 @@ def rivals(learner: ThreeLevels) -> list[Rival]:
     """Return the likely ones among the models with one group less or more."""
     known = _known.get(learner)
     now = learner.tells, learner.fit, learner.arms
-    if known is None or any(a is not b and a != b for a, b in zip(now, known, strict=False)):
+    if known is None or known[:3] != now:
         known = _known[learner] = _Known(*now, _found(learner))
     return known.rivals
 
@@ -60,14 +54,16 @@ def rivals(learner: ThreeLevels) -> list[Rival]:
 def _found(learner: ThreeLevels) -> list[Rival]:
     """Weigh the believed model and its neighbours, any number of groups as likely as another.
 
-    The evidence is that of one numbering of the groups; there are M! of them.
+    Neighbours are groups split or merged, not copies of one: all M! numberings of them count, even
+    if it is doubtful who is a member.
     """
     if learner.fit is None or learner.fit.rank > 0:
         return []
     counts = learner.counts()
     own = believed(learner, counts)
     fits = [own, *neighbours(counts, own)]
-    height = np.array([fit.evidence + math.lgamma(fit.groups + 1.0) for fit in fits])
+    numbered = np.array([math.lgamma(1.0 + fit.groups) - numberings(fit.member) for fit in fits])
+    height = np.array([fit.evidence for fit in fits]) + numbered
     weight = np.exp(height - height.max())
     weight /= weight.sum()
     made = (Rival(float(p), fit) for p, fit in zip(weight, fits, strict=True) if fit is not own)
@@ -89,8 +85,11 @@ def believed(learner: ThreeLevels, counts: Counts) -> Fit:
 
 def neighbours(counts: Counts, own: Fit) -> Iterator[Fit]:
     """Yield the fits with fewer groups and with more that single moves from this one lead to."""
-    for starts in (search.merges(counts, own), search.splits(counts, own)):
+    found = {own.evidence}
+    for starts in (search.merges(counts, own), search.splits(counts, own, MOST_SPLITS)):
         for member in starts:
             fit = search.settled(counts, member, own)
-            if fit.groups not in (1, own.groups):  # some die out
+            same = any(abs(fit.evidence - known) < SAME for known in found)
+            if fit.groups not in (1, own.groups) and not same:  # some die out
+                found.add(fit.evidence)
                 yield fit

@@ -17,12 +17,12 @@ import numpy as np
 from lumpable.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.lloyd import lloyd
 from lumpable.lumps import arithmetic
+from lumpable.lumps.evidence import evidence
 from lumpable.lumps.factors import low_rank
 from lumpable.lumps.model import (
     USUAL_OWN_STRENGTH,
     Counts,
     Fit,
-    evidence,
     gathered,
     middle_level,
     own_strength,
@@ -37,6 +37,8 @@ ROUNDS = 3
 MOST_GROUPS = 64
 POWER_STEPS = 8
 """Iterations towards leading directions."""
+START_STEPS = 10
+"""Iterations of k-means there: EM goes on from what it finds."""
 FIRM = 0.9
 """How sure a start is of its labels."""
 MOVES = 4
@@ -51,13 +53,14 @@ def fit(counts: Counts, before: Fit | None = None) -> Fit:
     if counts.n.sum() < PULLS_FOR_GROUPS * counts.contexts:
         return best
     if before is not None and before.groups > 1:
-        best = _better(best, settled(counts, _carried(counts, before), replace(best, m0=before.m0)))
+        member = before.membership(counts.context)
+        best = _better(best, settled(counts, member, replace(best, m0=before.m0)))
     if before is None or before.groups == 1 or _doubled(counts, before):
         best = _afresh(counts, one, best)
     for _ in range(MOVES if best.groups > 1 else 0):
         moved = best
-        for member in (*splits(counts, best), *merges(counts, best)):
-            moved = _better(moved, settled(counts, member, best))
+        for start in (*splits(counts, best), *merges(counts, best)):
+            moved = _better(moved, settled(counts, start, best))
         if moved is best:
             break
         best = moved
@@ -68,7 +71,7 @@ def _in_order(counts: Counts, fit: Fit, before: Fit | None) -> Fit:
     """Number the groups as before, by who is in them; those that are new by size, after them."""
     order = [int(g) for g in np.argsort(-fit.member.sum(axis=0), kind="stable")]
     if before is not None and before.groups > 1 and fit.groups > 1:
-        shared = _carried(counts, before).T @ fit.member
+        shared = before.membership(counts.context).T @ fit.member
         found: dict[int, int] = {}
         for place in np.argsort(-shared, axis=None, kind="stable"):
             old, new = divmod(int(place), fit.groups)
@@ -169,14 +172,6 @@ def _inhabited(member: FloatMatrix) -> FloatMatrix:
     return np.where(alone, 1.0 / kept.shape[1], kept / np.where(alone, 1.0, whole))
 
 
-def _carried(counts: Counts, before: Fit) -> FloatMatrix:
-    """Return an earlier fit's memberships, for contexts that are new as well."""
-    share = np.exp(before.share)
-    member = np.tile(share / share.sum(), (counts.contexts, 1))
-    member[np.searchsorted(counts.context, before.context)] = before.member
-    return member
-
-
 def _firm(label: IntVector, M: int) -> FloatMatrix:
     member = np.full((len(label), M), (1.0 - FIRM) / M)
     member[np.arange(len(label)), label] += FIRM
@@ -219,17 +214,17 @@ def _spectral(counts: Counts, x: FloatVector, M: int) -> IntVector:
         y = arithmetic.forth(counts.first, counts.arm, x, v)
         v = np.linalg.qr(arithmetic.back(counts.first, counts.arm, x, y, counts.arms))[0]
     y = arithmetic.forth(counts.first, counts.arm, x, v)
-    return lloyd(np.ones_like(y), y, M, rng, starts=2)[0]
+    return lloyd(np.ones_like(y), y, M, rng, starts=2, iterations=START_STEPS)[0]
 
 
-def splits(counts: Counts, fit: Fit) -> Iterator[FloatMatrix]:
-    """Split the two groups whose members differ most along one direction."""
+def splits(counts: Counts, fit: Fit, most: int = 2) -> Iterator[FloatMatrix]:
+    """Split those groups, so many at most, whose members differ most along one direction."""
     if fit.groups >= MOST_GROUPS:
         return
     label = np.argmax(fit.member, axis=1)
     x = _surprise(counts, fit, label)
     y, strength = arithmetic.leading(counts.first, counts.arm, x, label, fit.groups, counts.arms)
-    for g in np.argsort(-strength, kind="stable")[:2]:
+    for g in np.argsort(-strength, kind="stable")[:most]:
         inside = label == g
         if inside.sum() < 2 or strength[g] <= 0.0:
             continue
