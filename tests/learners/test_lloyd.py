@@ -180,6 +180,8 @@ def test_mistakes_are_named() -> None:
         lloyd(np.ones((3, 2)), np.ones((3, 2)), 0, np.random.default_rng(1))
     with pytest.raises(ValueError, match="starts"):
         lloyd(np.ones((3, 2)), np.ones((3, 2)), 2, np.random.default_rng(1), starts=0)
+    with pytest.raises(ValueError, match="iterations"):
+        lloyd(np.ones((3, 2)), np.ones((3, 2)), 2, np.random.default_rng(1), iterations=0)
 
 
 def test_a_thousand_contexts_take_no_time() -> None:
