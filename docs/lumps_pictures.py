@@ -14,7 +14,7 @@ ARMS = ("news", "sport", "music", "film", "food", "travel", "games", "books", "g
 
 
 def main() -> None:
-    """Let 200 users of three tastes come 30 times each; draw means, memberships and pairs."""
+    """Let 200 users of three tastes come 30 times each; draw means and memberships."""
     world = lb.worlds.lumpable(200, len(ARMS), 3, noise="bernoulli", deviation=0.05, seed=4)
     rng = np.random.default_rng(5)
     lumps = lb.Lumps(arms=ARMS, seed=6)
@@ -26,7 +26,6 @@ def main() -> None:
     drawn = {
         "means": pictures.means(lumps.core, arm_names=ARMS),
         "members": pictures.memberships(lumps.core),
-        "together": pictures.together(lumps.core),
     }
     for name, chart in drawn.items():
         path = PICTURES / f"lumps-{name}.png"

@@ -45,8 +45,8 @@ tell. An <strong>interval</strong> of {level:g} % holds the truth with that prob
 is right; it is wide where rewards are few, members are doubtful, or one group more or less is about
 as likely. <strong>Pulls</strong> count as much as they tell of the group: many rewards of one
 context tell less than those of many. The <strong>deviation</strong> of a context is how far its
-best arm lies from what its group would let one expect. Groups whose best arm is the same may stay
-one for long: a learner has no reason to tell them apart.</p>"""
+best arm lies from what its group would let one expect. Groups that share a good arm may stay one
+for long: what is played does not tell them apart.</p>"""
 
 
 def report(
