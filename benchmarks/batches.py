@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from lumpable import worlds
-from lumpable.compiled import kernel, kernel_without_nan
+from lumpable.learners.engine.clock import kernel, kernel_without_nan
 from lumpable.lumps import batches
 from lumpable.lumps.batches import _kinds, ask_many, tell_many
 from lumpable.lumps.levels import ThreeLevels

@@ -21,11 +21,11 @@ from growth import table
 from scipy import stats
 
 from lumpable import worlds
-from lumpable.learners import catalogue
+from lumpable.comparisons import roster
 from lumpable.lumps.exploring import CAUTION, PolicyFinder
-from lumpable.play import play
-from lumpable.scene import Scene
-from lumpable.world import World
+from lumpable.runs.playing import play
+from lumpable.worlds.scene import Scene
+from lumpable.worlds.world import World
 
 PAGE = Path(__file__).parents[1] / "docs" / "exploring.md"
 EPSILON = DELTA = 0.05
@@ -156,7 +156,7 @@ def samples(name: str, horizon: int) -> int | None:
     for seed in range(FIRST, FIRST + SEEDS):
         world = groups_of_equals(100, 20, 4, seed=seed)
         maker = PolicyFinder if name == "PolicyFinder" else name
-        learner = catalogue.make(maker, Scene(world), horizon=horizon, seed=seed)
+        learner = roster.make(maker, Scene(world), horizon=horizon, seed=seed)
         steps = play(learner, world, horizon=horizon, seed=seed, at=marks).rows()
         rows.append([step["simple_regret"] for step in steps])
     above = np.flatnonzero(np.mean(rows, axis=0) > EPSILON)

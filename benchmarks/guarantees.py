@@ -15,7 +15,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable import bounds, pac, standard, worlds
-from lumpable.checks import FloatVector
+from lumpable.base.checks import FloatVector
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 

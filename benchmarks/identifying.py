@@ -19,14 +19,14 @@ import numpy as np
 from protocol.problems import SIZES, Size
 
 from lumpable import worlds
-from lumpable.checks import FloatMatrix, IntVector
+from lumpable.base.checks import FloatMatrix, IntVector
 from lumpable.lumps import search
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import Counts
 from lumpable.lumps.rivals import believed
-from lumpable.measures import adjusted_rand
-from lumpable.play import play
-from lumpable.world import World
+from lumpable.runs.measures import adjusted_rand
+from lumpable.runs.playing import play
+from lumpable.worlds.world import World
 
 CASES = (
     ("b", "bernoulli", 100, 20),

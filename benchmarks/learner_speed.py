@@ -21,9 +21,9 @@ import numpy as np
 from numba import njit
 
 import lumpable as lb
-from lumpable.learners import catalogue
-from lumpable.play import play
-from lumpable.scene import CHUNK, Scene, Tape
+from lumpable.comparisons import roster
+from lumpable.runs.playing import play
+from lumpable.worlds.scene import CHUNK, Scene, Tape
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".bench"
@@ -183,7 +183,7 @@ def measured(name: str, contexts: int, arms: int) -> tuple[float, int] | None:
     times, size = [], 0
     for seed in range(3):
         try:
-            learner = catalogue.make(name, scene, horizon=horizon, seed=seed)
+            learner = roster.make(name, scene, horizon=horizon, seed=seed)
         except lb.learners.Unfit:
             return None
         row = play(learner, scene, horizon=horizon, seed=seed, at=[]).rows()[-1]

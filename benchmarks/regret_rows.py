@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import lumpable as lb
-from lumpable.plan import Collect
-from lumpable.simulate import answer
+from lumpable.plans.plan import Collect
+from lumpable.runs.bulk import answer
 
 Row = tuple[str, str, str]
 PROBLEM = lb.Problem(1000, 100, 5)

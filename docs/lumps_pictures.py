@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import lumpable as lb
-from lumpable.lumps import pictures
+from lumpable.reports import belief_charts
 
 PICTURES = Path(__file__).parent / "pictures"
 ARMS = ("news", "sport", "music", "film", "food", "travel", "games", "books", "garden", "science")
@@ -24,12 +24,12 @@ def main() -> None:
             lumps.reward(choice.id, world.reward(user, ARMS.index(str(choice.arm)), rng))
     print(lumps.summary())
     drawn = {
-        "means": pictures.means(lumps.core, arm_names=ARMS),
-        "members": pictures.memberships(lumps.core),
+        "means": belief_charts.means(lumps.core, arm_names=ARMS),
+        "members": belief_charts.memberships(lumps.core),
     }
     for name, chart in drawn.items():
         path = PICTURES / f"lumps-{name}.png"
-        pictures.themed(chart, "light").save(path, scale_factor=1.5)
+        belief_charts.themed(chart, "light").save(path, scale_factor=1.5)
         print(f"wrote {path}")
 
 

@@ -7,8 +7,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lumpable.comparison.cells import gathered
-from lumpable.comparison.standing import Overall, Standing, stand
+from lumpable.comparisons.results import gathered
+from lumpable.comparisons.standing import Overall, Standing, stand
 
 PAGE = Path(__file__).resolve().parent / "compare.md"
 START, END = "<!-- suite: made by docs/suite.py -->\n", "<!-- end -->\n"

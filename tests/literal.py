@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lumpable.checks import IntVector
-from lumpable.collector import context_keys, draw, request_key
-from lumpable.plan import Collect, Sample
-from lumpable.world import World
+from lumpable.base.checks import IntVector
+from lumpable.base.splitmix import context_keys, draw, request_key
+from lumpable.plans.plan import Collect, Sample
+from lumpable.worlds.world import World
 
 Draw = Callable[[int, int, int], int]
 """(context, number of its play, size of K(i)) -> which element of K(i) is drawn."""

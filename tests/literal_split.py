@@ -13,10 +13,10 @@ import numpy as np
 
 import literal
 from literal import Draw
-from lumpable.checks import IntVector
-from lumpable.collector import context_keys, draw, request_key
-from lumpable.plan import Belief, Collect, Plan, Reply, Request, Result, Sample
-from lumpable.world import World
+from lumpable.base.checks import IntVector
+from lumpable.base.splitmix import context_keys, draw, request_key
+from lumpable.plans.plan import Belief, Collect, Plan, Reply, Request, Result, Sample
+from lumpable.worlds.world import World
 
 Path = tuple[int, ...]
 """Where a request stands: its number or, inside a split, (its number, the plan's, its own)."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lumpable.learners.catalogue import CATALOGUE
-from lumpable.play import checkpoints
+from lumpable.runs.playing import checkpoints
 
 KNOWS = {
     "mucb": "group_means", "mts": "group_means", "oracle-groups": "group", "mixture": "groups",

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.plan import Belief, Collect, Plan, Result, Sample, Split
-from lumpable.progress import Progress
+from lumpable.plans.plan import Belief, Collect, Plan, Result, Sample, Split
+from lumpable.plans.progress import Progress
 
 
 class Script:

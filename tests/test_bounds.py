@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import lumpable as lb
 from lumpable import bounds, schedule
-from lumpable.plan import Branching
+from lumpable.plans.plan import Branching
 
 sizes = st.tuples(st.integers(2, 400), st.integers(2, 400), st.integers(1, 10)).map(
     lambda size: lb.Problem(size[0], size[1], min(size[2], size[0], size[1]))

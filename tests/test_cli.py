@@ -23,7 +23,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import lumpable as lb
-from lumpable import cli, demo, show, simulations, watch
+from lumpable.base.words import short
+from lumpable.cli import demo, main, show, simulations, watching
 
 DOCS = Path(__file__).parent.parent / "docs" / "cli.md"
 SIZE = ("--contexts", "12", "--arms", "8", "--groups", "3")
@@ -32,7 +33,7 @@ SMALL = (*SIZE, "--epsilon", "0.2")
 
 def call(*words: str) -> Result:
     """Run a command in this process."""
-    return CliRunner().invoke(cli.main, words, prog_name="lumpable")
+    return CliRunner().invoke(main.main, words, prog_name="lumpable")
 
 
 def pac(*words: str) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def commands(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[st
 def help_page() -> str:
     """Return docs/cli.md: the help of every command, as people see it."""
     parts = ["# The command line\n", "What `--help` says, for every command.\n"]
-    for words in commands((), cli.main):
+    for words in commands((), main.main):
         title = " ".join(("lumpable", *words))
         parts.append(f"## `{title}`\n\n```text\n{call(*words, '--help').stdout}```\n")
     return "\n".join(parts)
@@ -99,14 +100,14 @@ def test_help_of_all_says_what_to_type() -> None:
     text = call("--help").stdout
     assert "lumpable demo" in text
     assert "reward" in text
-    for name in cli.main.commands:
+    for name in main.main.commands:
         assert f"\n  {name} " in text
 
 
 def test_a_command_that_is_imported_later_is_listed_as_it_is() -> None:
-    from lumpable.reproduce.command import reproduce
+    from lumpable.cli.reproducing import reproduce
 
-    later = cli.main.commands["reproduce"]
+    later = main.main.commands["reproduce"]
     assert later.get_short_help_str(200) == reproduce.get_short_help_str(200)
     assert "Usage: lumpable reproduce" in call("reproduce", "--help").stdout
     assert call("reproduce", "--only", "x").exit_code == 2
@@ -115,7 +116,7 @@ def test_a_command_that_is_imported_later_is_listed_as_it_is() -> None:
 def test_help_is_quick() -> None:
     heavy = "{'rich', 'altair', 'numba', 'pandas', 'pyarrow', 'scipy'}"
     code = (
-        "import sys; from lumpable.cli import main; main(['--help'], standalone_mode=False); "
+        "import sys; from lumpable.cli.main import main; main(['--help'], standalone_mode=False); "
         f"sys.exit(str({heavy} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -288,9 +289,9 @@ def test_table_says_all_that_matters() -> None:
     found = pac(*SMALL)
     assert f"loss {found['loss']:.4g}, which is {found['loss'] / 0.2:.2f} epsilon" in text
     assert f"promised loss {found['promise']:.3g}, above 1: says nothing" in text
-    assert f"rounds used {show.short(found['rounds'])} in {found['requests']} requests" in text
-    assert f"paper's bound {show.short(found['bound'])} rounds" in text
-    assert f"naive method {show.short(found['naive_rounds'])} rounds" in text
+    assert f"rounds used {short(found['rounds'])} in {found['requests']} requests" in text
+    assert f"paper's bound {short(found['bound'])} rounds" in text
+    assert f"naive method {short(found['naive_rounds'])} rounds" in text
     assert "constants PAPER" in text
     assert "seed 0 for the world, 1 for the run" in text
     assert "the naive method is the cheaper one here" in text
@@ -422,15 +423,15 @@ def test_the_table_of_regret_says_all_that_matters() -> None:
     found = regret(*LONG)
     per_round = found["regret_per_round"]
     assert "method Algorithm 4 constants PAPER seed 0 for the world, 1 for the run" in text
-    assert f"regret {show.short(found['regret'])}, the reward that learning cost" in text
+    assert f"regret {short(found['regret'])}, the reward that learning cost" in text
     assert (
         f"{per_round:.3g}, as if one round in {round(1 / per_round)} had lost a reward of 1" in text
     )
     assert f"policy at the end loses {found['loss']:.4g} a round" in text
     assert "clusters 3 for 3 hidden groups" in text
-    assert f"all groups apart after {show.short(found['apart'])} rounds" in text
-    assert f"first arm fell after {show.short(found['first_fall'])} rounds" in text
-    assert f"{show.short(found['rate'])} = sqrt(r^3 (S+K) T) without constants" in text
+    assert f"all groups apart after {short(found['apart'])} rounds" in text
+    assert f"first arm fell after {short(found['first_fall'])} rounds" in text
+    assert f"{short(found['rate'])} = sqrt(r^3 (S+K) T) without constants" in text
     assert "The standard rate is the smaller one at this size, whatever the horizon: " in text
     assert "run the same with --algorithm standard to compare" in text
 
@@ -446,8 +447,8 @@ def test_when_nothing_has_happened_the_table_says_when_it_can() -> None:
     found = regret(*SIZE, "--horizon", "1e6")
     assert "all groups apart not yet first arm fell not yet" in text
     assert "Nothing has happened yet" in text
-    assert f"split from about {show.short(found['split_possible'])} rounds on" in text
-    assert f"fall from about {show.short(found['fall_possible'])} on" in text
+    assert f"split from about {short(found['split_possible'])} rounds on" in text
+    assert f"fall from about {short(found['fall_possible'])} on" in text
 
 
 def test_buckets_are_told_one_by_one() -> None:
@@ -574,8 +575,8 @@ def test_budget_shows_costs_and_promises_of_every_method() -> None:
             "-" if loss is None else f"{loss:.3g}{' (says nothing)' if loss > 1 else ''}"
             for loss in (method.printed, method.promise)
         ]
-        assert f"{name} {show.short(method.rounds)} {' '.join(losses)} " in text
-        assert f"{name} {method.equal_epsilon:.2g} {show.short(method.equal_rounds)} " in text
+        assert f"{name} {short(method.rounds)} {' '.join(losses)} " in text
+        assert f"{name} {method.equal_epsilon:.2g} {short(method.equal_rounds)} " in text
     assert text.count("(says nothing)") == 4
     assert "about 1e6 rounds are needed" in text
 
@@ -589,7 +590,7 @@ def test_budget_says_which_is_cheaper_and_from_where_on() -> None:
     assert "From S = 681, K = 681 down, as both shrink, the naive method is cheaper." in text
     assert "At the same promise the naive method is the cheaper one here" in text
     assert found.equal_other_from is not None
-    S, K = map(show.short, found.equal_other_from)
+    S, K = map(short, found.equal_other_from)
     assert f"From S = {S}, K = {K} on, as both grow, Algorithm 3 is cheaper." in text
 
 
@@ -710,7 +711,7 @@ def test_ctrl_c_in_a_terminal_stops_between_requests() -> None:
     words = ["simulate", "pac", "--algorithm", "naive", "--contexts", "2000", "--arms", "2000"]
     code = (  # whoever runs the tests may have told its children to ignore SIGINT
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        f"from lumpable.cli import main; main({words!r}, prog_name='lumpable')"
+        f"from lumpable.cli.main import main; main({words!r}, prog_name='lumpable')"
     )
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
@@ -771,7 +772,7 @@ def test_ctrl_c_says_how_far_it_got(monkeypatch: pytest.MonkeyPatch) -> None:
     result = stopped_at(2, monkeypatch)
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr == (
-        f"stopped after request 3, {show.short(rounds)} rounds; "
+        f"stopped after request 3, {short(rounds)} rounds; "
         "the same command with the same seed gives the same run\n"
     )
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -793,7 +794,7 @@ def test_progress_says_how_far_it_is() -> None:
         world,
         seed=1,
         horizon=10**6,
-        watch=lambda step: said.append(watch.progress(step, 10**6)),
+        watch=lambda step: said.append(watching.progress(step, 10**6)),
     )
     n = len(said)
     assert said[-1] == f"request {n}, 1e6 of 1e6 rounds, 1 cluster: phase {n}: exploring"
@@ -807,7 +808,7 @@ def test_ctrl_c_twice_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(lb.simulate.__globals__, "answer", answer)
     result = call("simulate", "pac", *SMALL)
     assert (result.exit_code, result.stdout) == (130, "")
-    assert result.stderr == f"{watch.how_far(None)}\n"
+    assert result.stderr == f"{watching.how_far(None)}\n"
     assert result.stderr.startswith("stopped before the first request was answered; ")
 
 
@@ -815,7 +816,7 @@ def test_ctrl_c_between_runs_is_clean_too(monkeypatch: pytest.MonkeyPatch) -> No
     def pressed(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "budget", pressed)
+    monkeypatch.setattr(main, "budget", pressed)
     result = call("budget")
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "stopped\n")
 
@@ -857,14 +858,14 @@ def test_the_demo_tells_and_draws(tmp_path: Path) -> None:
     assert half < within < twice  # else any other share would do
     naive = lb.bounds.naive_rounds(problem, 0.1, 0.05)
     assert f"loss of the policy {world.loss(run.policy):.4f} of reward" in text
-    assert f"rounds used {show.short(run.rounds)} " in text
+    assert f"rounds used {short(run.rounds)} " in text
     same = text.partition("The same run: lumpable ")[2].partition(" Now")[0].split()
     assert strict(call(*same, "--json").stdout)["policy"] == run.policy.tolist()
-    assert f"the paper's bound {show.short(lb.bounds.whole(problem, 0.1, 0.05))} " in text
-    assert f"the naive method {show.short(naive)}, " in text
+    assert f"the paper's bound {short(lb.bounds.whole(problem, 0.1, 0.05))} " in text
+    assert f"the naive method {short(naive)}, " in text
     assert f"users served well {within:.1%} get an offer within epsilon" in text
-    assert f"40 x 30 70 {show.short(run.rounds)} " in text
-    assert f"{show.short(naive)} not run" in text
+    assert f"40 x 30 70 {short(run.rounds)} " in text
+    assert f"{short(naive)} not run" in text
     assert result.stderr == ""
     for name in ("matrix.png", "growth.png"):
         assert (tmp_path / "new" / name).read_bytes().startswith(b"\x89PNG")

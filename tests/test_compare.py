@@ -20,12 +20,18 @@ from click.testing import CliRunner, Result
 
 import compared
 import lumpable as lb
-from lumpable import cli, interrupts
-from lumpable.experiment import backends, cells, plan, planned, reading, runner, source, store
-from lumpable.experiment import command as experiment_command
-from lumpable.experiment.rows import COLUMNS, KEY
-from lumpable.play import checkpoints, play
-from lumpable.scene import CHUNK, Scene, Tape
+from lumpable.base import interrupts
+from lumpable.cli import comparing as experiment_command
+from lumpable.cli import main as cli
+from lumpable.comparisons import backends, planned, store
+from lumpable.comparisons import cell as cells
+from lumpable.comparisons import code as source
+from lumpable.comparisons import experiment as plan
+from lumpable.comparisons import running as runner
+from lumpable.comparisons import toml as reading
+from lumpable.comparisons.rows import COLUMNS, KEY
+from lumpable.runs.playing import checkpoints, play
+from lumpable.worlds.scene import CHUNK, Scene, Tape
 
 WORLD = {"kind": "lumpable", "contexts": 8, "arms": 4, "groups": 2, "noise": "bernoulli"}
 UCB = 'name = "ucb"\nlabel = "mine"\nwidth = 0.3'
@@ -374,7 +380,7 @@ def test_a_run_in_one_process_imports_what_it_needs_and_no_more(tmp_path: Path) 
     """pandas and joblib take longer to import than a small comparison takes."""
     file, out = compared.experiment(tmp_path, UCB), tmp_path / "rows.parquet"
     words = ["compare", str(file), "--jobs", "1", "--out", str(out)]
-    code = f"import sys; from lumpable.cli import main; main({words}, standalone_mode=False); "
+    code = f"import sys; from lumpable.cli.main import main; main({words}, standalone_mode=False); "
     done = subprocess.run(
         [sys.executable, "-c", code + "print(*sys.modules)"],
         capture_output=True, text=True, check=True,
@@ -863,7 +869,7 @@ def test_a_learner_for_rewards_in_the_unit_interval_is_not_run_elsewhere() -> No
 
 def test_linear_algebra_has_one_thread_wherever_it_runs() -> None:
     """The sum of 20,000 numbers by 300 in two threads differs in the last digits."""
-    from lumpable.experiment.threads import _libraries, one_thread
+    from lumpable.comparisons.threads import _libraries, one_thread
 
     if not _libraries():
         return  # numpy's own library is another one here, which is not told
@@ -980,21 +986,21 @@ def test_a_notebook_and_a_page(tmp_path: Path) -> None:
 # --- Plans ------------------------------------------------------------------------------------
 
 PLANS = {
-    "lumpable.experiment.planned:algorithm_4": "groups",
-    "lumpable.experiment.planned:algorithm_6": "groups",
-    "lumpable.experiment.planned:elimination_plan": "",
+    "lumpable.comparisons.planned:algorithm_4": "groups",
+    "lumpable.comparisons.planned:algorithm_6": "groups",
+    "lumpable.comparisons.planned:elimination_plan": "",
 }
 
 
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("noise", ["bernoulli", "gaussian"])
 def test_plans_keep_the_contract_of_learners(name: str, noise: str) -> None:
-    from lumpable.learners import catalogue
+    from lumpable.comparisons import roster
     from lumpable.testing import check_learner
 
     def make(contexts: int, arms: int, seed: int) -> Any:
         world = lb.worlds.lumpable(contexts, arms, min(3, contexts), noise=noise, seed=1)
-        return catalogue.make(name, Scene(world), horizon=300, seed=seed)
+        return roster.make(name, Scene(world), horizon=300, seed=seed)
 
     check_learner(make, noise=noise)
 
@@ -1027,7 +1033,7 @@ def test_a_plan_joins_as_its_session(name: str, knows: str) -> None:
 def test_bulk_rows_are_those_of_the_run_and_no_others() -> None:
     """Every row stands at a round at which a request of the run ended, with the run's regret."""
     horizon = 10**12
-    item = {"name": "lumpable.experiment.planned:algorithm_6", "through": "bulk", "label": "six"}
+    item = {"name": "lumpable.comparisons.planned:algorithm_6", "through": "bulk", "label": "six"}
     found = compare(learners=[item], seeds=[3], horizon=horizon).rows()
     world = lb.worlds.lumpable(8, 4, 2, noise="bernoulli", seed=3)
     plan = lb.regret.any_groups(lb.Problem(8, 4, 2))
@@ -1055,7 +1061,7 @@ def test_bulk_rows_are_those_of_the_run_and_no_others() -> None:
 
 @pytest.mark.parametrize("met", [{"arrivals": "bursts"}, {"delay": 3}, {"drift": 0.5}])
 def test_bulk_is_not_run_where_its_law_does_not_hold(met: dict[str, Any]) -> None:
-    item = {"name": "lumpable.experiment.planned:algorithm_4", "through": "bulk"}
+    item = {"name": "lumpable.comparisons.planned:algorithm_4", "through": "bulk"}
     (row,) = compare(learners=[item], worlds=[{**WORLD, **met}], seeds=1).rows()
     assert row["status"] == "not run"
     assert row["reason"].startswith("the bulk simulator needs i.i.d. arrivals, no delay, no drift")

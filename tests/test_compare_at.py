@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import lumpable as lb
-from lumpable.play import checkpoints
+from lumpable.runs.playing import checkpoints
 
 WORLD = {"kind": "lumpable", "contexts": 8, "arms": 4, "groups": 2, "label": "small"}
 

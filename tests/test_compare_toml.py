@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 import compared
 import lumpable as lb
-from lumpable import cli
-from lumpable.experiment import backends, positions
+from lumpable.cli import main
+from lumpable.comparisons import backends, positions
 
 GOOD = """\
 horizon = 50
@@ -58,7 +58,7 @@ def call(folder: Path, text: str, *words: str) -> Result:
     (folder / "leaves.py").write_text("import sys\nsys.exit(3)\n")
     out = str(folder / "rows.parquet")
     line = ["compare", str(folder / "mine.toml"), "--out", out, "--jobs", "1", *words]
-    return CliRunner().invoke(cli.main, line, prog_name="lumpable")
+    return CliRunner().invoke(main.main, line, prog_name="lumpable")
 
 
 def test_the_good_one_is_good(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_options_are_refused(tmp_path: Path, words: tuple[str, ...], said: str) 
 
 def test_files_are_refused(tmp_path: Path) -> None:
     def refused(*words: str) -> str:
-        result = CliRunner().invoke(cli.main, ["compare", *words], prog_name="lumpable")
+        result = CliRunner().invoke(main.main, ["compare", *words], prog_name="lumpable")
         assert result.exit_code == 2
         return result.stderr
 

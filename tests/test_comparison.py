@@ -24,20 +24,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import made_rows
-from lumpable import MissingExtra, comparison
-from lumpable.comparison import (
-    command,
-    drawing,
-    figures,
-    labels,
-    standing,
-    statistics,
-    tables,
-    templates,
-)
-from lumpable.comparison.cells import gathered
-from lumpable.comparison.words import interval
-from lumpable.experiment.rows import COLUMNS
+from lumpable import MissingExtra
+from lumpable.cli import reporting
+from lumpable.comparisons import standing, statistics
+from lumpable.comparisons.results import gathered
+from lumpable.comparisons.rows import COLUMNS
+from lumpable.reports import compared, comparison_tables, drawing, figures, labels, vega
+from lumpable.reports.numbers import interval
 
 FEW = ["ucb", "ucb-one", "club", "mts", "lattice", "suplinrel"]
 MANY = [*list(made_rows.TITLES)[:14], "club", "mts", "lattice", "oracle-groups"]
@@ -304,17 +297,17 @@ def test_an_unfinished_run_is_read_from_its_parts(
     parts = tmp_path / "rows.parquet.parts"
     parts.mkdir()
     with pytest.raises(ValueError, match="is empty"):
-        comparison.read(path)
+        compared.read(path)
     first = [line for line in few if line["seed"] < 2]
     rest = [line for line in few if line["seed"] == 2]
     write(first, parts / "a.parquet")
     write(rest, parts / "b.parquet")
     (parts / "c.parquet").write_bytes(b"PAR1 not yet")
-    alone = comparison.read(path)
+    alone = compared.read(path)
     assert alone.unfinished
     assert alone.worlds[0].seeds == (0, 1, 2)
     write(first, path)
-    both = comparison.read(path)
+    both = compared.read(path)
     assert both.rows == alone.rows  # what is in both counts once
     for one, other in zip(both.worlds, alone.worlds, strict=True):
         np.testing.assert_array_equal(one.measures["regret"], other.measures["regret"])
@@ -322,7 +315,7 @@ def test_an_unfinished_run_is_read_from_its_parts(
 
 def test_cells_without_rows_are_said_to_be_missing() -> None:
     overall = read(duel(a=[1, 2, 3], b=[2]))
-    words = tables.undone(overall.standings[0])
+    words = comparison_tables.undone(overall.standings[0])
     assert "not yet run" in words
     assert "<td>1, 2</td>" in words
 
@@ -399,7 +392,7 @@ class Seen(HTMLParser):
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     rows = made_rows.rows([*MANY, "suplinrel", EVIL, "quote \" and ' &"], 2, 6, horizon=1000)
     path = tmp_path_factory.mktemp("page") / "report.html"
-    comparison.report(rows, path, title=f"Title {EVIL}")
+    compared.report(rows, path, title=f"Title {EVIL}")
     return path.read_text(encoding="utf-8")
 
 
@@ -444,7 +437,7 @@ def test_what_is_not_there_is_said(page: str) -> None:
 
 def test_the_table_of_a_world_has_its_numbers() -> None:
     a, b = [10.0, 12.0, 14.0], [20.0, 21.0, 26.0]
-    words = tables.ratios(read(duel(a=a, b=b)).standings[0])
+    words = comparison_tables.ratios(read(duel(a=a, b=b)).standings[0])
     found = statistics.ratio(np.array(b), np.array(a))
     assert f"{found.value:.2f} <small>{found.low:.2f}–{found.high:.2f}</small>" in words
     half = stats.t.ppf(0.975, 2) * stats.sem(a)
@@ -453,7 +446,7 @@ def test_the_table_of_a_world_has_its_numbers() -> None:
 
 def test_one_seed_has_no_intervals_and_the_page_says_so(tmp_path: Path) -> None:
     rows = made_rows.rows(["ucb", "ucb-one"], worlds=1, seeds=1, horizon=1000)
-    comparison.report(rows, tmp_path / "one.html")
+    compared.report(rows, tmp_path / "one.html")
     words = (tmp_path / "one.html").read_text(encoding="utf-8")
     assert "There is one seed only: no intervals" in words
     assert "without intervals, for there is one seed" in words
@@ -463,13 +456,13 @@ def test_one_seed_has_no_intervals_and_the_page_says_so(tmp_path: Path) -> None:
 
 def test_a_world_where_nothing_was_done(tmp_path: Path) -> None:
     rows = [made_rows.undone(row(), "failed", "ValueError: no\nTrace"), row(world="good")]
-    comparison.report(rows, tmp_path / "none.html")
+    compared.report(rows, tmp_path / "none.html")
     words = (tmp_path / "none.html").read_text(encoding="utf-8")
     assert "Nothing was done in this world." in words
     assert "<summary>ValueError: no</summary>" in words
-    comparison.report(rows[:1], tmp_path / "none.html")
+    compared.report(rows[:1], tmp_path / "none.html")
     assert "No fair peer was run" in (tmp_path / "none.html").read_text(encoding="utf-8")
-    assert "No fair peer was run" in comparison.summary_html(rows[:1])
+    assert "No fair peer was run" in compared.summary_html(rows[:1])
 
 
 def test_failures_that_share_their_first_line_are_one() -> None:
@@ -483,7 +476,7 @@ def test_failures_that_share_their_first_line_are_one() -> None:
         about = f"a in small, seed {seed}: ValueError: {words.splitlines()[0]}"
         reason = f"{about}\nTraceback:\n  {trace}\nValueError: {words}\n"
         rows[seed] = made_rows.undone(rows[seed], "failed", reason)
-    found = tables.undone(read(rows).standings[0])
+    found = comparison_tables.undone(read(rows).standings[0])
     assert found.count("<tr>") == 1 + 2
     assert "<td>1, 2</td><td><details><summary>ValueError: no</summary>" in found
     assert "<td>4</td><td><details><summary>ValueError: off</summary>" in found
@@ -503,24 +496,24 @@ def test_no_regret_at_all_has_a_sign() -> None:
     """Where the best has lost nothing all others lost infinitely many times as much."""
     first, second = duel(a=[0.0], b=[20.0]), duel(a=[1.0], b=[2.0])
     overall = read(first + [{**line, "world": "another"} for line in second])
-    assert '<td class="number heat-8">∞</td>' in tables.overall(overall)
-    assert '<td class="number">∞</td>' in tables.ratios(overall.standings[0])
+    assert '<td class="number heat-8">∞</td>' in comparison_tables.overall(overall)
+    assert '<td class="number">∞</td>' in comparison_tables.ratios(overall.standings[0])
 
 
 @pytest.mark.parametrize(("worlds", "many"), [(8, False), (9, True)])
 def test_many_worlds_have_narrow_cells(worlds: int, many: bool) -> None:
     rows = [row(world=f"w{k}") for k in range(worlds)]
-    found = tables.overall(read(rows))
+    found = comparison_tables.overall(read(rows))
     assert ('class="heat many"' in found) == many
     assert found.startswith('<p class="more">Scroll sideways for more worlds.</p>') == many
 
 
 def test_pairs_are_marked_where_luck_does_not_explain_them() -> None:
     seeds = 8
-    words = tables.duels(read(duel(a=[1.0] * seeds, b=[2.0] * seeds)).standings[0])
+    words = comparison_tables.duels(read(duel(a=[1.0] * seeds, b=[2.0] * seeds)).standings[0])
     assert words.count('class="number win-10 sure">100<') == 1
     assert words.count('class="number win-0 sure">0<') == 1
-    words = tables.duels(read(duel(a=[1.0] * 4, b=[2.0] * 4)).standings[0])
+    words = comparison_tables.duels(read(duel(a=[1.0] * 4, b=[2.0] * 4)).standings[0])
     assert "sure" not in words
     assert "out of reach with fewer than six seeds" in words
 
@@ -543,11 +536,11 @@ def test_curves_are_means_with_bands() -> None:
     )
 
 
-@pytest.mark.parametrize("name", templates.names())
+@pytest.mark.parametrize("name", vega.names())
 def test_templates_are_valid(name: str) -> None:
     """Altair finds no error in them, and every name that is filled in is there."""
     alt = importlib.import_module("altair")
-    spec = templates.template(name)
+    spec = vega.template(name)
     alt.Chart.from_dict(spec)
     named = {param["name"] for param in spec["params"]}
     assert {"first", "last"} <= named
@@ -561,7 +554,7 @@ def test_templates_are_valid(name: str) -> None:
 
 
 def run(*arguments: object) -> Any:
-    return CliRunner().invoke(command.report, [str(part) for part in arguments])
+    return CliRunner().invoke(reporting.report, [str(part) for part in arguments])
 
 
 def test_the_command_writes_page_and_pictures(few: list[dict[str, Any]], tmp_path: Path) -> None:
@@ -582,9 +575,9 @@ def test_the_command_writes_page_and_pictures(few: list[dict[str, Any]], tmp_pat
 def test_pictures_are_clipped_once_and_hold_no_hidden_marks() -> None:
     """A clip or an opacity for each curve is a layer of pixels each: seconds for many learners."""
     overall = read(made_rows.rows(MANY, worlds=1, seeds=3, horizon=1000))
-    drawn, found = comparison._drawn(overall)
+    drawn, found = compared._drawn(overall)
     for figure in found:
-        if figure.kind not in templates.CURVES:
+        if figure.kind not in vega.CURVES:
             continue
         picture = drawing.svg(drawing.filled(figure, drawn))
         once = drawing.clipped_once(picture)
@@ -601,7 +594,7 @@ def test_curves_are_still_cut_off() -> None:
     import vl_convert as vlc
 
     overall = read(made_rows.rows(MANY, worlds=1, seeds=3, horizon=1000))
-    drawn, found = comparison._drawn(overall)
+    drawn, found = compared._drawn(overall)
     assert found[0].choice == figures.NEAR
     once = drawing.clipped_once(drawing.svg(drawing.filled(found[0], drawn)))
     groups = re.findall(r'<g class="[^"]*pathgroup"[^>]*>', once)
@@ -618,27 +611,27 @@ def test_pictures_are_written_as_they_come(few: list[dict[str, Any]], tmp_path: 
         told.append((done, total, words, len(list(tmp_path.iterdir()))))
 
     rows = [line for line in few if "200 " in line["world"]]
-    files = comparison.pictures(rows, tmp_path, progress=progress)
+    files = compared.pictures(rows, tmp_path, progress=progress)
     assert told == [(k, len(files), file.name, k) for k, file in enumerate(files)]
 
 
 def test_the_command_shows_pictures_on_a_terminal_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with command._shown() as advance:
+    with reporting._shown() as advance:
         advance(1, 7, "a.png")
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    with command._shown() as advance:
+    with reporting._shown() as advance:
         advance(1, 7, "a.png")
     assert "1 of 7, a.png" in capsys.readouterr().err
 
 
 def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
-    from lumpable.cli import Careful
+    from lumpable.cli.main import Careful
 
-    group = Careful("lumpable", commands={"report": command.report})
+    group = Careful("lumpable", commands={"report": reporting.report})
     (tmp_path / "no.parquet").write_text("hello")
     write([{"learner": "a"}], tmp_path / "few.parquet")
     empty = pa.Table.from_pylist([], pa.schema([(name, pa.string()) for name in COLUMNS]))
@@ -657,7 +650,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
 
 def test_a_notebook_gets_a_table_and_a_picture(few: list[dict[str, Any]]) -> None:
     for rows in (few, [{**line, "learner": EVIL} for line in few[:30]]):
-        words = comparison.summary_html(rows)
+        words = compared.summary_html(rows)
         assert words.count("<table") == 1
         assert words.count('<svg role="img" aria-label=') == 1
         assert "<script" not in words
@@ -668,8 +661,8 @@ def test_without_the_extra_the_message_is_the_command(
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingExtra, match=r"lumpable\[plot\]"):
-        comparison.report(few, tmp_path / "page.html")
+        compared.report(few, tmp_path / "page.html")
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     (tmp_path / "rows.parquet").touch()
     with pytest.raises(MissingExtra, match=r"lumpable\[research\]"):
-        comparison.read(tmp_path / "rows.parquet")
+        compared.read(tmp_path / "rows.parquet")

@@ -11,7 +11,7 @@ import pytest
 
 import browser
 import made_rows
-from lumpable import comparison
+from lumpable.reports import compared
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -60,7 +60,7 @@ def chrome() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("browser") / "report.html"
-    comparison.report(made_rows.rows(NAMES, worlds=2, seeds=6, horizon=10_000), path)
+    compared.report(made_rows.rows(NAMES, worlds=2, seeds=6, horizon=10_000), path)
     return path
 
 
@@ -249,7 +249,7 @@ def test_numbers_along_axes_stand_apart(chrome: Browser, tmp_path: Path, width: 
                 150e-9 + 1e-9 * (sum(map(ord, line["learner"])) % 400)
             )
     others = [{**line, "world": "another"} for line in rows]
-    comparison.report(rows + others, tmp_path / "axes.html")
+    compared.report(rows + others, tmp_path / "axes.html")
     opened = Opened(chrome, tmp_path / "axes.html", viewport={"width": width, "height": 900})
     opened.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     opened.scroll()
@@ -273,7 +273,7 @@ def test_numbers_along_axes_stand_apart(chrome: Browser, tmp_path: Path, width: 
 def test_a_wide_table_says_that_there_is_more(chrome: Browser, tmp_path: Path) -> None:
     """Twenty-one worlds fit a wide screen; a narrow one says in words and by a fade to scroll."""
     rows = made_rows.rows(NAMES[:12], worlds=21, seeds=1, horizon=10)
-    comparison.report(rows, tmp_path / "wide.html")
+    compared.report(rows, tmp_path / "wide.html")
     opened = Opened(chrome, tmp_path / "wide.html", viewport={"width": 1280, "height": 900})
     page, words = opened.page, opened.page.locator("p.more")
     region = page.locator(".wide", has=page.locator("table.heat"))

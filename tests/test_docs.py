@@ -14,7 +14,8 @@ from types import ModuleType
 import pytest
 
 import lumpable as lb
-from lumpable.reproduce import command, runner
+from lumpable.cli import reproducing
+from lumpable.reproduce import runner
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "lumpable"
@@ -149,7 +150,7 @@ def test_readings_that_the_code_names_are_there() -> None:
 
 def named_claims(page: str) -> set[int]:
     """Return the numbers of `lumpable reproduce --only ..` on a page."""
-    return {n for part in re.findall(r"--only (\d[\d,-]*)", page) for n in command.parse(part)}
+    return {n for part in re.findall(r"--only (\d[\d,-]*)", page) for n in reproducing.parse(part)}
 
 
 @pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: page.name)

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 import lumpable as lb
-from lumpable.compiled import entries
-from lumpable.learners import catalogue
-from lumpable.play import Misbehaved, play
+from lumpable.comparisons import roster
+from lumpable.learners.engine.entries import entries
+from lumpable.runs.measures import Misbehaved
+from lumpable.runs.playing import play
 
 WORLD = lb.worlds.lumpable(5, 4, 2, noise="bernoulli", seed=1)
 
@@ -169,7 +170,7 @@ def told(learner: Any, rounds: int = 200) -> Any:
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_a_copy_has_a_life_of_its_own_and_goes_on_alike(copied: Any) -> None:
     for name in ("thompson", "kmeans", "oracle-groups"):
-        first = told(catalogue.make(name, lb.Scene(WORLD), horizon=1000, seed=4))
+        first = told(roster.make(name, lb.Scene(WORLD), horizon=1000, seed=4))
         second = copied(first)
         before = first.tells
         arms = [second.ask(context) for context in range(5)]
@@ -255,4 +256,4 @@ def test_every_learner_runs_where_there_is_no_noise_and_labels_have_gaps() -> No
     world = lb.World(WORLD.mean, WORLD.frequency, np.array([0, 9, 0, 9, 3]), sd=0.0)
     for name in ("mts", "mucb", "kmeans", "mixture", "oracle-groups", "elimination"):
         scene = lb.Scene(world)
-        play(catalogue.make(name, scene, horizon=300, seed=1), scene, horizon=300, seed=1)
+        play(roster.make(name, scene, horizon=300, seed=1), scene, horizon=300, seed=1)

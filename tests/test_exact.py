@@ -16,8 +16,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import lumpable as lb
-from lumpable.checks import FloatVector
-from lumpable.simulate import Run
+from lumpable.base.checks import FloatVector
+from lumpable.runs.bulk import Run
 
 SHARP = dataclasses.replace(lb.PAPER, confidence=0.02)
 """lg so small that the threshold is below 1 at every epsilon."""

@@ -21,7 +21,7 @@ from scipy import stats
 import lumpable as lb
 import witness
 from lumpable import PAPER, pac, standard, worlds
-from lumpable.checks import FloatMatrix, IntMatrix
+from lumpable.base.checks import FloatMatrix, IntMatrix
 from witness import CLAIMS, Count, Setting, Watched
 
 RUNS = 100

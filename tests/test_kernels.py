@@ -19,9 +19,9 @@ from numba import njit
 from scipy import special, stats
 
 import lumpable as lb
-from lumpable import _kernels
-from lumpable.checks import FloatVector, IntMatrix, IntVector
-from lumpable.simulate import answer
+from lumpable.base.checks import FloatVector, IntMatrix, IntVector
+from lumpable.runs import kernels as _kernels
+from lumpable.runs.bulk import answer
 
 FAILS_BELOW = 1e-9
 SAMPLE = 2_000_000

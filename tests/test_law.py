@@ -21,9 +21,9 @@ import literal
 import literal_split
 import lumpable as lb
 from literal_split import Loop
-from lumpable.checks import BoolMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.plan import Conversation
-from lumpable.simulate import Step, answer
+from lumpable.base.checks import BoolMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.plans.plan import Conversation
+from lumpable.runs.bulk import Step, answer
 
 FAILS_BELOW = 1e-9
 REPLICATIONS = 2400
@@ -329,7 +329,7 @@ def _expected_plays(case: Case, nu: float) -> float:
 
 def test_cases_cover_both_ways_of_dealing_plays() -> None:
     """Fewer than 2 plays per arm are dealt one by one, more by halving."""
-    from lumpable._kernels import ONE_BY_ONE
+    from lumpable.runs.kernels import ONE_BY_ONE
 
     per_arm = [
         max(

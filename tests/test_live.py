@@ -30,8 +30,9 @@ from hypothesis import strategies as st
 import literal
 import lumpable as lb
 from literal_split import Loop, counted
-from lumpable import archive
-from lumpable.plan import Branching, Conversation
+from lumpable.base import archive
+from lumpable.live import packed
+from lumpable.plans.plan import Branching, Conversation
 
 SMALL = dataclasses.replace(lb.PAPER, confidence=0.5, test=1.0, policy=1.0)
 FOUR = lb.Problem(contexts=4, arms=3, groups=2)
@@ -170,7 +171,7 @@ def listening(plan: lb.Plan, heard: list[lb.Sample]) -> lb.Plan:
         assert progress.result is not None
         return progress.result
 
-    return lb.plan.Plan(plan.name, dict(plan.parameters), body())
+    return lb.Plan(plan.name, dict(plan.parameters), body())
 
 
 # --- Draw for draw --------------------------------------------------------------------------
@@ -833,7 +834,7 @@ def test_a_sample_of_another_size(tmp_path: Path) -> None:
     held = saved(session_under_way(), tmp_path)
     path = tmp_path / "session.lump"
     other = lb.Sample(np.ones((5, 2), dtype=np.int64), np.zeros((5, 2)))
-    arrays = archive.Packed.of(other).arrays()
+    arrays = packed.Packed.of(other).arrays()
     small = {name: array[:6] for name, array in arrays.items()}
     write(path, {**held, **{f"sample-0-{name}.npy": npy(a) for name, a in small.items()}})
     with pytest.raises(ValueError, match=r"^path: a sample has 2 bytes of cells for \(3, 2\)"):

@@ -22,8 +22,9 @@ import pytest
 
 import lumpable as lb
 from literal_split import Loop, counted
-from lumpable import archive
-from lumpable.plan import Branching
+from lumpable import plans
+from lumpable.live import packed
+from lumpable.plans.plan import Branching
 from test_law import same_distribution, same_law
 from test_live import Members, Scene, members, npy, play, saved, write
 from test_split_law import divider, learner
@@ -51,11 +52,11 @@ def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def algorithms() -> Iterator[tuple[str, Callable[..., lb.Plan]]]:
     """Find every function of the package that makes a plan."""
-    for module in pkgutil.iter_modules(lb.__path__, "lumpable."):
+    for module in pkgutil.iter_modules(plans.__path__, "lumpable.plans."):
         if not module.name.endswith("__main__"):
             for _, value in inspect.getmembers(importlib.import_module(module.name)):
                 name = getattr(value, "algorithm", None)
-                if isinstance(name, str) and name.startswith(module.name + "."):
+                if isinstance(name, str) and value.__module__ == module.name:
                     yield name, value
 
 
@@ -441,7 +442,7 @@ def test_answers_that_took_more_rounds_than_there_were(tmp_path: Path) -> None:
     held = saved(session, tmp_path)
     place = json.loads(held["header.json"])["place"]
     lie = lb.Sample(np.ones((3, 3), dtype=np.int64), np.zeros((3, 3)))
-    arrays = archive.Packed.of(lie).arrays()
+    arrays = packed.Packed.of(lie).arrays()
     held |= {f"sample-1.1.0-{name}.npy": npy(array) for name, array in arrays.items()}
     header = with_place(held, edited(place, "answers", 1, 1, "answers", to=[None]))
     write(path, {**held, "header.json": header})

@@ -17,20 +17,20 @@ from lumpable import (
     Run,
     World,
     bounds,
-    canvas,
-    history,
     pac,
-    pictures,
     reductions,
     regret,
-    report,
     simulate,
     standard,
     worlds,
 )
-from lumpable.pictures import cost, falls, found
-from lumpable.plan import Belief, Plan
-from lumpable.run import Side, Turn
+from lumpable.plans.plan import Belief, Plan
+from lumpable.reports import canvas
+from lumpable.reports import charts as pictures
+from lumpable.reports import matrix as report
+from lumpable.reports.charts import cost, falls, found
+from lumpable.runs import questions as history
+from lumpable.runs.run import Side, Turn
 from test_report import inline
 
 # --- A run made by hand ---------------------------------------------------------------------

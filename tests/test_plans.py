@@ -21,21 +21,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lumpable as lb
-from lumpable.checks import BoolMatrix, FloatMatrix
-from lumpable.plan import Collect, Plan, Reply, Request, Result, Sample, Split
-from lumpable.progress import Progress
+from lumpable import plans
+from lumpable.base.checks import BoolMatrix, FloatMatrix
+from lumpable.plans.plan import Collect, Plan, Reply, Request, Result, Sample, Split
+from lumpable.plans.progress import Progress
 
 MakePlan = Callable[..., Plan]
 
 
 def algorithms() -> Iterator[tuple[str, MakePlan]]:
     """Find every function of the package that makes a plan."""
-    for module in pkgutil.iter_modules(lb.__path__, "lumpable."):
+    for module in pkgutil.iter_modules(plans.__path__, "lumpable.plans."):
         if module.name.endswith("__main__"):
             continue
         for _, value in inspect.getmembers(importlib.import_module(module.name)):
             name = getattr(value, "algorithm", None)
-            if isinstance(name, str) and name.startswith(module.name + "."):
+            if isinstance(name, str) and value.__module__ == module.name:
                 yield name, value
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lumpable as lb
-from lumpable.plan import Plan
-from lumpable.reductions import (
+from lumpable.plans.plan import Plan
+from lumpable.plans.reductions import (
     any_contexts_online,
     low_rank,
     low_rank_online,
@@ -21,7 +21,7 @@ from lumpable.reductions import (
     side_by_side,
     unknown_groups,
 )
-from lumpable.schedule import any_groups_phase
+from lumpable.plans.schedule import any_groups_phase
 from scripted import Script
 
 NAN = math.nan

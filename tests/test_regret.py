@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import literal_regret
 import lumpable as lb
-from lumpable.checks import FloatMatrix
-from lumpable.clusters import Clusters, Level, widest
-from lumpable.plan import Plan
-from lumpable.regret import any_groups, cut, equal_groups
+from lumpable.base.checks import FloatMatrix
+from lumpable.plans.clusters import Clusters, Level, widest
+from lumpable.plans.plan import Plan
+from lumpable.plans.regret import any_groups, cut, equal_groups
 from scripted import Script
 
 NAN = math.nan

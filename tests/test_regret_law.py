@@ -18,8 +18,8 @@ from scipy import stats
 
 import literal_split
 import lumpable as lb
-from lumpable.checks import FloatMatrix, FloatVector, IntMatrix
-from lumpable.plan import Belief, Conversation
+from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix
+from lumpable.plans.plan import Belief, Conversation
 from test_law import same_distribution, same_law
 
 EARLY = dataclasses.replace(lb.PAPER, phase=0.1, levels=0.08, split=0.5, finer=1.0)

@@ -18,9 +18,9 @@ import pytest
 from scipy import stats
 
 import lumpable as lb
-from lumpable.plan import Collect, Plan
-from lumpable.progress import Progress
-from lumpable.simulate import answer
+from lumpable.plans.plan import Collect, Plan
+from lumpable.plans.progress import Progress
+from lumpable.runs.bulk import answer
 from watched_regret import allowed, watched
 
 SURE = 1e-9

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lumpable import MissingExtra, Problem, Run, World, report, simulate, standard, worlds
+from lumpable import MissingExtra, Problem, Run, World, simulate, standard, worlds
+from lumpable.reports import matrix
 
 
 def small(contexts: int = 12, arms: int = 6, groups: int = 3) -> Run:
@@ -71,7 +72,7 @@ def inline(chart: Any) -> list[list[dict[str, str]]]:
 
 
 def test_contexts_are_sorted_by_the_arm_that_the_policy_gives(run: Run) -> None:
-    shown = report.drawn(run.world, run)
+    shown = matrix.drawn(run.world, run)
     given = run.policy[shown.sorted_contexts]
     assert not np.array_equal(run.policy, np.sort(run.policy))  # else there is nothing to sort
     assert np.array_equal(given, np.sort(run.policy))
@@ -85,7 +86,7 @@ def test_arms_that_were_found_come_first() -> None:
     policy = np.where(base.policy == base.policy[0], 5, 2)
     assert base.result is not None
     result = dataclasses.replace(base.result, policy=policy, candidates=(1, 2, 5))
-    shown = report.drawn(base.world, dataclasses.replace(base, policy=policy, result=result))
+    shown = matrix.drawn(base.world, dataclasses.replace(base, policy=policy, result=result))
     assert list(shown.used) == [2, 5]
     assert list(shown.sorted_arms) == [2, 5, 1, 0, 3, 4]
     assert list(shown.arms) == [0, 1, 2, 3, 4, 5]
@@ -96,21 +97,21 @@ def test_a_run_that_was_cut_off_is_drawn_too() -> None:
     plan = standard.naive(Problem(6, 4, 2), epsilon=0.1, delta=0.05)
     cut = simulate(plan, world, seed=1, horizon=10)
     assert cut.result is None
-    assert len(inline(report.matrix(world, cut))) == 5
+    assert len(inline(matrix.matrix(world, cut))) == 5
 
 
 def test_no_more_is_drawn_than_can_be_seen(large: Run) -> None:
-    shown = report.drawn(large.world, large)
+    shown = matrix.drawn(large.world, large)
     assert len(shown.contexts) == 150
     assert len(shown.arms) == 40
     assert set(np.diff(shown.contexts)) <= {2, 3}
-    subtitle = report.matrix(large.world, large).to_dict()["title"]["subtitle"]
+    subtitle = matrix.matrix(large.world, large).to_dict()["title"]["subtitle"]
     assert "150 of 400 contexts, evenly spaced, and 40 of 90 arms" in subtitle[1]
 
 
 def test_panels_show_the_true_means_in_both_orders(run: Run) -> None:
-    hidden, _, found, _, _ = inline(report.matrix(run.world, run))
-    shown = report.drawn(run.world, run)
+    hidden, _, found, _, _ = inline(matrix.matrix(run.world, run))
+    shown = matrix.drawn(run.world, run)
     for table, contexts, arms in (
         (hidden, shown.contexts, shown.arms),
         (found, shown.sorted_contexts, shown.sorted_arms),
@@ -123,17 +124,17 @@ def test_panels_show_the_true_means_in_both_orders(run: Run) -> None:
 
 
 def test_frames_hold_exactly_the_contexts_with_that_arm(run: Run) -> None:
-    shown = report.drawn(run.world, run)
+    shown = matrix.drawn(run.world, run)
     framed = np.full(12, -1)
-    for frame in inline(report.matrix(run.world, run))[4]:
+    for frame in inline(matrix.matrix(run.world, run))[4]:
         rows = slice(int(frame["row"]), int(frame["bottom"]))
         framed[shown.sorted_contexts[rows]] = shown.sorted_arms[int(frame["column"])]
     assert np.array_equal(framed, run.policy)
 
 
 def test_the_strip_shows_the_hidden_groups(run: Run) -> None:
-    strip = inline(report.matrix(run.world, run))[3]
-    shown = report.drawn(run.world, run)
+    strip = inline(matrix.matrix(run.world, run))[3]
+    shown = matrix.drawn(run.world, run)
     groups = [int(row["group"]) - 1 for row in strip]
     assert groups == list(run.world.group[shown.sorted_contexts])
 
@@ -141,13 +142,13 @@ def test_the_strip_shows_the_hidden_groups(run: Run) -> None:
 def test_many_groups_have_no_strip() -> None:
     world = worlds.low_rank(10, 6, 2, seed=1)
     plan = standard.naive(Problem(10, 6, 2), epsilon=0.1, delta=0.05)
-    assert len(inline(report.matrix(world, simulate(plan, world, seed=1)))) == 3
+    assert len(inline(matrix.matrix(world, simulate(plan, world, seed=1)))) == 3
 
 
 def test_names_are_shown_where_there_are_names(run: Run) -> None:
     names = tuple(f"user {i}" for i in range(12))
     world = dataclasses.replace(run.world, context_names=names)
-    hidden = inline(report.matrix(world, run))[0]
+    hidden = inline(matrix.matrix(world, run))[0]
     assert [row["context"] for row in hidden[::6]] == list(names)
 
 
@@ -155,7 +156,7 @@ def test_names_are_shown_where_there_are_names(run: Run) -> None:
 
 
 def test_growth_is_drawn_against_sum_and_product() -> None:
-    chart = report.growth(ROWS)
+    chart = matrix.growth(ROWS)
     fields = {
         layer["encoding"]["x"]["field"]: layer["encoding"]["x"]["scale"]["type"]
         for panel in chart.to_dict()["hconcat"]
@@ -171,10 +172,10 @@ def test_growth_is_drawn_against_sum_and_product() -> None:
 
 
 def test_growth_says_which_losses_were_measured() -> None:
-    first, second = report.growth(ROWS).to_dict()["title"]["subtitle"]
+    first, second = matrix.growth(ROWS).to_dict()["title"]["subtitle"]
     assert "Algorithm 3: 0.01 to 0.02; naive method: 0.004 to 0.004" in first
     assert "Hollow" in second
-    assert "Hollow" not in report.growth(ROWS[:3]).to_dict()["title"]["subtitle"][1]
+    assert "Hollow" not in matrix.growth(ROWS[:3]).to_dict()["title"]["subtitle"][1]
 
 
 # --- Files ----------------------------------------------------------------------------------
@@ -182,7 +183,7 @@ def test_growth_says_which_losses_were_measured() -> None:
 
 @pytest.fixture(params=["matrix", "growth"])
 def chart(request: pytest.FixtureRequest, run: Run) -> Any:
-    return report.matrix(run.world, run) if request.param == "matrix" else report.growth(ROWS)
+    return matrix.matrix(run.world, run) if request.param == "matrix" else matrix.growth(ROWS)
 
 
 def test_every_chart_is_described(chart: Any) -> None:
@@ -192,8 +193,8 @@ def test_every_chart_is_described(chart: Any) -> None:
 
 
 def test_png_is_twice_as_large_as_the_page(chart: Any, tmp_path: Path) -> None:
-    report.save(chart, tmp_path / "a.png")
-    report.save(chart, tmp_path / "a.svg")
+    matrix.save(chart, tmp_path / "a.png")
+    matrix.save(chart, tmp_path / "a.svg")
     width, height = struct.unpack(">II", (tmp_path / "a.png").read_bytes()[16:24])
     size = re.search(r'width="(\d+)" height="(\d+)"', (tmp_path / "a.svg").read_text())
     assert size is not None
@@ -201,13 +202,13 @@ def test_png_is_twice_as_large_as_the_page(chart: Any, tmp_path: Path) -> None:
 
 
 def test_svg_speaks_to_screen_readers(chart: Any, tmp_path: Path) -> None:
-    report.save(chart, tmp_path / "a.svg")
+    matrix.save(chart, tmp_path / "a.svg")
     words = html.escape(chart.to_dict()["description"])
     assert f'<svg role="img" aria-label="{words}"' in (tmp_path / "a.svg").read_text()
 
 
 def test_page_needs_nothing_else(chart: Any, tmp_path: Path) -> None:
-    report.save(chart, tmp_path / "a.html")
+    matrix.save(chart, tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
     assert "vegaEmbed" in page
     assert len(page) > 500_000  # the whole script is inside
@@ -233,7 +234,7 @@ def attributes(page: str) -> set[str]:
 def test_names_cannot_leave_the_page(run: Run, tmp_path: Path) -> None:
     names = ("</script><script>alert(1)</script>", *map(str, range(11)))
     world = dataclasses.replace(run.world, context_names=names)
-    report.save(report.matrix(world, run), tmp_path / "a.html")
+    matrix.save(matrix.matrix(world, run), tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
     assert "<script>alert" not in page
     assert page.count("</script>") == page.count("<script") == 3
@@ -243,7 +244,7 @@ def test_names_cannot_leave_the_page(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.pdf", "a", "png"])
 def test_unknown_kinds_of_file_are_refused(run: Run, tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match=rf"path: expected a name that ends in .*, got '{name}'"):
-        report.save(report.matrix(run.world, run), tmp_path / name)
+        matrix.save(matrix.matrix(run.world, run), tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -251,15 +252,15 @@ def test_unknown_kinds_of_file_are_refused(run: Run, tmp_path: Path, name: str) 
 def test_a_missing_extra_says_what_to_type(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
-    chart = report.matrix(run.world, run)
+    chart = matrix.matrix(run.world, run)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=r"pip install 'lumpable\[plot\]'"):
-        report.save(chart, tmp_path / "a.png")
+        matrix.save(chart, tmp_path / "a.png")
     assert not list(tmp_path.iterdir())
 
 
 def test_one_context_and_one_arm_can_be_drawn(tmp_path: Path) -> None:
     world: World = worlds.from_matrix([[0.5]])
     plan = standard.naive(Problem(1, 1, 1), epsilon=0.5, delta=0.5)
-    report.save(report.matrix(world, simulate(plan, world, seed=1)), tmp_path / "a.svg")
+    matrix.save(matrix.matrix(world, simulate(plan, world, seed=1)), tmp_path / "a.svg")
     assert (tmp_path / "a.svg").read_text().startswith("<svg")

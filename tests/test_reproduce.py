@@ -23,8 +23,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from lumpable.cli import Careful
-from lumpable.reproduce import Row, as_expected, command, page, record, run, runner, source, wording
+from lumpable.cli import reproducing
+from lumpable.cli.main import Careful
+from lumpable.reproduce import Row, as_expected, page, record, run, runner, source, verdicts
 from lumpable.reproduce.claim import Check, Claim, Effort, Finding
 from lumpable.reproduce.workers import Running, Task
 
@@ -199,11 +200,11 @@ def test_verdicts_of_a_run(made: tuple[Path, list[Row]]) -> None:
 
 
 def test_only_takes_numbers_and_ranges() -> None:
-    assert command.parse("3,15") == [3, 15]
-    assert command.parse(" 1-3, 7 ") == [1, 2, 3, 7]
+    assert reproducing.parse("3,15") == [3, 15]
+    assert reproducing.parse(" 1-3, 7 ") == [1, 2, 3, 7]
     for wrong in ("", "a", "3,", "-3", "5-1", "1-", "1.5", "1-2-3", "1-99999999", "²"):
         with pytest.raises(ValueError, match="only: expected"):
-            command.parse(wrong)
+            reproducing.parse(wrong)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +248,7 @@ def test_jobs_and_extras_come_before_anything(
 
 
 def test_import_is_light() -> None:
-    code = "import sys, lumpable.reproduce.command; print(*sys.modules)"
+    code = "import sys, lumpable.cli.reproducing; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"altair", "scipy", "pyarrow", "vl_convert", "numba", "rich", "polars"}
     assert not heavy & set(out.stdout.split())
@@ -509,7 +510,7 @@ def test_the_page_has_the_same_rows(text: str, made: tuple[Path, list[Row]]) -> 
     assert len(shown) == len(checks) == 9
     for line, check in zip(shown, checks, strict=True):
         relation = {"<=": "at most", ">=": "at least"}[check.relation]
-        measured, bar = wording.pair(check.measured, check.bar)
+        measured, bar = verdicts.pair(check.measured, check.bar)
         assert line == [check.what, measured, relation, bar, "yes" if check.holds else "no"]
     assert "20,000 seeds" in text
     assert "lumpable reproduce --only 1-4 --folder" in text
@@ -517,14 +518,14 @@ def test_the_page_has_the_same_rows(text: str, made: tuple[Path, list[Row]]) -> 
 
 
 def test_numbers_that_differ_look_different() -> None:
-    assert wording.pair(0.0500001, 0.05) == ("0.0500001", "0.05")
-    assert wording.pair(0.3, 0.1 + 0.2) == ("0.29999999999999999", "0.30000000000000004")
-    assert wording.pair(0.05, 0.05) == ("0.05", "0.05")
-    assert wording.pair(math.nan, -math.inf) == ("not a number", "−∞")
-    assert wording.pair(1906.4, 1.0) == ("1,906", "1")
-    assert wording.pair(1906.4, 1906.0) == ("1,906.4", "1,906")
-    assert wording.pair(-0.4, 1e-7) == ("-0.4", "1e-7")
-    assert wording.pair(99_999, 123_456_789) == ("99,999", "1.23e8")
+    assert verdicts.pair(0.0500001, 0.05) == ("0.0500001", "0.05")
+    assert verdicts.pair(0.3, 0.1 + 0.2) == ("0.29999999999999999", "0.30000000000000004")
+    assert verdicts.pair(0.05, 0.05) == ("0.05", "0.05")
+    assert verdicts.pair(math.nan, -math.inf) == ("not a number", "−∞")
+    assert verdicts.pair(1906.4, 1.0) == ("1,906", "1")
+    assert verdicts.pair(1906.4, 1906.0) == ("1,906.4", "1,906")
+    assert verdicts.pair(-0.4, 1e-7) == ("-0.4", "1e-7")
+    assert verdicts.pair(99_999, 123_456_789) == ("99,999", "1.23e8")
 
 
 def test_a_page_of_a_quick_run_says_so(made: tuple[Path, list[Row]]) -> None:
@@ -540,7 +541,7 @@ def test_a_page_of_a_quick_run_says_so(made: tuple[Path, list[Row]]) -> None:
 
 def call(claims: Mapping[int, Claim], monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     monkeypatch.setattr(runner, "load", lambda: claims)
-    group = Careful(commands={"reproduce": command.reproduce})
+    group = Careful(commands={"reproduce": reproducing.reproduce})
     return CliRunner().invoke(group, ("reproduce", *words), prog_name="lumpable")
 
 
@@ -587,15 +588,15 @@ def test_the_end_of_a_run(
 
 def test_the_live_line(made: tuple[Path, list[Row]]) -> None:
     step = runner.Step(tuple(made[1]), (1, 2, 3), (5, 9), 30, None, 61.4)
-    assert command.state(step) == "4 of 30 done, about 1 min 1 s left, now 5, 9"
-    assert command.state(dataclasses.replace(step, left=0.2)).startswith("4 of 30 done, nearly")
-    assert "taken over: 1-3 (" in command.taken_over(step)
+    assert reproducing.state(step) == "4 of 30 done, about 1 min 1 s left, now 5, 9"
+    assert reproducing.state(dataclasses.replace(step, left=0.2)).startswith("4 of 30 done, nearly")
+    assert "taken over: 1-3 (" in reproducing.taken_over(step)
     odd = msgspec.structs.replace(made[1][1], as_expected=False, broken_caught=False)
     words = "printed does not hold, repaired holds, broken variant not caught"
-    assert command.outcome(odd) == f"not as expected: {words}"
+    assert reproducing.outcome(odd) == f"not as expected: {words}"
 
 
 def test_help_tells_the_exit_codes() -> None:
-    text = CliRunner().invoke(command.reproduce, ["--help"]).stdout
+    text = CliRunner().invoke(reproducing.reproduce, ["--help"]).stdout
     assert "130 stopped" in text
-    assert isinstance(command.reproduce, click.Command)
+    assert isinstance(reproducing.reproduce, click.Command)

@@ -11,7 +11,7 @@ import pytest
 
 import lumpable as lb
 from lumpable import PAPER, bounds, pac, schedule, worlds
-from lumpable.checks import FloatVector
+from lumpable.base.checks import FloatVector
 from lumpable.reproduce.claims import (
     buckets,
     candidates,

@@ -10,8 +10,9 @@ import pytest
 
 import lumpable as lb
 from lumpable.learners import UCB1
-from lumpable.play import Misbehaved, checkpoints, play
-from lumpable.scene import BURST, CHUNK, Scene, Tape
+from lumpable.runs.measures import Misbehaved
+from lumpable.runs.playing import checkpoints, play
+from lumpable.worlds.scene import BURST, CHUNK, Scene, Tape
 
 WORLD = lb.worlds.lumpable(7, 4, 3, frequency="zipf", noise="bernoulli", seed=1)
 EQUAL = lb.worlds.lumpable(6, 4, 3, noise="gaussian", sd=0.5, seed=1)

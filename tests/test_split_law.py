@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import literal_split
 import lumpable as lb
 from literal_split import Loop
-from lumpable.checks import FloatVector, IntMatrix, IntVector
-from lumpable.plan import Branching, Conversation
+from lumpable.base.checks import FloatVector, IntMatrix, IntVector
+from lumpable.plans.plan import Branching, Conversation
 from test_law import has_mean, same_distribution, same_law
 
 RUNS = 200

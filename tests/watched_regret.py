@@ -14,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 import lumpable as lb
-from lumpable.checks import BoolMatrix, BoolVector, IntVector
-from lumpable.schedule import Phase
+from lumpable.base.checks import BoolMatrix, BoolVector, IntVector
+from lumpable.plans.schedule import Phase
 
 SizeOf = Callable[[lb.Problem, int, lb.Constants], Phase]
 

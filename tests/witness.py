@@ -18,8 +18,8 @@ import numpy as np
 from scipy import stats
 
 import lumpable as lb
-from lumpable.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.simulate import Step
+from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.runs.bulk import Step
 
 SUSPICION = 1e-9
 """What was seen is held against the package when it has at most this probability."""

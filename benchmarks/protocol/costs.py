@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 
 import lumpable as lb
-from lumpable.experiment.threads import one_thread
+from lumpable.comparisons.threads import one_thread
 from lumpable.lumps.levels import ThreeLevels
-from lumpable.play import play
+from lumpable.runs.playing import play
 from protocol import frozen
 from protocol.bars import Bar
 from protocol.problems import Size

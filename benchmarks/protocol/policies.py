@@ -11,7 +11,7 @@ import joblib
 import numpy as np
 
 import lumpable as lb
-from lumpable.checks import FloatMatrix
+from lumpable.base.checks import FloatMatrix
 from lumpable.lumps.exploring import PolicyFinder
 from protocol import frozen
 from protocol.bars import Bar

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable.checks import FloatMatrix, IntVector
+from lumpable.base.checks import FloatMatrix, IntVector
 from lumpable.lumps import beliefs
 from lumpable.lumps.levels import ThreeLevels
-from lumpable.play import play
+from lumpable.runs.playing import play
 from protocol import frozen, peers
 from protocol.bars import Bar
 from protocol.problems import BERNOULLI, LONG, Problem, Size, lumpable

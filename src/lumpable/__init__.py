@@ -1,30 +1,32 @@
 """Learn who is alike while you learn what works.
 
-`import lumpable as lb`: worlds to learn in, plans that learn, executors that run them.
+`import lumpable as lb`: `lb.Lumps` decides for people now; worlds to learn in, plans that learn,
+executors that run them, and comparisons are for research.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from lumpable import bounds, learners, pac, reductions, regret, schedule, standard, worlds
-from lumpable.budget import Budget, budget
-from lumpable.cite import citation
-from lumpable.extras import MissingExtra
-from lumpable.plan import Belief, Bucket, Collect, Plan, Result, Sample, Split, algorithm
-from lumpable.play import Played, play
-from lumpable.problem import PAPER, Constants, Problem
-from lumpable.progress import Progress, replay
-from lumpable.run import Run, Side, Step, Turn
-from lumpable.scene import Scene
-from lumpable.simulate import exact, simulate
-from lumpable.world import World
+from lumpable import learners, worlds
+from lumpable.base.cite import citation
+from lumpable.base.extras import MissingExtra
+from lumpable.base.version import __version__
+from lumpable.plans import bounds, pac, reductions, regret, schedule, standard
+from lumpable.plans.costs import Budget, budget
+from lumpable.plans.plan import Belief, Bucket, Collect, Plan, Result, Sample, Split, algorithm
+from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.plans.progress import Progress, replay
+from lumpable.runs.bulk import exact, simulate
+from lumpable.runs.playing import Played, play
+from lumpable.runs.run import Run, Side, Step, Turn
+from lumpable.worlds.scene import Scene
+from lumpable.worlds.world import World
 
 if TYPE_CHECKING:
-    from lumpable.experiment.comparison import Comparison, compare
+    from lumpable.comparisons.comparison import Comparison, compare
+    from lumpable.live.session import Session
     from lumpable.lumps.exploring import PolicyFinder
     from lumpable.lumps.named import Lumps
-    from lumpable.session import Session
-
-__version__ = "0.1.0"
 
 __all__ = [
     "PAPER",
@@ -51,6 +53,7 @@ __all__ = [
     "Step",
     "Turn",
     "World",
+    "__version__",
     "algorithm",
     "bounds",
     "budget",
@@ -69,23 +72,23 @@ __all__ = [
     "worlds",
 ]
 
+LATER = {
+    "Comparison": "lumpable.comparisons.comparison",
+    "Lumps": "lumpable.lumps.named",
+    "PolicyFinder": "lumpable.lumps.exploring",
+    "Session": "lumpable.live.session",
+    "compare": "lumpable.comparisons.comparison",
+}
+"""What brings files, JSON or a compiler along is imported only when somebody names it."""
+
 
 def __getattr__(name: str) -> Any:
-    """Import what brings files, JSON or a compiler along only when somebody names it."""
-    if name == "Lumps":
-        from lumpable.lumps.named import Lumps
+    """Import a name of `LATER` when it is first asked for."""
+    if name not in LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(LATER[name]), name)
 
-        return Lumps
-    if name == "PolicyFinder":
-        from lumpable.lumps.exploring import PolicyFinder
 
-        return PolicyFinder
-    if name == "Session":
-        from lumpable.session import Session
-
-        return Session
-    if name in ("Comparison", "compare"):
-        from lumpable.experiment import comparison
-
-        return getattr(comparison, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    """Name everything public, what is imported later too."""
+    return sorted(__all__)

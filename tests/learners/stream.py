@@ -10,18 +10,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lumpable import draws
+from lumpable.learners.engine import draws
+from lumpable.learners.engine.clock import seeded, start_choice, start_update
 
 
 class Stream:
     def __init__(self, seed: int) -> None:
-        self.clock = draws.seeded(seed)
+        self.clock = seeded(seed)
 
     def begin_choice(self, context: int) -> None:
-        draws.start_choice(self.clock, context)
+        start_choice(self.clock, context)
 
     def begin_update(self) -> None:
-        draws.start_update(self.clock)
+        start_update(self.clock)
 
     def told(self) -> None:
         self.clock[1] += np.uint64(1)

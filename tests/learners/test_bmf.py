@@ -11,7 +11,7 @@ from scipy import stats
 from stream import Stream
 
 import lumpable as lb
-from lumpable.checks import FloatMatrix, FloatVector
+from lumpable.base.checks import FloatMatrix, FloatVector
 from lumpable.learners.bmf import FactorThompson
 from lumpable.learners.thompson_beta import BetaThompson
 

@@ -11,8 +11,8 @@ from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.club import CLUB, components, random_graph
-from lumpable.measures import adjusted_rand
-from lumpable.play import play
+from lumpable.runs.measures import adjusted_rand
+from lumpable.runs.playing import play
 
 
 class LiteralCLUB:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lumpable.checks import FloatMatrix, FloatVector
-from lumpable.learners import completion
-from lumpable.learners.completion import als, given, spectral
+from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.learners.fitting import completion
+from lumpable.learners.fitting.completion import als, given, spectral
 
 
 def problem(S: int, K: int, rank: int, seed: int) -> tuple[FloatMatrix, FloatMatrix, FloatMatrix]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 import lumpable as lb
+from lumpable.comparisons import roster
 from lumpable.learners import catalogue
-from lumpable.scene import Scene
 from lumpable.testing import check_learner
+from lumpable.worlds.scene import Scene
 
 
 def made(name: str, noise: str):  # type: ignore[no-untyped-def]
     def make(contexts: int, arms: int, seed: int) -> lb.learners.Learner:
         world = lb.worlds.lumpable(contexts, arms, min(3, contexts), noise=noise, seed=1)
-        return catalogue.make(name, Scene(world), horizon=300, seed=seed)
+        return roster.make(name, Scene(world), horizon=300, seed=seed)
 
     return make
 

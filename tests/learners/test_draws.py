@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lumpable import draws
-from lumpable.checks import FloatVector
-from lumpable.draws import TAIL
+from lumpable.base.checks import FloatVector
+from lumpable.learners.engine import draws
+from lumpable.learners.engine.clock import seeded, start_choice, start_update
+from lumpable.learners.engine.draws import TAIL
 
 RARE = 1e-9
 MANY = 100_000
@@ -20,27 +21,27 @@ BETAS += [(1.0, 7.0), (7.0, 1.0), (1.0, 0.5), (0.05, 1.0), (1.0, 3e5), (3e5, 1.0
 
 
 def drawn(draw: Callable[..., float], *shape: float, seed: int = 5) -> FloatVector:
-    clock = draws.seeded(seed)
-    draws.start_choice(clock, 0)
+    clock = seeded(seed)
+    start_choice(clock, 0)
     return np.array([draw(clock, *shape) for _ in range(MANY)])
 
 
 def normals(number: int, seed: int = 6) -> FloatVector:
-    clock, out = draws.seeded(seed), np.empty(number)
-    draws.start_choice(clock, 0)
+    clock, out = seeded(seed), np.empty(number)
+    start_choice(clock, 0)
     draws.normals(clock, out)
     return out
 
 
 def firsts(seed: int, purpose: int, tells: int = MANY, context: int = 0) -> FloatVector:
     """Return the first uniform draw of each of these numbers of tells."""
-    clock, out = draws.seeded(seed), np.empty(tells)
+    clock, out = seeded(seed), np.empty(tells)
     for t in range(tells):
         clock[1] = t
         if purpose == 0:
-            draws.start_choice(clock, context)
+            start_choice(clock, context)
         else:
-            draws.start_update(clock)
+            start_update(clock)
         out[t] = draws.uniform(clock)
     return out
 
@@ -61,14 +62,14 @@ def test_uniform_has_53_bits() -> None:
 
 @pytest.mark.parametrize("number", [1, 2, 7, 1000])
 def test_below(number: int) -> None:
-    clock = draws.seeded(7)
+    clock = seeded(7)
     count = np.bincount([draws.below(clock, number) for _ in range(MANY)], minlength=number)
     assert len(count) == number
     assert number == 1 or stats.chisquare(count).pvalue > RARE
 
 
 def test_drawn() -> None:
-    clock, chance = draws.seeded(7), np.array([0.2, 0.0, 0.5, 0.3])
+    clock, chance = seeded(7), np.array([0.2, 0.0, 0.5, 0.3])
     count = np.bincount([draws.drawn(chance, clock) for _ in range(MANY)], minlength=4)
     assert count[1] == 0
     assert stats.chisquare(count[[0, 2, 3]], MANY * chance[[0, 2, 3]]).pvalue > RARE
@@ -76,7 +77,7 @@ def test_drawn() -> None:
 
 def test_drawn_where_rounding_leaves_a_little_over() -> None:
     """Of probabilities that do not sum to 1 the largest has the rest."""
-    clock = draws.seeded(7)
+    clock = seeded(7)
     assert {draws.drawn(np.array([0.0, 1e-12, 0.0]), clock) for _ in range(100)} == {1}
 
 
@@ -85,8 +86,8 @@ def test_normal() -> None:
 
 
 def test_normals_are_the_draws_of_normal() -> None:
-    clock = draws.seeded(6)
-    draws.start_choice(clock, 0)
+    clock = seeded(6)
+    start_choice(clock, 0)
     assert normals(MANY).tolist() == [draws.normal(clock) for _ in range(MANY)]
 
 
@@ -135,14 +136,14 @@ def test_beta_where_both_gammas_vanish() -> None:
 
 @pytest.mark.parametrize("pick", [draws.largest, lambda v, clock: draws.among(v, 3.0, clock)])
 def test_ties_are_broken_evenly(pick: Callable[..., int]) -> None:
-    clock, values = draws.seeded(8), np.array([1.0, 3.0, 3.0, -np.inf, 3.0, 2.0])
+    clock, values = seeded(8), np.array([1.0, 3.0, 3.0, -np.inf, 3.0, 2.0])
     count = np.bincount([pick(values, clock) for _ in range(30_000)], minlength=6)
     assert count[[0, 3, 5]].sum() == 0
     assert stats.chisquare(count[[1, 2, 4]]).pvalue > RARE
 
 
 def test_one_largest_needs_no_draw() -> None:
-    clock = draws.seeded(8)
+    clock = seeded(8)
     before = clock.copy()
     assert draws.largest(np.array([0.0, -np.inf, 5.0, 4.0]), clock) == 2
     assert draws.largest(np.full(1, -np.inf), clock) == 0
@@ -150,7 +151,7 @@ def test_one_largest_needs_no_draw() -> None:
 
 
 def test_infinite_values_tie() -> None:
-    clock, values = draws.seeded(8), np.array([np.inf, 1.0, np.inf])
+    clock, values = seeded(8), np.array([np.inf, 1.0, np.inf])
     assert {draws.largest(values, clock) for _ in range(100)} == {0, 2}
 
 
@@ -176,11 +177,11 @@ def test_draws_of_one_stream_are_uncorrelated() -> None:
 
 
 def test_a_stream_is_a_function_of_seed_and_tells() -> None:
-    clock = draws.seeded(3)
+    clock = seeded(3)
     clock[1] = 77
-    draws.start_choice(clock, 0)
+    start_choice(clock, 0)
     first = [draws.normal(clock) for _ in range(5)]
-    draws.start_update(clock)
+    start_update(clock)
     draws.uniform(clock)
-    draws.start_choice(clock, 0)
+    start_choice(clock, 0)
     assert first == [draws.normal(clock) for _ in range(5)]

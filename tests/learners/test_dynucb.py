@@ -13,7 +13,7 @@ from stream import Stream
 import lumpable as lb
 from lumpable.learners.club import CLUB
 from lumpable.learners.dynucb import DynUCB
-from lumpable.play import play
+from lumpable.runs.playing import play
 
 Array = npt.NDArray[np.floating]
 

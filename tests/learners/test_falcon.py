@@ -11,7 +11,7 @@ from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.falcon import FALCON
-from lumpable.learners.regression import Oracle, fit
+from lumpable.learners.fitting.regression import Oracle, fit
 
 S, K = 6, 5
 SIZE = {

@@ -13,9 +13,9 @@ from agree import agree
 from stream import Stream
 
 import lumpable as lb
-from lumpable.learners.completion import als
+from lumpable.learners.fitting.completion import als
 from lumpable.learners.jain_pal import OCTAL
-from lumpable.scene import Scene
+from lumpable.worlds.scene import Scene
 
 Matrix = npt.NDArray[np.float64]
 

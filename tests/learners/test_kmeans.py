@@ -10,10 +10,10 @@ from agree import agree
 from stream import Stream
 
 import lumpable as lb
+from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.kmeans import ExploreThenKMeans
-from lumpable.learners.lloyd import lloyd
-from lumpable.measures import adjusted_rand
-from lumpable.play import play
+from lumpable.runs.measures import adjusted_rand
+from lumpable.runs.playing import play
 
 
 class LiteralKMeans:

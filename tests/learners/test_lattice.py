@@ -10,10 +10,10 @@ from agree import agree
 from stream import Stream
 
 import lumpable as lb
-from lumpable.learners.completion import als
+from lumpable.learners.fitting.completion import als
 from lumpable.learners.lattice import LATTICE
 from lumpable.learners.ucb import UCB1
-from lumpable.measures import adjusted_rand
+from lumpable.runs.measures import adjusted_rand
 
 
 class LiteralLATTICE:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from lumpable.learners.lloyd import _Problem, lloyd, loss
-from lumpable.measures import adjusted_rand
+from lumpable.learners.fitting.lloyd import _Problem, lloyd, loss
+from lumpable.runs.measures import adjusted_rand
 
 Matrix = npt.NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from agree import agree
 from stream import Stream
 
 import lumpable as lb
-from lumpable.learners.lloyd import lloyd
+from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.mixture import MixtureThompson
 from lumpable.learners.thompson_beta import BetaThompson
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import lumpable as lb
-from lumpable.checks import FloatMatrix
-from lumpable.learners import regression
-from lumpable.learners.regression import Oracle, additive, fit, log_size
+from lumpable.base.checks import FloatMatrix
+from lumpable.learners.fitting import regression
+from lumpable.learners.fitting.regression import Oracle, additive, fit, log_size
 
 
 def told(world: lb.World, rounds: int, seed: int) -> tuple[FloatMatrix, FloatMatrix]:

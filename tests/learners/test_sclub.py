@@ -12,8 +12,8 @@ from stream import Stream
 import lumpable as lb
 from lumpable.learners.club import CLUB
 from lumpable.learners.sclub import SCLUB
-from lumpable.measures import adjusted_rand
-from lumpable.play import play
+from lumpable.runs.measures import adjusted_rand
+from lumpable.runs.playing import play
 
 
 def spread(n: int) -> float:

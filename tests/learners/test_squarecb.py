@@ -10,7 +10,7 @@ from agree import agree
 from stream import Stream
 
 import lumpable as lb
-from lumpable.learners.regression import Oracle, fit
+from lumpable.learners.fitting.regression import Oracle, fit
 from lumpable.learners.squarecb import SquareCB
 
 S, K = 6, 5

@@ -11,7 +11,7 @@ import pytest
 from stream import Stream
 
 import lumpable as lb
-from lumpable import extras
+from lumpable.base import extras
 from lumpable.learners.vowpal import VowpalWabbit
 
 package = importlib.import_module("vowpalwabbit")
@@ -117,6 +117,6 @@ def test_without_the_package_it_says_what_to_type(monkeypatch: pytest.MonkeyPatc
     def gone(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr("lumpable.extras.importlib.import_module", gone)
+    monkeypatch.setattr("lumpable.base.extras.importlib.import_module", gone)
     with pytest.raises(extras.MissingExtra, match=r"pip install 'lumpable\[vowpal\]'"):
         VowpalWabbit(2, 2)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.checks import FloatMatrix, IntVector
+from lumpable.base.checks import FloatMatrix, IntVector
 from lumpable.lumps.model import Counts, Fit
 
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy import special
 
-from lumpable.checks import FloatMatrix, FloatVector
+from lumpable.base.checks import FloatMatrix, FloatVector
 from lumpable.lumps import index, levels, search
 from lumpable.lumps.model import USUAL_OWN_STRENGTH, Counts, Fit
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from lumpable import draws
-from lumpable.compiled import Block, entry, kernel
+from lumpable.learners.engine.clock import kernel, seeded
+from lumpable.learners.engine.entries import Block, entry
 from lumpable.lumps import batches
 from lumpable.lumps.asking import STALE
 from lumpable.lumps.batches import STEPS, _kinds, ask_many, tell_many
@@ -382,7 +382,7 @@ def add_up(state: Sums, values: Any, times: int, clock: Any) -> float:
 
 
 def test_any_kernel_over_a_state_gets_an_entry() -> None:
-    state, clock = Sums(np.zeros(1), 0.5), draws.seeded(1)
+    state, clock = Sums(np.zeros(1), 0.5), seeded(1)
     clock[1] = 100
     block = Block(state, clock)
     assert entry(add_up, state)(block.address, np.arange(4.0), 2) == 106.0

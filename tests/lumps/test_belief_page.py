@@ -14,11 +14,11 @@ import pytest
 
 import browser
 import lumpable
-from lumpable.comparison import drawing
-from lumpable.comparison.palette import DARK, LIGHT
-from lumpable.extras import MissingExtra
-from lumpable.lumps import beliefs, laws, odds, page, pictures, search
+from lumpable.base.extras import MissingExtra
+from lumpable.lumps import beliefs, laws, odds, search
 from lumpable.lumps.levels import ThreeLevels
+from lumpable.reports import belief_charts, belief_page, drawing
+from lumpable.reports.palette import DARK, LIGHT
 from test_comparison_browser import CONTRAST, Opened
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def learner() -> ThreeLevels:
 
 @pytest.fixture(scope="module")
 def written(learner: ThreeLevels, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return page.report(
+    return belief_page.report(
         learner,
         tmp_path_factory.mktemp("beliefs") / "page.html",
         title=f"Beliefs {EVIL}",
@@ -113,7 +113,7 @@ def test_pictures_shrink_with_the_page(chrome: Browser, written: Path) -> None:
 
 def read(learner: ThreeLevels, folder: Path, **options: Any) -> str:
     """Return the text of a page."""
-    return page.report(learner, folder / "page.html", **options).read_text(encoding="utf-8")
+    return belief_page.report(learner, folder / "page.html", **options).read_text(encoding="utf-8")
 
 
 def below(spec: dict[str, Any]) -> list[str]:
@@ -176,7 +176,7 @@ def test_retired_arms_say_so_and_come_last(learner: ThreeLevels, tmp_path: Path)
     learner.state.allowed[list(retired)] = False
     try:
         text = read(learner, tmp_path, arm_names=names)
-        drawn = below(pictures.means(learner, arm_names=names).to_dict())
+        drawn = below(belief_charts.means(learner, arm_names=names).to_dict())
     finally:
         learner.state.allowed[:] = True
     for name in (f"{names[j]} (retired)" for j in retired):
@@ -191,7 +191,7 @@ def test_any_name_can_be_drawn(before: int) -> None:
     """Wherever a long name is cut: its ends stay, and so do whole characters."""
     learner = told([(0, 0, 1.0), (1, 1, 0.0)])
     name = "x" * before + "\U0001f375" * 7 + "y" * 17 + "0"
-    drawn = below(pictures.means(learner, arm_names=[name, "b"]).to_dict())
+    drawn = below(belief_charts.means(learner, arm_names=[name, "b"]).to_dict())
     assert drawn == [f"{name[:11]}…{name[-6:]}", "b"]
 
 
@@ -199,22 +199,24 @@ def test_all_arms_are_named() -> None:
     """Many of them, and few whose names are wider than they are long."""
     for name in ("WWWWWWW", "茶茶茶茶茶茶茶"):
         wide = told([(0, j, float(j % 2)) for j in range(10)], 1, 10)
-        spec = pictures.means(wide, arm_names=[f"{name}{j}" for j in range(10)]).to_dict()
+        spec = belief_charts.means(wide, arm_names=[f"{name}{j}" for j in range(10)]).to_dict()
         assert len(below(spec)) == 10
         assert spec["encoding"]["x"]["axis"]["labelAngle"] == (0 if name[0] == "W" else -90)
     many = told([(0, j, float(j % 2)) for j in range(50)], 1, 50)
-    spec = pictures.means(many, arm_names=[f"a rather long name, {j}" for j in range(50)]).to_dict()
-    assert len(below(spec)) == pictures.MOST_ARMS
+    spec = belief_charts.means(
+        many, arm_names=[f"a rather long name, {j}" for j in range(50)]
+    ).to_dict()
+    assert len(below(spec)) == belief_charts.MOST_ARMS
 
 
 def test_names_that_look_alike_are_told_apart(tmp_path: Path) -> None:
     """An integer and a string, long names that differ in the middle, and names nobody can see."""
     names = [1, "1", f"{'a' * 14}x{'b' * 14}", f"{'a' * 14}y{'b' * 14}", "", " ", "a\x00"]
     learner = told([(i, i, 1.0) for i in range(7)], 7, 7)
-    spec = pictures.means(learner, arm_names=names).to_dict()
+    spec = belief_charts.means(learner, arm_names=names).to_dict()
     assert spec["encoding"]["x"]["field"] == "place"
     assert sorted(cell["place"] for cell in spec["data"]["values"]) == list(range(7))
-    labels = pictures.arm_labels(learner, names, short=True)
+    labels = belief_charts.arm_labels(learner, names, short=True)
     assert labels[:2] == ["1", "'1'"]
     assert len(set(labels)) == 7
     assert labels[4:] == ["''", "' '", r"'a\x00'"]
@@ -225,9 +227,9 @@ def test_names_that_look_alike_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_bars_have_the_colour_of_the_page(learner: ThreeLevels) -> None:
-    chart = pictures.sizes(learner)
+    chart = belief_charts.sizes(learner)
     for scheme, own, other in (("light", LIGHT, DARK), ("dark", DARK, LIGHT)):
-        drawn = drawing.svg(pictures.themed(chart, scheme).to_dict())
+        drawn = drawing.svg(belief_charts.themed(chart, scheme).to_dict())
         assert drawn.count(own[0]) == len(beliefs.groups(learner))
         assert other[0] not in drawn
 
@@ -235,8 +237,8 @@ def test_bars_have_the_colour_of_the_page(learner: ThreeLevels) -> None:
 def test_tables_say_how_many_are_shown(
     learner: ThreeLevels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page, "MOST_DRAWN", 10)
-    monkeypatch.setattr(page, "MOST_MEMBERS", 7)
+    monkeypatch.setattr(belief_page, "MOST_DRAWN", 10)
+    monkeypatch.setattr(belief_page, "MOST_MEMBERS", 7)
     text = read(learner, tmp_path)
     assert "10 of 30 contexts: how likely any two are to be in one group." in text
     _, _, table = text.partition("7 of 30 contexts, the least sure first</summary>")
@@ -262,18 +264,18 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
     learner: ThreeLevels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ValueError, match=r"path: expected a name that ends in \.html, got 'a.txt'"):
-        page.report(learner, tmp_path / "a.txt")
+        belief_page.report(learner, tmp_path / "a.txt")
     with pytest.raises(ValueError, match="level: expected a probability"):
-        page.report(learner, tmp_path / "a.html", level=2.0)
+        belief_page.report(learner, tmp_path / "a.html", level=2.0)
     with pytest.raises(ValueError, match="arm_names: expected at least 6 names, got 1"):
-        page.report(learner, tmp_path / "a.html", arm_names=["a"])
+        belief_page.report(learner, tmp_path / "a.html", arm_names=["a"])
     with pytest.raises(ValueError, match="contexts_known: expected a whole number of at least 30"):
-        page.report(learner, tmp_path / "a.html", contexts_known=29)
+        belief_page.report(learner, tmp_path / "a.html", contexts_known=29)
     with pytest.raises(ValueError, match="scheme: expected one of light, dark, paper, got 'red'"):
-        pictures.themed(pictures.sizes(learner), "red")
+        belief_charts.themed(belief_charts.sizes(learner), "red")
     monkeypatch.setitem(__import__("sys").modules, "altair", None)
     with pytest.raises(MissingExtra, match=r"pip install 'lumpable\[plot\]'"):
-        page.report(learner, tmp_path / "a.html")
+        belief_page.report(learner, tmp_path / "a.html")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -281,11 +283,11 @@ def test_marks_of_who_is_together_cover_the_matrix() -> None:
     """Neighbours of one shade are one mark; together marks rebuild the matrix, shade by shade."""
     shade = np.random.default_rng(2).integers(0, 3, size=(7, 7)).astype(float)
     rebuilt = np.zeros((7, 7))
-    boxes = list(pictures._boxes(shade, [str(i) for i in range(7)]))
+    boxes = list(belief_charts._boxes(shade, [str(i) for i in range(7)]))
     for box in boxes:
         part = rebuilt[box["top"] : box["bottom"], box["left"] : box["right"]]
         assert (part == 0).all()
-        part += box["together"] * pictures.SHADES
+        part += box["together"] * belief_charts.SHADES
     assert rebuilt == pytest.approx(shade)
     assert len(boxes) < 49
 
@@ -293,18 +295,18 @@ def test_marks_of_who_is_together_cover_the_matrix() -> None:
 def test_pictures_draw_the_rows(learner: ThreeLevels) -> None:
     """The matrix holds the means of `arms`; the surest cell is the strongest; words are numbers."""
     rows = beliefs.arms(learner)
-    spec = pictures.themed(pictures.means(learner), "paper").to_dict()
+    spec = belief_charts.themed(belief_charts.means(learner), "paper").to_dict()
     cells = spec["data"]["values"]
     assert sorted(cell["mean"] for cell in cells) == sorted(row["mean"] for row in rows)
     width = {row["mean"]: row["high"] - row["low"] for row in rows}
     order = sorted(cells, key=lambda cell: width[cell["mean"]])
     assert [cell["sure"] for cell in order] == sorted((c["sure"] for c in cells), reverse=True)
     groups = beliefs.groups(learner)
-    said = pictures.sizes(learner).to_dict()["description"]
+    said = belief_charts.sizes(learner).to_dict()["description"]
     assert all(f"{row['size_low']} to {row['size_high']}" in said for row in groups)
-    counted = pictures.memberships(learner).to_dict()["data"]["values"]
+    counted = belief_charts.memberships(learner).to_dict()["data"]["values"]
     assert sum(cell["contexts"] for cell in counted) == 30
-    few = pictures.together(learner, most=10).to_dict()
+    few = belief_charts.together(learner, most=10).to_dict()
     assert "10 contexts are to be in one group, of 30 contexts seen" in few["description"]
     assert max(box["bottom"] for box in few["data"]["values"]) == 10
 
@@ -318,6 +320,6 @@ def test_sure_memberships_have_a_scale() -> None:
             made.tell(i, 1 - i % 2, 0.0)
     made.adopt(search.fit(made.counts()))
     assert made.membership(np.arange(12)).max(axis=1).min() > 0.99
-    drawn = pictures.memberships(made).to_dict()
+    drawn = belief_charts.memberships(made).to_dict()
     assert drawn["encoding"]["x"]["scale"]["domain"][0] == "0.5 to 0.6"
     assert {cell["probability"] for cell in drawn["data"]["values"]} == {"0.9 to 1.0"}

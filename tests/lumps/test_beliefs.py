@@ -15,13 +15,13 @@ import pytest
 from scipy import stats
 
 from lumpable import worlds
-from lumpable.checks import FloatMatrix, IntVector
+from lumpable.base.checks import FloatMatrix, IntVector
 from lumpable.lumps import beliefs, laws, left_over, odds, search
 from lumpable.lumps.evidence import MOST_LOST, lost_part
 from lumpable.lumps.factors import low_rank
 from lumpable.lumps.levels import ThreeLevels
-from lumpable.play import play
-from lumpable.world import World
+from lumpable.runs.playing import play
+from lumpable.worlds.world import World
 
 UNLIKELY = 1e-9
 """A test fails by chance with less than this probability."""

@@ -9,7 +9,7 @@ import pytest
 from scipy import special, stats
 
 import lumpable as lb
-from lumpable.checks import FloatMatrix, FloatVector
+from lumpable.base.checks import FloatMatrix, FloatVector
 from lumpable.lumps.exploring import CAUTION, PolicyFinder, beliefs, finished, loss, own_strengths
 from lumpable.lumps.levels import FIRST_FIT, ThreeLevels
 from lumpable.lumps.model import OWN_STRENGTHS, USUAL_OWN_STRENGTH

@@ -18,7 +18,7 @@ import pytest
 from counts_made import dense, made
 from scipy import integrate, special, stats
 
-from lumpable.checks import FloatMatrix, FloatVector
+from lumpable.base.checks import FloatMatrix, FloatVector
 from lumpable.lumps import arithmetic, model
 from lumpable.lumps.evidence import blur, evidence, numberings
 from lumpable.lumps.model import Counts, Fit, gathered

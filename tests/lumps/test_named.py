@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from lumpable.checks import FloatMatrix
+from lumpable.base.checks import FloatMatrix
 from lumpable.lumps import stored
 from lumpable.lumps.growth import grown
 from lumpable.lumps.levels import ThreeLevels

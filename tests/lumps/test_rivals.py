@@ -15,7 +15,7 @@ from lumpable.lumps.evidence import numberings
 from lumpable.lumps.factors import low_rank
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.rivals import MOST_SPLITS, SAME, UNLIKELY, believed, neighbours, rivals
-from lumpable.play import play
+from lumpable.runs.playing import play
 
 S, K = 60, 8
 

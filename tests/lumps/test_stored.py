@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import lumpable as lb
-from lumpable import archive
+from lumpable.base import archive
 from lumpable.lumps import search, stored
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import Fit

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from counts_made import blocks, dense, made, rewarded, together
 
-from lumpable.checks import IntVector
+from lumpable.base.checks import IntVector
 from lumpable.lumps import search
 from lumpable.lumps.model import Counts, gathered, own_strength
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lumpable.learners.catalogue import CATALOGUE, names
 
 if TYPE_CHECKING:
-    from lumpable.learners.base import Compiled, Learner, Unfit
+    from lumpable.base.protocols import Learner
     from lumpable.learners.bmf import FactorThompson
     from lumpable.learners.cab import CAB
     from lumpable.learners.club import CLUB
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lumpable.learners.klucb import KLUCB
     from lumpable.learners.kmeans import ExploreThenKMeans
     from lumpable.learners.lattice import LATTICE
+    from lumpable.learners.learner import Compiled, Unfit
     from lumpable.learners.linucb import LinUCB
     from lumpable.learners.maillard_mannor import AgnosticClusters
     from lumpable.learners.maillard_mannor_known import KnownClusters
@@ -88,13 +89,17 @@ __all__ = [
     "names",
 ]
 
-_BASE = ("Compiled", "Learner", "Unfit")
+_BASE = {
+    "Compiled": "lumpable.learners.learner",
+    "Learner": "lumpable.base.protocols",
+    "Unfit": "lumpable.learners.learner",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import a learner's module when the learner is first asked for."""
     if name in _BASE:
-        return getattr(importlib.import_module("lumpable.learners.base"), name)
+        return getattr(importlib.import_module(_BASE[name]), name)
     for entry in CATALOGUE.values():
         module, _, found = entry.place.partition(":")
         if found == name:

@@ -19,11 +19,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import largest, normal
-from lumpable.learners.base import Compiled
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.clock import Clock, kernel
+from lumpable.learners.engine.draws import largest, normal
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled
 
 GROWTH = 0.05
 """A refit comes when the tells have grown by this share since the last one, or by S."""

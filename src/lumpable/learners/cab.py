@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.compiled import TELLS, Clock, Kernels, kernel, kernel_without_nan
-from lumpable.draws import largest
-from lumpable.learners.base import Compiled, Unfit
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.clock import TELLS, Clock, kernel, kernel_without_nan
+from lumpable.learners.engine.draws import largest
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled, Unfit
 
 MOST_CELLS = 200_000
 """Contexts times arms that are passed over in a round: beyond, a round takes over 0.1 ms."""

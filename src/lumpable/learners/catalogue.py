@@ -7,19 +7,15 @@ signature.
 
 from __future__ import annotations
 
-import difflib
 import importlib
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lumpable.scene import Scene
+from lumpable.base.words import nearest
 
 if TYPE_CHECKING:
-    from lumpable.learners.base import Learner
+    from lumpable.base.protocols import Learner
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,7 @@ def _lumps(place: str, title: str) -> Entry:
 
 
 def _plan(name: str, title: str) -> Entry:
-    return Entry(f"lumpable.experiment.planned:{name}", {}, title)
+    return Entry(f"lumpable.comparisons.planned:{name}", {}, title)
 
 
 CATALOGUE: dict[str, Entry] = {
@@ -112,10 +108,6 @@ ORACLES = ("groups", "group", "group_means", "frequency")
 """What only an oracle can know: r, each context's group, the groups' means, nu."""
 
 
-TINIEST = 1e-6
-"""The scale of the noise that learners are told where there is none."""
-
-
 def names() -> tuple[str, ...]:
     """Return the names of all learners."""
     return tuple(CATALOGUE)
@@ -125,8 +117,7 @@ def find(name: str) -> tuple[Callable[..., Learner], dict[str, Any]]:
     """Return the class of a learner by its name or by `module:Class`, and what the name sets."""
     entry = CATALOGUE.get(name)
     if entry is None and ":" not in name:
-        near = difflib.get_close_matches(name, list(CATALOGUE), n=1, cutoff=0.3)
-        hint = f"; the nearest is {near[0]!r}" if near else ""
+        hint = nearest(name, CATALOGUE)
         raise ValueError(f"learner: expected a known name or module:Class, got {name!r}{hint}")
     entry = entry or Entry(name)
     module, _, attribute = entry.place.partition(":")
@@ -135,57 +126,3 @@ def find(name: str) -> tuple[Callable[..., Learner], dict[str, Any]]:
     except (ImportError, AttributeError) as cause:
         raise ValueError(f"learner: cannot import {entry.place!r}: {cause}") from cause
     return found, dict(entry.sets)
-
-
-def make(
-    learner: str | Callable[..., Learner],
-    scene: Scene,
-    *,
-    horizon: int,
-    seed: int,
-    given: Mapping[str, Any] | None = None,
-) -> Learner:
-    """Make a learner, by its name or by what makes it, for a scene: what it names it is handed.
-
-    >>> from lumpable import worlds
-    >>> scene = Scene(worlds.lumpable(contexts=6, arms=4, groups=2, seed=1))
-    >>> make("ucb", scene, horizon=100, seed=1, given={"width": 0.2}).state.width
-    0.2
-    """
-    from lumpable.learners.base import Unfit
-
-    maker, sets = find(learner) if isinstance(learner, str) else (learner, {})
-    name = learner if isinstance(learner, str) else getattr(learner, "__name__", repr(learner))
-    signature = inspect.signature(maker).parameters
-    known = told(scene, horizon, seed)
-    chosen = {k: v for k, v in known.items() if k in signature} | sets | dict(given or {})
-    for key in chosen:
-        if key not in signature:
-            near = difflib.get_close_matches(key, list(signature), n=1)
-            hint = f"; the nearest is {near[0]!r}" if near else ""
-            raise ValueError(f"{name}: has no parameter {key!r}{hint}")
-    made = maker(**chosen)
-    if getattr(made, "unit_rewards", False) and scene.world.noise != "bernoulli":
-        raise Unfit(f"{name}: needs rewards in [0, 1], got {scene.world.noise} noise")
-    return made
-
-
-def told(scene: Scene, horizon: int, seed: int) -> dict[str, Any]:
-    """Return everything that a learner may name, from this scene.
-
-    The scale of the noise, `sd`, is told to whoever asks and makes no oracle.
-    """
-    world = scene.world
-    inhabited, group = np.unique(world.group, return_inverse=True)
-    member = (group == np.arange(len(inhabited))[:, np.newaxis]).astype(np.float64)
-    return {
-        "contexts": world.contexts,
-        "arms": world.arms,
-        "horizon": horizon,
-        "seed": seed,
-        "sd": max(world.sd, TINIEST) if world.noise == "gaussian" else 0.5,
-        "groups": len(inhabited),
-        "group": group,
-        "group_means": member @ world.mean / member.sum(axis=1, keepdims=True),
-        "frequency": world.frequency,
-    }

@@ -18,11 +18,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import BoolMatrix, BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.compiled import TELLS, Clock, Kernels, kernel
-from lumpable.draws import largest
-from lumpable.learners.base import Compiled, Unfit
+from lumpable.base import checks
+from lumpable.base.checks import (
+    BoolMatrix,
+    BoolVector,
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    IntVector,
+)
+from lumpable.learners.engine.clock import TELLS, Clock, kernel
+from lumpable.learners.engine.draws import largest
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled, Unfit
 
 MOST_CELLS = 1_000_000
 """Contexts times arms: beyond, the graphs of all arms take over 100 MB."""

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatVector, IntVector
-from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import drawn
-from lumpable.learners.base import Compiled
+from lumpable.base import checks
+from lumpable.base.checks import FloatVector, IntVector
+from lumpable.learners.engine.clock import Clock, kernel
+from lumpable.learners.engine.draws import drawn
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled
 
 LEAST = 1e-100
 """A late reward may be of an arm whose probability has vanished since; it is weighed with this."""

@@ -20,11 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import drawn
-from lumpable.learners.base import Compiled, Unfit
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.learners.engine.clock import Clock, kernel
+from lumpable.learners.engine.draws import drawn
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled, Unfit
 
 MOST_SETS = 20_000
 FLOOR = 1e-300

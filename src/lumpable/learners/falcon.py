@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import drawn, start_choice
-from lumpable.learners import regression
-from lumpable.learners.base import Compiled
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.clock import Clock, kernel, start_choice
+from lumpable.learners.engine.draws import drawn
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.fitting import regression
+from lumpable.learners.learner import Compiled
 from lumpable.learners.squarecb import inverse_gap
 
 

@@ -19,12 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import below
-from lumpable.learners.base import Compiled
-from lumpable.learners.completion import als
+from lumpable.base import checks
+from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.learners.engine.clock import Clock, kernel
+from lumpable.learners.engine.draws import below
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.fitting.completion import als
+from lumpable.learners.learner import Compiled
 
 NEVER = np.iinfo(np.int64).max
 SWEEPS = 20

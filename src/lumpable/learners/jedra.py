@@ -20,11 +20,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, IntVector
-from lumpable.compiled import TELLS, Clock, Kernels, kernel
-from lumpable.draws import below
-from lumpable.learners.base import Compiled
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.learners.engine.clock import TELLS, Clock, kernel
+from lumpable.learners.engine.draws import below
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled
 
 GROWTH = 2.0
 """How much later each refit is than the one before."""

@@ -18,12 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, IntMatrix, IntVector
-from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import below, normal
-from lumpable.learners.base import Compiled
-from lumpable.learners.lloyd import lloyd
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
+from lumpable.learners.engine.clock import Clock, kernel
+from lumpable.learners.engine.draws import below, normal
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.fitting.lloyd import lloyd
+from lumpable.learners.learner import Compiled
 
 MOST_EXPLORED = 5
 """Plays of each context to explore with, at most, unless more are asked for."""

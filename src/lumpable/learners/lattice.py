@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import among, below
-from lumpable.learners.base import Compiled
-from lumpable.learners.completion import als
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.learners.engine.clock import Clock, kernel
+from lumpable.learners.engine.draws import among, below
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.fitting.completion import als
+from lumpable.learners.learner import Compiled
 
 RIDGE, SWEEPS = 4.0, 10
 """Of the completion; the ridge in units of sd."""

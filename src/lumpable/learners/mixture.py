@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import beta, largest, normal, uniform
-from lumpable.learners.base import Compiled
-from lumpable.learners.lloyd import lloyd
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.clock import Clock, kernel
+from lumpable.learners.engine.draws import beta, largest, normal, uniform
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.fitting.lloyd import lloyd
+from lumpable.learners.learner import Compiled
 
 MODELS = ("auto", "gaussian")
 GROWTH = 0.05

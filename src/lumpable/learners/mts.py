@@ -15,11 +15,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import uniform
-from lumpable.learners.base import Compiled
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.clock import Clock, kernel
+from lumpable.learners.engine.draws import uniform
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled
 from lumpable.learners.mucb import checked_means
 
 MODELS = ("gaussian", "bernoulli")

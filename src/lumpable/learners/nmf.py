@@ -17,11 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import BoolVector, FloatMatrix, IntMatrix, IntVector
-from lumpable.compiled import TELLS, Clock, Kernels, kernel
-from lumpable.draws import below, uniform
-from lumpable.learners.base import Compiled
+from lumpable.base import checks
+from lumpable.base.checks import BoolVector, FloatMatrix, IntMatrix, IntVector
+from lumpable.learners.engine.clock import TELLS, Clock, kernel
+from lumpable.learners.engine.draws import below, uniform
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled
 
 GROWTH = 1.25
 """How much later each refit is than the one before."""

@@ -23,11 +23,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.compiled import TELLS, Clock, Kernels, kernel
-from lumpable.draws import largest
-from lumpable.learners.base import Compiled, Unfit
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.clock import TELLS, Clock, kernel
+from lumpable.learners.engine.draws import largest
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled, Unfit
 
 MOST_CONTEXTS = 5_000
 """The likeness of all pairs of contexts takes 8 S^2 bytes: 200 MB."""

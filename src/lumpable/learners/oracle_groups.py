@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from lumpable import checks
-from lumpable.checks import IntVector
-from lumpable.compiled import Kernels
+from lumpable.base import checks
+from lumpable.base.checks import IntVector
 from lumpable.learners import thompson_beta, thompson_gaussian
-from lumpable.learners.base import Compiled
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled
 
 MODELS = ("gaussian", "beta")
 

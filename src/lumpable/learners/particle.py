@@ -18,11 +18,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import below, largest, normal, uniform
-from lumpable.learners.base import Compiled, Unfit
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.clock import Clock, kernel
+from lumpable.learners.engine.draws import below, largest, normal, uniform
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled, Unfit
 
 Cube = npt.NDArray[np.float64]
 MOST = 3_000_000

@@ -28,11 +28,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.compiled import TELLS, Clock, Kernels, kernel, kernel_without_nan
-from lumpable.draws import among
-from lumpable.learners.base import Compiled
+from lumpable.base import checks
+from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.learners.engine.clock import TELLS, Clock, kernel, kernel_without_nan
+from lumpable.learners.engine.draws import among
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled
 
 
 class State(NamedTuple):

@@ -20,11 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import among, largest, normals
-from lumpable.learners.base import Compiled
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.clock import Clock, kernel
+from lumpable.learners.engine.draws import among, largest, normals
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled
 
 USUAL = 5.0
 """Median of the prior of m0: a log-normal law with a scale of 2."""

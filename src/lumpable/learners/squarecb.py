@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.compiled import TELLS, Clock, Kernels, kernel
-from lumpable.draws import drawn, largest, start_choice
-from lumpable.learners import regression
-from lumpable.learners.base import Compiled
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.clock import TELLS, Clock, kernel, start_choice
+from lumpable.learners.engine.draws import drawn, largest
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.fitting import regression
+from lumpable.learners.learner import Compiled
 
 NEVER = 1 << 62
 

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, IntMatrix, IntVector
-from lumpable.compiled import Clock, Kernels, kernel
-from lumpable.draws import below
-from lumpable.learners.base import Compiled
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
+from lumpable.learners.engine.clock import Clock, kernel
+from lumpable.learners.engine.draws import below
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled
 
 
 class State(NamedTuple):

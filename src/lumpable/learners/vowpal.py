@@ -10,10 +10,11 @@ import math
 
 import numpy as np
 
-from lumpable import checks, draws
-from lumpable.checks import FloatVector, IntVector
-from lumpable.compiled import TELLS
-from lumpable.extras import need
+from lumpable.base import checks
+from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.extras import need
+from lumpable.learners.engine import draws
+from lumpable.learners.engine.clock import TELLS, seeded, start_choice
 
 BITS = 18
 """Vowpal Wabbit's own default: 2^18 weights."""
@@ -63,7 +64,7 @@ class VowpalWabbit:
         cells = PER_CELL * self.contexts * self.arms
         self.bits = min(max(BITS, math.ceil(math.log2(cells))), MOST_BITS)
         module = need("vowpalwabbit", "vowpal", "the learner vowpal")
-        self._clock = draws.seeded(self.seed)
+        self._clock = seeded(self.seed)
         self._actions = [f"|A a{j}" for j in range(self.arms)]
         self._workspace = module.Workspace(
             f"--cb_explore_adf -q UA --squarecb --gamma_scale {scale} --gamma_exponent {exponent}"
@@ -73,7 +74,7 @@ class VowpalWabbit:
     def ask(self, context: int) -> int:
         """Return the arm to play for this context now. Asked twice, it answers the same."""
         cumulative = np.cumsum(self.probabilities(context))
-        draws.start_choice(self._clock, context)
+        start_choice(self._clock, context)
         u = draws.uniform(self._clock) * cumulative[-1]
         return min(int(np.searchsorted(cumulative, u, side="right")), self.arms - 1)
 

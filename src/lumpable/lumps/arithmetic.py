@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 
 FEW = 16
 """Up to so many rewards of a cell, a ratio of gamma functions is a product."""

@@ -12,9 +12,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.compiled import Clock, kernel, kernel_without_nan
-from lumpable.draws import bits, start_choice
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.clock import Clock, kernel, kernel_without_nan, start_choice
+from lumpable.learners.engine.draws import bits
 from lumpable.lumps.index import (
     UNLIKELY,
     away,

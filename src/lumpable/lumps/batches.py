@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.checks import FloatVector, IntVector
-from lumpable.compiled import TELLS, Clock, entry, kernel
-from lumpable.learners.base import LARGEST
+from lumpable.base.checks import FloatVector, IntVector
+from lumpable.learners.engine.clock import TELLS, Clock, kernel
+from lumpable.learners.engine.entries import entry
+from lumpable.learners.learner import LARGEST
 from lumpable.lumps.asking import ask_in_turn
 from lumpable.lumps.kinds import Words, few_kinds, sort_keys
 from lumpable.lumps.levels import ThreeLevels

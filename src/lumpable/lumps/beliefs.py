@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lumpable import checks
-from lumpable.checks import IntVector
+from lumpable.base import checks
+from lumpable.base.checks import IntVector
+from lumpable.base.words import counted
 from lumpable.lumps.laws import averaged, best_arm, interval, now, sizes
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.rivals import rivals
 from lumpable.lumps.state import KAPPA, M0
-from lumpable.wording import counted
 
 LEVEL = 0.9
 """Intervals hold the truth with this probability, unless told otherwise."""

@@ -15,8 +15,8 @@ from typing import Any, Self
 import msgspec
 import numpy as np
 
-from lumpable.checks import BoolVector, FloatMatrix, FloatVector
-from lumpable.collector import GOLDEN, MASK, UNIT, mix, request_key
+from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector
+from lumpable.base.splitmix import GOLDEN, MASK, UNIT, mix, request_key
 from lumpable.lumps.growth import Name
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from lumpable.checks import FloatMatrix, FloatVector
+from lumpable.base.checks import FloatMatrix, FloatVector
 from lumpable.lumps import arithmetic
 from lumpable.lumps.model import Counts, Fit
 

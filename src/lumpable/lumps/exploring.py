@@ -17,10 +17,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.compiled import Block, Clock, Kernels, entry, kernel
-from lumpable.draws import beta, drawn, largest, normal, seeded, uniform
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.clock import Clock, kernel, seeded
+from lumpable.learners.engine.draws import beta, drawn, largest, normal, uniform
+from lumpable.learners.engine.entries import Block, Kernels, entry
 from lumpable.lumps import arithmetic
 from lumpable.lumps.index import EDGE, away, believed, solve_factors, weigh
 from lumpable.lumps.levels import ThreeLevels

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lumpable.checks import FloatMatrix, FloatVector
+from lumpable.base.checks import FloatMatrix, FloatVector
 from lumpable.lumps import arithmetic
 from lumpable.lumps.evidence import price
 from lumpable.lumps.model import Counts, Fit, gathered

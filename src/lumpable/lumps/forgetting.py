@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lumpable.compiled import TELLS
+from lumpable.learners.engine.clock import TELLS
 from lumpable.lumps import search
 from lumpable.lumps.layout import cells_of, laid_out
 from lumpable.lumps.levels import ThreeLevels

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.checks import BoolVector
+from lumpable.base.checks import BoolVector
 from lumpable.lumps.forgetting import without
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import Fit

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from lumpable.checks import FloatMatrix, FloatVector
-from lumpable.compiled import kernel, kernel_without_nan
+from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.learners.engine.clock import kernel, kernel_without_nan
 from lumpable.lumps.arithmetic import invert
 from lumpable.lumps.state import KAPPA, M0, NOISE, REAL, State
 

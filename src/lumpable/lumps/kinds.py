@@ -7,9 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.checks import FloatVector, IntVector
-from lumpable.compiled import TELLS, Clock, kernel
-from lumpable.draws import GOLDEN, mixed
+from lumpable.base.checks import FloatVector, IntVector
+from lumpable.learners.engine.clock import GOLDEN, TELLS, Clock, kernel, mixed
 from lumpable.lumps.state import State
 
 Words = npt.NDArray[np.uint64]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable.checks import BoolVector, FloatMatrix, FloatVector, IntVector
+from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.lumps import arithmetic
 from lumpable.lumps.evidence import lost_part
 from lumpable.lumps.levels import ThreeLevels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lumpable.archive import Array
+from lumpable.base.archive import Array
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.state import State
 

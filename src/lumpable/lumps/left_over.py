@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lumpable.checks import FloatMatrix, FloatVector
+from lumpable.base.checks import FloatMatrix, FloatVector
 from lumpable.lumps import arithmetic
 from lumpable.lumps.beliefs import Row
 from lumpable.lumps.laws import Now, beta_shape, context_of, now

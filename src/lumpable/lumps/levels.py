@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import FloatMatrix, IntVector
-from lumpable.compiled import Kernels
-from lumpable.learners.base import Compiled
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.learner import Compiled
 from lumpable.lumps import search
 from lumpable.lumps.factors import spread as reward_spread
 from lumpable.lumps.model import Counts, Fit

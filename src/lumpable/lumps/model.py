@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.lumps import arithmetic
 
 STRENGTHS: FloatVector = np.exp2(np.arange(9.0))

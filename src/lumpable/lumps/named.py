@@ -15,15 +15,15 @@ from typing import Any, Self
 import msgspec
 import numpy as np
 
-from lumpable import checks
-from lumpable.checks import BoolVector
+from lumpable.base import checks
+from lumpable.base.checks import BoolVector
+from lumpable.base.words import counted
 from lumpable.lumps import batches, decisions, rewards, stored
 from lumpable.lumps.decisions import Awaited, Batch, Decision, Kept, Outstanding
 from lumpable.lumps.growth import Name, Named
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.rewards import Accepted
 from lumpable.lumps.views import Views, alone
-from lumpable.wording import counted
 
 BELOW_0, BELOW_1 = math.nextafter(0.0, -1.0), math.nextafter(1.0, 0.0)
 FIRST_ROOM = 64

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lumpable.base.words import counted, number
 from lumpable.lumps import rivals, search
 from lumpable.lumps.beliefs import Row
 from lumpable.lumps.evidence import evidence as log_evidence
@@ -23,7 +24,6 @@ from lumpable.lumps.model import (
     strengths,
     top_level,
 )
-from lumpable.wording import counted, number
 
 OPEN = 0.8
 """Memberships are open while the likeliest group of a context has less than this on average."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.checks import BoolVector, FloatVector, IntVector
-from lumpable.learners.base import LARGEST
+from lumpable.base.checks import BoolVector, FloatVector, IntVector
+from lumpable.learners.learner import LARGEST
 from lumpable.lumps.decisions import plain_id
 
 MOST_COUNT = 10**12

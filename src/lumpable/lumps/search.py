@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from lumpable.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.lloyd import lloyd
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.lumps import arithmetic
 from lumpable.lumps.evidence import evidence
 from lumpable.lumps.factors import low_rank

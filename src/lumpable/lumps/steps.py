@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from lumpable.checks import FloatVector
-from lumpable.compiled import Clock, kernel
-from lumpable.draws import largest
+from lumpable.base.checks import FloatVector
+from lumpable.learners.engine.clock import Clock, kernel
+from lumpable.learners.engine.draws import largest
 from lumpable.lumps.factors import CLOSE
 from lumpable.lumps.index import EDGE, rate, solve_factors, weigh
 from lumpable.lumps.state import KAPPA, M0, NOISE, REAL, SQUARES, State

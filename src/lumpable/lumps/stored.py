@@ -14,9 +14,9 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 import numpy as np
 
-from lumpable import archive
-from lumpable.archive import Array
-from lumpable.compiled import TELLS
+from lumpable.base import archive
+from lumpable.base.archive import Array
+from lumpable.learners.engine.clock import TELLS
 from lumpable.lumps.layout import cells_of, laid_out
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import Fit

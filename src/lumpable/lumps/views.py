@@ -120,12 +120,12 @@ class Views:
     @alone
     def report(self, path: str | Path) -> Path:
         """Write all of this as one page with pictures that needs nothing else (extra `plot`)."""
-        from lumpable.lumps import page  # brings pictures along
+        from lumpable.reports import belief_page  # brings pictures along
 
         contexts, arms = self._named.contexts.listed, self._named.arms.listed
         if not arms:
             raise ValueError("arms: expected at least one arm to report of, got none")
         known = len(contexts)
-        return page.report(
+        return belief_page.report(
             self.core, path, context_names=contexts, arm_names=arms, contexts_known=known
         )

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from lumpable.extras import need
+from lumpable.base.extras import need
 
 SURPRISE = 1e-6
 """A promised probability counts as broken when what was seen is this improbable under it."""

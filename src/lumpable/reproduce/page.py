@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 
-from lumpable import pages
+from lumpable.base.words import counted, duration
+from lumpable.reports import frame
 from lumpable.reproduce.record import FORMS, Form, Line, Row
-from lumpable.reproduce.wording import (
+from lumpable.reproduce.verdicts import (
     broken_verdict,
     pair,
     printed_verdict,
     repaired_verdict,
     words,
 )
-from lumpable.wording import counted, duration
 
 TITLE = "The paper's claims, measured"
 PAPER = (
@@ -72,7 +72,7 @@ def page(rows: Sequence[Row], about: About) -> str:
 <h2 id="claims">The claims</h2>
 {"".join(map(_section, rows))}</section>
 </main>"""
-    return pages.styled(TITLE, body)
+    return frame.styled(TITLE, body)
 
 
 # --- The head -------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def _introduction(rows: Sequence[Row], about: About) -> str:
 <p>What a program can check of the paper below: for every claim what the paper says, what was
 measured, and whether it holds.</p>
 <p class="paper">{PAPER}</p>
-{pages.facts(facts)}"""
+{frame.facts(facts)}"""
 
 
 def _machine(about: About) -> str:
@@ -125,7 +125,7 @@ def _summary(rows: Iterable[Row]) -> str:
     lines = "\n".join(map(_summary_line, rows))
     heads = ("No.", "Claim", "Printed", "Repaired", "Broken variant", "Seeds", "As expected")
     head = _head(heads, numbers=("No.", "Seeds"))
-    return pages.scrolled(
+    return frame.scrolled(
         "Summary",
         f"""\
 <table class="summary">
@@ -150,7 +150,7 @@ def _summary_line(row: Row) -> str:
 
 
 def _head(names: Iterable[str], numbers: Sequence[str]) -> str:
-    return "".join(pages.head(name, name in numbers) for name in names)
+    return "".join(frame.head(name, name in numbers) for name in names)
 
 
 def _mark(verdict: str) -> str:
@@ -184,7 +184,7 @@ def _said(row: Row) -> str:
         ("Setting", words(row.setting)),
         ("Measured", "" if row.error else _effort(row)),
     )
-    return pages.facts((name, text) for name, text in texts if text)
+    return frame.facts((name, text) for name, text in texts if text)
 
 
 def _effort(row: Row) -> str:
@@ -195,7 +195,7 @@ def _checks(row: Row) -> str:
     heads = ("Check", "Measured", "Must be", "Bar", "Holds")
     head = _head(heads, numbers=("Measured", "Bar"))
     bodies = "\n".join(_form(row, form) for form in FORMS if row.of(form))
-    return pages.scrolled(
+    return frame.scrolled(
         f"Checks of claim {row.number}",
         f'<table class="checks">\n<thead><tr>{head}</tr></thead>\n{bodies}\n</table>',
     )
@@ -228,7 +228,7 @@ def _figure(row: Row) -> str:
     if row.figure is None:
         return ""
     description = row.figure["description"]
-    picture = pages.named(pages.apart(row.picture, f"figure-{row.number}-"), description)
+    picture = frame.named(frame.apart(row.picture, f"figure-{row.number}-"), description)
     scroll = f'role="group" aria-label="Figure of claim {row.number}" tabindex="0"'
     return f"""\
 <figure>

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from lumpable.extras import need
+from lumpable.base.extras import need
 from lumpable.reproduce.claim import Check, Claim, Finding
 
 Form = Literal["printed", "repaired", "broken"]

@@ -19,14 +19,14 @@ from pathlib import Path
 
 import msgspec
 
-from lumpable import durable
-from lumpable.extras import need
+from lumpable.base import files
+from lumpable.base.extras import need
+from lumpable.base.words import runs
 from lumpable.reproduce import claims as registered
 from lumpable.reproduce import record
 from lumpable.reproduce.claim import CLAIMS, Claim
 from lumpable.reproduce.record import Row
 from lumpable.reproduce.workers import Running, Task, measured
-from lumpable.wording import runs
 
 NEEDED = {
     "altair": "plot",
@@ -230,7 +230,7 @@ def _file(folder: Path, number: int, quick: bool) -> Path:
 def keep(folder: Path, row: Row) -> None:
     """Keep a row; one that could not be measured is left for the next run."""
     if not row.error:
-        durable.replace(_file(folder, row.number, row.quick), record.encode(row))
+        files.replace(_file(folder, row.number, row.quick), record.encode(row))
 
 
 def kept(folder: Path, task: Task) -> Row | None:
@@ -254,5 +254,5 @@ def write(rows: list[Row], folder: Path, typed: str, jobs: int, seconds: float) 
         jobs=jobs,
         seconds=seconds,
     )
-    durable.replace(folder / "index.html", page(rows, about).encode())
-    durable.replace(folder / "rows.parquet", record.parquet(rows))
+    files.replace(folder / "index.html", page(rows, about).encode())
+    files.replace(folder / "rows.parquet", record.parquet(rows))

@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lumpable import __version__, canvas
-from lumpable.extras import need
-from lumpable.interrupts import spared
+from lumpable.base.extras import need
+from lumpable.base.interrupts import spared
+from lumpable.base.version import __version__
+from lumpable.reports import canvas
 from lumpable.reproduce import record
 from lumpable.reproduce.claim import Claim, Effort
 from lumpable.reproduce.record import Row

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, pac, worlds
-from lumpable.checks import FloatVector, IntVector
-from lumpable.extras import need
-from lumpable.problem import PAPER, Constants, Problem
+from lumpable import worlds
+from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.extras import need
+from lumpable.plans import bounds, pac
+from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series

@@ -10,8 +10,8 @@ import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.checks import FloatVector
-from lumpable.problem import PAPER, Constants
+from lumpable.base.checks import FloatVector
+from lumpable.plans.problem import PAPER, Constants
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series

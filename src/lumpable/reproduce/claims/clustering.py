@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import lumpable as lb
-from lumpable import regret, schedule, worlds
-from lumpable.plan import Belief
-from lumpable.problem import PAPER, Constants, Problem
+from lumpable import worlds
+from lumpable.plans import regret, schedule
+from lumpable.plans.plan import Belief
+from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.plans.schedule import Phase
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Series
-from lumpable.schedule import Phase
-from lumpable.simulate import answer
+from lumpable.runs.bulk import answer
 
 # --- 16: Algorithm 5 ------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.checks import FloatMatrix, FloatVector
+from lumpable.base.checks import FloatMatrix, FloatVector
 
 
 @dataclass(frozen=True, slots=True, eq=False)

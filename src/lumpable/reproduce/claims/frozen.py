@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable import reductions, regret, schedule
-from lumpable.plan import Conversation
-from lumpable.problem import PAPER, Problem
+from lumpable.plans import reductions, regret, schedule
+from lumpable.plans.plan import Conversation
+from lumpable.plans.problem import PAPER, Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.factors import Factored, spread

@@ -8,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 import lumpable as lb
-from lumpable import regret, schedule, wording, worlds
-from lumpable.problem import PAPER, Constants, Problem
+from lumpable import worlds
+from lumpable.base import words
+from lumpable.plans import regret, schedule
+from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.phases import Look
@@ -121,7 +123,7 @@ def coverage(effort: Effort) -> Finding:
         setting=(
             f"S = 60, K = 60, r = 3, all means equal, phases 1 to {LAST}; Algorithm 6: two blocks "
             "are single contexts with ν = 1/(8S); whole runs at (30, 20, 3), T = "
-            f"{wording.number(horizon, 1)}"
+            f"{words.number(horizon, 1)}"
         ),
         seeds=runs * len(found) + 2 * whole,
         printed=(

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, regret, standard, wording, worlds
-from lumpable.checks import FloatVector
-from lumpable.problem import Problem
+from lumpable import worlds
+from lumpable.base import words
+from lumpable.base.checks import FloatVector
+from lumpable.plans import bounds, regret, standard
+from lumpable.plans.problem import Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.rates import (
@@ -202,9 +204,9 @@ def growing(effort: Effort) -> Finding:
         )
     return Finding(
         setting=(
-            f"(S, K, r) = {SIZE.letters}, T from {wording.number(FOUR.first(SIZE), 1)} (Algorithm "
-            f"6: {wording.number(SIX.first(SIZE), 1)}), where the bound falls below T, to "
-            f"{wording.number(TIMES[-1], 1)}, means uniform on [0, 2^-k], worst k at each T; S = K "
+            f"(S, K, r) = {SIZE.letters}, T from {words.number(FOUR.first(SIZE), 1)} (Algorithm "
+            f"6: {words.number(SIX.first(SIZE), 1)}), where the bound falls below T, to "
+            f"{words.number(TIMES[-1], 1)}, means uniform on [0, 2^-k], worst k at each T; S = K "
             f"in {sides}{one}; r in {counts} at (48, 24)"
         ),
         seeds=sum(seeds.values())

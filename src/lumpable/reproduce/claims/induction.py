@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from lumpable import bounds, regret, schedule, wording, worlds
-from lumpable.problem import PAPER, Problem
+from lumpable import worlds
+from lumpable.base import words
+from lumpable.plans import bounds, regret, schedule
+from lumpable.plans.problem import PAPER, Problem
 from lumpable.reproduce.claim import Effort, Finding, claim, rate
 from lumpable.reproduce.claims import phases, sketch
 from lumpable.reproduce.claims.phases import Look
@@ -104,7 +106,7 @@ def best_arm(effort: Effort) -> Finding:
     odd = phases.deltas(Problem(SIZE, SIZE, 2))
     return Finding(
         setting=(
-            f"whole runs at (30, 20, 3), T = {wording.number(horizon, 1)}; one odd context among S "
+            f"whole runs at (30, 20, 3), T = {words.number(horizon, 1)}; one odd context among S "
             f"= K = {SIZE} without noise, constant 128 replaced by {constants}"
         ),
         seeds=3 * runs + odd_runs * len(constants),

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.problem import PAPER
+from lumpable.plans.problem import PAPER
 from lumpable.reproduce.claim import Effort, Finding, claim, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable import canvas, regret, wording
-from lumpable.checks import FloatVector
-from lumpable.problem import PAPER
+from lumpable.base import words
+from lumpable.base.checks import FloatVector
+from lumpable.plans import regret
+from lumpable.plans.problem import PAPER
+from lumpable.reports import canvas
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.rates import any_logs, curve, exponent
@@ -91,7 +93,7 @@ def level_lengths(effort: Effort) -> Finding:
     return Finding(
         setting=(
             "(S, K, r) = (40, 30, 4), one large block and three single contexts with ν = 1/(8S), T "
-            f"from {wording.number(LATE[0], 1)} to {wording.number(LATE[-1], 1)}; late calls: one "
+            f"from {words.number(LATE[0], 1)} to {words.number(LATE[-1], 1)}; late calls: one "
             f"odd context among S = K = {ODD} without noise, constants 0.05 for 128 and 2 for 64"
         ),
         seeds=2 * seeds + 2 * late,
@@ -101,7 +103,7 @@ def level_lengths(effort: Effort) -> Finding:
         words=(
             f"Exponents of T, logarithms divided out: {tapered[0]:.2f} as printed, {same[0]:.2f} "
             f"with equal lengths, which cost {times:,.0f} times as much at T = "
-            f"{wording.number(LATE[-1], 1)}. A gap that a low level shows late costs up to "
+            f"{words.number(LATE[-1], 1)}. A gap that a low level shows late costs up to "
             f"{most[False]:.0f} times what the proof charges the call; mended, at most "
             f"{most[True]:.2f} times."
         ),

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, pac
-from lumpable.plan import Belief, Collect, Conversation
-from lumpable.problem import Problem
+from lumpable.plans import bounds, pac
+from lumpable.plans.plan import Belief, Collect, Conversation
+from lumpable.plans.problem import Problem
+from lumpable.plans.standard import best_of
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Series
 from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
-from lumpable.standard import best_of
 
 
 @lb.algorithm

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lumpable import worlds
-from lumpable.checks import FloatMatrix
+from lumpable.base.checks import FloatMatrix
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series

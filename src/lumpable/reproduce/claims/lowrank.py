@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import lumpable as lb
-from lumpable import bounds, reductions, schedule
-from lumpable.problem import PAPER, Constants, Problem
+from lumpable.plans import bounds, reductions, schedule
+from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.factors import Factored, decoys, spread

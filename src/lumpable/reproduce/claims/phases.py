@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, regret, schedule
-from lumpable.checks import BoolMatrix, BoolVector, IntVector
-from lumpable.clusters import Clusters, Level
-from lumpable.plan import Collect, Conversation
-from lumpable.problem import PAPER, Constants, Problem
-from lumpable.schedule import Phase
-from lumpable.simulate import Step
+from lumpable.base.checks import BoolMatrix, BoolVector, IntVector
+from lumpable.plans import bounds, regret, schedule
+from lumpable.plans.clusters import Clusters, Level
+from lumpable.plans.plan import Collect, Conversation
+from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.plans.schedule import Phase
+from lumpable.runs.bulk import Step
 
 # --- Looks ----------------------------------------------------------------------------------
 

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 import lumpable as lb
-from lumpable import reductions, regret, wording, worlds
-from lumpable.plan import Conversation
-from lumpable.problem import PAPER, Problem
+from lumpable import worlds
+from lumpable.base import words
+from lumpable.plans import reductions, regret
+from lumpable.plans.plan import Conversation
+from lumpable.plans.problem import PAPER, Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim
 from lumpable.reproduce.claims import sketch, skewed
 from lumpable.reproduce.claims.sketch import Axis, Series
@@ -92,7 +94,7 @@ def any_frequencies(effort: Effort) -> Finding:
             Check("regret of those given up, over 2 √(ST), most", given_up, "<=", 1.0),
             Check(
                 "regret in buckets over that with uniform ν, in √(log₂ √(ST) + 1), most, T ≥ "
-                f"{wording.number(min(factor))}",
+                f"{words.number(min(factor))}",
                 times,
                 "<=",
                 1.0,
@@ -102,7 +104,7 @@ def any_frequencies(effort: Effort) -> Finding:
     return Finding(
         setting=(
             f"S = {S}, K = {K}, r = {r}, uniform means, printed constants; T = 1e10 … "
-            f"{wording.number(T)}; frequencies ∝ 1/k, ∝ 2^-k, 0.9/√(ST) or 20/√(ST) for all but two"
+            f"{words.number(T)}; frequencies ∝ 1/k, ∝ 2^-k, 0.9/√(ST) or 20/√(ST) for all but two"
         ),
         seeds=len(found),
         printed=checks(
@@ -117,7 +119,7 @@ def any_frequencies(effort: Effort) -> Finding:
         words=(
             f"Contexts of a bucket come within a factor {most['unevenness']:.1f} of its average, "
             f"those given up cost at most {2 * most['given_up']:.2f} √(ST). From T = "
-            f"{wording.number(min(factor))} on, where a gap of 1 must have shown in every bucket, "
+            f"{words.number(min(factor))} on, where a gap of 1 must have shown in every bucket, "
             f"the regret in buckets is at most {max(factor.values()):.2f} times that with uniform "
             f"frequencies; the paper allows {min(roots.values()):.1f}."
         ),

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 import lumpable as lb
-from lumpable import schedule
-from lumpable.checks import MOST_ROUNDS, FloatVector
-from lumpable.problem import Problem
+from lumpable.base.checks import MOST_ROUNDS, FloatVector
+from lumpable.plans import schedule
+from lumpable.plans.problem import Problem
 
 
 def equal_logs(problem: Problem, T: float) -> float:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from lumpable import bounds, worlds
-from lumpable.problem import PAPER, Problem
+from lumpable import worlds
+from lumpable.plans import bounds
+from lumpable.plans.problem import PAPER, Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lumpable import canvas
-from lumpable.canvas import Row
+from lumpable.reports import canvas
+from lumpable.reports.canvas import Row
 
 WIDTH, HEIGHT = 520, 260
 BLUE, ORANGE, GREEN, PINK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import lumpable as lb
-from lumpable import pac, reductions, regret, schedule, worlds
-from lumpable.checks import FloatVector, IntVector
-from lumpable.plan import Belief, Branching, Collect, Result, Sample, Split
-from lumpable.problem import Problem
+from lumpable import worlds
+from lumpable.base.checks import FloatVector, IntVector
+from lumpable.plans import pac, reductions, regret, schedule
+from lumpable.plans.plan import Belief, Branching, Collect, Result, Sample, Split
+from lumpable.plans.problem import Problem
 from lumpable.reproduce.claims.frozen import frozen_at_once
 
 Putting = Callable[[FloatVector], IntVector]

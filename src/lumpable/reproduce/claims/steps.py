@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 import lumpable as lb
-from lumpable import standard, worlds
-from lumpable.problem import PAPER
+from lumpable import worlds
+from lumpable.plans import standard
+from lumpable.plans.problem import PAPER
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series

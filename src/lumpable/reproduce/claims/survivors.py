@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 import lumpable as lb
-from lumpable import regret, schedule, wording, worlds
-from lumpable.checks import FloatMatrix
-from lumpable.plan import Collect, Sample
-from lumpable.problem import PAPER, Constants, Problem
-from lumpable.progress import Progress
+from lumpable import worlds
+from lumpable.base import words
+from lumpable.base.checks import FloatMatrix
+from lumpable.plans import regret, schedule
+from lumpable.plans.plan import Collect, Sample
+from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.plans.progress import Progress
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import phases, sketch
 from lumpable.reproduce.claims.sketch import Axis, Series
@@ -141,7 +143,7 @@ def surviving(effort: Effort) -> Finding:
         setting=(
             f"two contexts in one cluster whose means differ by ε̃, phase {PHASE}, "
             f"scripted answers and {draws} drawn runs; whole runs of Algorithms 4 and 6 at (30, "
-            f"20, 3), T = {wording.number(horizon, 1)}"
+            f"20, 3), T = {words.number(horizon, 1)}"
         ),
         seeds=draws + 4 * runs,
         printed=(rate("an arm 3ε̃ below the best survived", lucky, draws, promised),),
@@ -151,7 +153,7 @@ def surviving(effort: Effort) -> Finding:
         broken=checks(max(broken.values()), max(broken.values()) * following),
         words=(
             f"An arm 3ε̃ below the best survived in {lucky} of {draws} drawn runs, where a rate of "
-            f"{wording.number(promised, 1)} is promised; within the good event "
+            f"{words.number(promised, 1)} is promised; within the good event "
             f"{max(worst.values()):.2f}ε̃ can survive, never more than 3.5. In whole runs the "
             f"worst survivor was {survived:.2f}ε̃, the worst arm played {played:.2f} of the 6ε̃."
         ),

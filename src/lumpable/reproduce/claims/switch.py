@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, reductions, regret, standard, worlds
-from lumpable.problem import Problem
+from lumpable import worlds
+from lumpable.plans import bounds, reductions, regret, standard
+from lumpable.plans.problem import Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.sketch import Axis, Series

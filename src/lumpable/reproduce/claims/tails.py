@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable.extras import need
+from lumpable.base.extras import need
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
-from lumpable.simulate import answer
+from lumpable.runs.bulk import answer
 
 
 def stats() -> Any:

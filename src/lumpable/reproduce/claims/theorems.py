@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, pac, worlds
-from lumpable.checks import FloatVector
-from lumpable.problem import PAPER
+from lumpable import worlds
+from lumpable.base.checks import FloatVector
+from lumpable.plans import bounds, pac
+from lumpable.plans.problem import PAPER
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series

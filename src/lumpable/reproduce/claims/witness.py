@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import lumpable as lb
-from lumpable import bounds, pac
-from lumpable.checks import BoolVector, FloatVector
-from lumpable.problem import PAPER, Constants, Problem
-from lumpable.simulate import Step
+from lumpable.base.checks import BoolVector, FloatVector
+from lumpable.plans import bounds, pac
+from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.runs.bulk import Step
 
 DELTA = 0.05
 

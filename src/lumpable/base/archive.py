@@ -1,0 +1,83 @@
+"""Files of arrays: a JSON header and `.npy` members in one zip, written atomically, no pickle.
+
+Knows arrays and bytes, nothing of what they mean.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from lumpable.base.files import replacing
+
+HEADER = "header.json"
+HEADER_LIMIT = 1 << 20
+NPY_OVERHEAD = 1 << 10
+Array = npt.NDArray[Any]
+
+
+def write(path: Path, header: bytes, arrays: Mapping[str, Array]) -> None:
+    """Write a file whole: a crash leaves the old one or the new one, never a part."""
+    with (
+        replacing(path, mode=0o600) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as members,
+    ):
+        members.writestr(HEADER, header)
+        for name, array in arrays.items():
+            with members.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+class Reader:
+    """An open file. Whatever is wrong with it is a `ValueError`, before memory is taken."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise ValueError(f"path: expected a saved file, got {str(path)!r}, which is none")
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except Exception as cause:  # a damaged zip fails in many ways
+            raise ValueError(f"path: {str(path)!r} is damaged or no saved file: {cause}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+
+    @property
+    def header(self) -> bytes:
+        """The JSON header."""
+        return self._read(HEADER, HEADER_LIMIT)
+
+    def array(self, name: str, kind: str, most: int) -> Array:
+        """Return a vector of at most `most` numbers of this kind (i, u or f)."""
+        raw = self._read(f"{name}.npy", 8 * most + NPY_OVERHEAD)
+        stream = io.BytesIO(raw)
+        try:
+            version = np.lib.format.read_magic(stream)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        except Exception as cause:  # so does a damaged array
+            raise ValueError(f"path: {name} is damaged: {cause}") from None
+        held = len(raw) - stream.tell()
+        if version != (1, 0) or len(shape) != 1 or dtype.kind != kind:
+            raise ValueError(f"path: {name} is not what was saved: {dtype} of shape {shape}")
+        if dtype.itemsize * shape[0] != held:
+            raise ValueError(f"path: {name} says {shape[0]} numbers and holds {held} bytes")
+        return np.frombuffer(raw, dtype=dtype, offset=stream.tell())
+
+    def _read(self, name: str, limit: int) -> bytes:
+        try:
+            size = self._zip.getinfo(name).file_size
+            data = self._zip.read(name) if size <= limit else b""
+        except Exception as cause:  # a damaged zip fails in many ways
+            raise ValueError(f"path: {name} is missing or damaged: {cause}") from None
+        if size > limit:
+            raise ValueError(f"path: {name} takes {size} bytes, expected at most {limit}")
+        return data

@@ -1,0 +1,92 @@
+"""Numbers, times and hints as people read them, on a page and in a terminal."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Write a number so that people can read it.
+
+    >>> number(1234), number(0.04217), number(2.4771e9), number(1e-6), number(float("inf"))
+    ('1,234', '0.0422', '2.48e9', '1e-6', '∞')
+    """
+    if math.isnan(value):
+        return "not a number"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if abs(value) < 100_000 and (value == round(value) or abs(value) >= 10**digits):
+        return f"{value:,.0f}"
+    mantissa, e, exponent = f"{value:,.{digits}g}".partition("e")
+    return f"{mantissa}e{int(exponent)}" if e else mantissa
+
+
+def short(number: float) -> str:
+    """Write a count so that people can read it.
+
+    >>> short(1234), short(2.477e9), short(155_553_097_786)
+    ('1,234', '2.48e9', '1.56e11')
+    """
+    if number < 100_000:
+        return f"{number:,.0f}"
+    mantissa, _, exponent = f"{number:.2e}".partition("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
+
+
+def counted(number: int, thing: str) -> str:
+    """Return how many of a thing there are, in words.
+
+    >>> counted(1, "cluster"), counted(3, "cluster")
+    ('1 cluster', '3 clusters')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time.
+
+    >>> duration(4.2), duration(95), duration(7260)
+    ('4.2 s', '1 min 35 s', '2 h 1 min')
+    """
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def time_left(seconds: float) -> str:
+    """Say about how long something will take.
+
+    >>> time_left(95.2), time_left(0.3)
+    ('about 1 min 35 s left', 'nearly done')
+    """
+    return f"about {duration(round(seconds))} left" if seconds >= 1 else "nearly done"
+
+
+def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the first and the last of each run of whole numbers without a gap.
+
+    >>> runs([5, 0, 1, 2])
+    [(0, 2), (5, 5)]
+    """
+    found: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if found and number == found[-1][1] + 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+def nearest(word: str, names: Iterable[str]) -> str:
+    """Name the nearest of these, if one is near.
+
+    >>> nearest("widht", ["width", "seed"])
+    "; the nearest is 'width'"
+    """
+    near = difflib.get_close_matches(word, list(names), n=1, cutoff=0.3)
+    return f"; the nearest is {near[0]!r}" if near else ""

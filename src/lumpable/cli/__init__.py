@@ -1,0 +1,1 @@
+"""The terminal and nothing else: commands, tables, bars. Only here live click and rich."""

@@ -1,0 +1,245 @@
+"""The command `lumpable compare`: options in, progress on stderr, what came of it on stdout."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lumpable.base.words import counted, runs
+from lumpable.cli.options import rounds
+
+if TYPE_CHECKING:
+    from lumpable.comparisons.comparison import Comparison
+    from lumpable.comparisons.running import Step
+
+FAILED = 1
+QUIET = 10.0
+"""Seconds between two lines about progress where there is no terminal."""
+SHOWN = 10
+"""Lines about cells that failed or were not run, at the end."""
+
+
+@click.command("compare")
+@click.argument("experiment", metavar="FILE.toml|suite")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("rows.parquet"),
+    show_default=True,
+    help="Where the rows go; what it holds is not run again.",
+)
+@click.option("--quick", is_flag=True, help="With suite: a look of a few minutes.")
+@click.option(
+    "--seeds", type=click.IntRange(min=1), help="How many seeds, instead of what the file says."
+)
+@click.option(
+    "--horizon",
+    type=rounds,
+    metavar="ROUNDS",
+    help="T for all worlds, instead of what the file says.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="How many cells are run at a time.  [default: as many as there are cores]",
+)
+@click.option(
+    "--backend",
+    type=click.Choice(("local", "dask", "ray")),
+    default="local",
+    show_default=True,
+    help="Processes of this machine, or a cluster.",
+)
+@click.option("--address", help="Where the cluster is: tcp://host:8786 (Dask), host:6379 (Ray).")
+@click.pass_context
+def compare(
+    ctx: click.Context,
+    experiment: str,
+    out: Path,
+    quick: bool,
+    seeds: int | None,
+    horizon: int | None,
+    jobs: int | None,
+    backend: str,
+    address: str | None,
+) -> None:
+    """Play learners against each other: the same worlds, contexts and luck for all.
+
+    FILE.toml names learners, worlds, a horizon and seeds; examples/compare.toml shows how. `suite`
+    is the comparison that comes with the package. Every finished cell (a learner in a world with a
+    seed) is kept at once: a run that was stopped goes on where it was, and more seeds or learners
+    add only their cells. Cells that failed or were not run are tried again.
+
+    \b
+    Examples:
+      lumpable compare suite --quick
+      lumpable compare mine.toml --out mine.parquet --seeds 50
+      lumpable compare mine.toml --backend dask --address tcp://cluster:8786
+
+    Exit codes: 0 done, 1 a cell failed, 2 bad input, 130 stopped by Ctrl-C.
+    """
+    from lumpable.comparisons import toml
+    from lumpable.comparisons.comparison import Comparison
+    from lumpable.comparisons.running import Broken, run
+    from lumpable.comparisons.store import Store
+
+    if experiment != toml.SUITE and not Path(experiment).exists():
+        raise ValueError(f"{experiment}: no such file{toml.meant(experiment)}")
+    if quick and experiment != toml.SUITE:
+        raise ValueError("quick: expected it with suite, got a file")
+    changes = {"seeds": seeds, "horizon": horizon}
+    if experiment == toml.SUITE:
+        plan = toml.suite(quick, changes)
+    else:
+        plan = toml.read(experiment, changes)
+    store = Store(out)
+    with progress() as watch:
+        try:
+            table = run(plan, store, backend=backend, jobs=jobs, address=address, watch=watch)
+        except KeyboardInterrupt:
+            done, total = watch.reached
+            typed = shlex.join(["lumpable", *sys.argv[1:]])
+            words = f"stopped after {done:,} of {total:,} cells, which are in {out}"
+            raise KeyboardInterrupt(f"{words}; to go on from there: {typed}") from None
+        except Broken as error:
+            typed = shlex.join(["lumpable", *sys.argv[1:]])
+            click.echo(f"broken off: {error}\nto go on from there: {typed}", err=True)
+            ctx.exit(FAILED)
+    found = Comparison(table)
+    conclude(found, out)
+    if found.cells["failed"]:
+        ctx.exit(FAILED)
+
+
+# --- While it runs ----------------------------------------------------------------------------
+
+
+class Watch:
+    """Tells people how far a comparison is, and remembers it."""
+
+    def __init__(self, say: Callable[[str], None], show: Callable[[Step], None]) -> None:
+        self._say, self._show = say, show
+        self.reached = (0, 0)
+
+    def __call__(self, step: Step) -> None:
+        """Take note of a step."""
+        self.reached = (step.done + step.taken, step.total + step.taken)
+        if step.latest is None:
+            self._say(begun(step))
+        self._show(step)
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Watch]:
+    """Show on stderr how far it is: a bar in a terminal, else a line now and then."""
+    with _live() if sys.stderr.isatty() else _plain() as (say, show):
+        yield Watch(say, show)
+
+
+@contextlib.contextmanager
+def _plain() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
+    last = time.monotonic()
+
+    def show(step: Step) -> None:
+        nonlocal last
+        if step.latest is not None and time.monotonic() - last > QUIET:
+            last = time.monotonic()
+            click.echo(state(step), err=True)
+
+    yield lambda words: click.echo(words, err=True), show
+
+
+@contextlib.contextmanager
+def _live() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
+    from lumpable.cli.bars import bar
+
+    with bar() as (say, advance):
+        yield say, lambda step: advance(step.done, step.total, state(step))
+
+
+def begun(step: Step) -> str:
+    """Say what lies ahead."""
+    taken = f", {step.taken:,} were done before" if step.taken else ""
+    again = ""
+    if step.older:
+        again = f", {step.older:,} of them again: they were run by another version of lumpable"
+    return f"{counted(step.total, 'cell')} to run{again}{taken}"
+
+
+def state(step: Step) -> str:
+    """Say in one line where a comparison is."""
+    from lumpable.base.words import time_left
+
+    words = f"{step.done:,} of {step.total:,} cells"
+    if step.failed:
+        words += f", {step.failed:,} failed"
+    if step.left is None or step.done == step.total:
+        return words
+    now = "" if step.latest is None else f", last {step.latest['learner']}"
+    return f"{words}, {time_left(step.left)}{now}"
+
+
+# --- When it is done --------------------------------------------------------------------------
+
+
+def conclude(found: Comparison, out: Path) -> None:
+    """Print what came of it: cells that failed, those that were not run and why, and the file."""
+    from lumpable.cli import show
+    from lumpable.comparisons.comparison import said
+
+    console = show.console()
+    console.print(said(found.cells))
+    for status in ("failed", "not run"):
+        lines = grouped(ended(found, status))
+        for line in lines[:SHOWN]:
+            console.print(f"{status}: {line}")
+        if len(lines) > SHOWN:
+            console.print(f"{status}: {len(lines) - SHOWN} more")
+    page = f"lumpable report {shlex.quote(str(out))}"
+    if found.cells["failed"]:
+        console.print(f"tracebacks: {page}")
+    console.print(f"rows: {out}\npage: {page}")
+
+
+def ended(found: Comparison, status: str) -> list[dict[str, Any]]:
+    """Return the rows of cells with this status."""
+    table = found.table
+    where = [i for i, word in enumerate(table.column("status").to_pylist()) if word == status]
+    rows: list[dict[str, Any]] = table.take(where).to_pylist() if where else []
+    return rows
+
+
+def grouped(rows: list[dict[str, Any]]) -> list[str]:
+    """Say what became of cells: a line for each learner, world and kind of reason, with seeds."""
+    seeds: dict[tuple[str, str, str], list[int]] = {}
+    first: dict[tuple[str, str, str], str] = {}
+    for row in rows:
+        who = f"{row['learner']} in {row['world']}, seed {row['seed']}: "
+        reason = str(row["reason"]).partition("\n")[0].removeprefix(who)
+        kind = reason.partition(":")[0] if row["status"] == "failed" else reason
+        group = (row["learner"], row["world"], kind)
+        seeds.setdefault(group, []).append(row["seed"])
+        first.setdefault(group, reason)
+    return [
+        f"{learner} in {world}, {listed(seeds[learner, world, kind])}: {reason}"
+        for (learner, world, kind), reason in first.items()
+    ]
+
+
+def listed(seeds: list[int]) -> str:
+    """Say which seeds.
+
+    >>> listed([0, 1, 2, 5]), listed([3])
+    ('seeds 0-2, 5', 'seed 3')
+    """
+    found = runs(seeds)
+    words = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found[:SHOWN])
+    more = f" and {counted(len(set(seeds)), 'seed')} in all" if len(found) > SHOWN else ""
+    return f"seed{'s' if len(set(seeds)) > 1 else ''} {words}{more}"

@@ -1,0 +1,138 @@
+"""The command line: `lumpable demo | simulate | budget | reproduce | compare | report | cite`.
+
+Commands read options, call the package and hand the result to `show`. Errors and Ctrl-C are turned
+into messages and exit codes in one place, `Careful`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from lumpable.base.cite import citation
+from lumpable.base.extras import MissingExtra
+from lumpable.base.version import __version__
+from lumpable.cli import show
+from lumpable.cli.options import accuracy_options, size_options
+from lumpable.cli.simulations import simulate
+from lumpable.plans.costs import budget
+from lumpable.plans.problem import Problem
+
+BAD_INPUT, STOPPED = 2, 130
+
+
+class Careful(click.Group):
+    """A group of commands whose errors are one line on stderr: 2 for bad input, 130 for Ctrl-C."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what goes wrong by the user's hand never shows a traceback."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # click ends quietly when nobody reads on
+        except (ValueError, OSError, MissingExtra, MemoryError) as error:
+            lines = str(error).splitlines() or [type(error).__name__]
+            click.echo(f"Error: {lines[0]}", err=True)
+            ctx.exit(BAD_INPUT)
+        except KeyboardInterrupt as stop:
+            click.echo(str(stop) or "stopped", err=True)
+            ctx.exit(STOPPED)
+
+
+class Later(click.Command):
+    """A command whose module is imported only when it is called, so that others stay quick."""
+
+    def __init__(self, name: str, module: str, short_help: str) -> None:
+        super().__init__(name, short_help=short_help)
+        self.module = module
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Hand over to the command itself."""
+        command: click.Command = getattr(importlib.import_module(self.module), str(self.name))
+        return command.make_context(*args, **extra)
+
+
+@click.group(cls=Careful, context_settings={"terminal_width": 88})
+@click.version_option(__version__, prog_name="lumpable", message="%(prog)s %(version)s")
+def main() -> None:
+    """Learn who is alike while you learn what works.
+
+    You have many users ("contexts") and many things to offer them ("arms"), and an offer earns a
+    reward that is partly chance. Users belong to a few groups of the same taste, but nobody knows
+    who belongs to which: lumpable finds out what to offer to whom from rewards alone, with fewer
+    tries than learning for every user separately, once there are many of both.
+
+    \b
+    Start here:
+      lumpable demo
+      lumpable budget --contexts 2000 --arms 500 --groups 4
+      lumpable simulate pac --contexts 500 --arms 300 --groups 4 --seed 7
+      lumpable simulate regret --horizon 1e14
+
+    Exit codes: 0 done, 2 bad input, 130 stopped by Ctrl-C.
+    """
+
+
+main.add_command(simulate)
+main.add_command(
+    Later(
+        "reproduce",
+        "lumpable.cli.reproducing",
+        "Measure every claim of the paper that a program can check.",
+    )
+)
+main.add_command(
+    Later(
+        "compare",
+        "lumpable.cli.comparing",
+        "Play learners against each other: the same worlds, contexts and luck for all.",
+    )
+)
+main.add_command(
+    Later("report", "lumpable.cli.reporting", "Turn the rows of a comparison into one page.")
+)
+
+
+@main.command("budget")
+@size_options(1000, 1000, 5)
+@accuracy_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def budget_command(
+    contexts: int, arms: int, groups: int, epsilon: float, delta: float, as_json: bool
+) -> None:
+    """Say what each method costs and promises at a size, before anything is run.
+
+    \b
+    Example:
+      lumpable budget --contexts 1500 --arms 1500 --groups 5 --epsilon 0.02
+    """
+    found = budget(Problem(contexts, arms, groups), epsilon, delta)
+    if as_json:
+        click.echo(msgspec.json.encode(found))
+    else:
+        show.budget(found)
+
+
+@main.command("demo")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("demo"),
+    show_default=True,
+    help="Where the pictures go.",
+)
+def demo_command(folder: Path) -> None:
+    """Hide groups, find them and draw them: half a minute, in plain words."""
+    from lumpable.cli import demo
+
+    demo.run(folder)
+
+
+@main.command("cite")
+def cite_command() -> None:
+    """Print the BibTeX of the paper and of this package."""
+    click.echo(citation(), nl=False)

@@ -1,0 +1,131 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from lumpable.base.checks import MOST_ROUNDS
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def one_of(name: str, *words: str, help: str) -> Callable[[Command], Command]:
+    """Return an option that takes one of a few words; the first is the default."""
+    kinds = click.Choice(words)
+    return click.option(name, type=kinds, default=words[0], show_default=True, help=help)
+
+
+def stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command all of these options, in their order."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def size_options(contexts: int, arms: int, groups: int) -> Callable[[Command], Command]:
+    """Give a command the size of a problem, with these defaults."""
+    return stacked(
+        *(
+            click.option(name, default=default, show_default=True, help=help)
+            for name, default, help in (
+                ("--contexts", contexts, "S, how many users."),
+                ("--arms", arms, "K, how many offers."),
+                ("--groups", groups, "r, how many groups."),
+            )
+        )
+    )
+
+
+accuracy_options = stacked(
+    click.option(
+        "--epsilon",
+        default=0.1,
+        show_default=True,
+        help="Accuracy, in (0, 1/2]: the smaller, the more rounds.",
+    ),
+    click.option("--delta", default=0.05, show_default=True, help="Chance of failure, in (0, 1)."),
+)
+"""Give a command how exactly a problem is to be solved."""
+
+world_options = stacked(
+    one_of("--sizes", "equal", "geometric", "giant", help="Sizes of the groups."),
+    one_of("--frequency", "uniform", "zipf", help="How often contexts come."),
+    one_of("--noise", "gaussian", "bernoulli", help="Noise of the rewards."),
+    click.option(
+        "--sd", default=1.0, show_default=True, help="Standard deviation of gaussian noise."
+    ),
+    one_of(
+        "--means",
+        "uniform",
+        "hard",
+        help="Mean rewards of a group: uniform on [0, 1], or 1/2 with one arm 0.4 better.",
+    ),
+    click.option("--rank", type=int, help="A world of this low rank instead of groups."),
+)
+"""Give a command the world in which a method learns."""
+
+hard_option = click.option(
+    "--hard", type=click.IntRange(1, 3), help="A hard instance of the paper's lower bound instead."
+)
+
+matrix_option = click.option(
+    "--matrix",
+    type=click.Path(path_type=Path),
+    help="Mean rewards of your own: CSV or Parquet with the columns context, arm, mean.",
+)
+
+
+def output_options(picture: str) -> Callable[[Command], Command]:
+    """Give a command its seed, and the ways in which it tells what came of it."""
+    return stacked(
+        click.option("--seed", default=0, show_default=True, help="The same seed, the same run."),
+        click.option(
+            "--json", "as_json", is_flag=True, help="Print one JSON object, policy included."
+        ),
+        click.option(
+            "--png",
+            type=click.Path(path_type=Path),
+            metavar="FOLDER",
+            help=f"Write {picture} there.",
+        ),
+        click.option(
+            "--html",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Write the picture as a page.",
+        ),
+    )
+
+
+def rounds(text: str) -> int:
+    """Read a number of rounds, which may be written as 1e13.
+
+    >>> rounds("2.5e13")
+    25000000000000
+    """
+    digits = text.replace("_", "").replace(",", "")
+    try:
+        number = int(digits) if digits.isdecimal() else float(digits)
+        if 1 <= number <= MOST_ROUNDS and number == int(number):
+            return int(number)
+    except (ValueError, OverflowError):
+        pass  # the same words for all that is no such number
+    raise click.BadParameter(f"expected a whole number from 1 to 9.22e18, got {text!r}")
+
+
+horizon_option = click.option(
+    "--horizon",
+    type=rounds,
+    metavar="ROUNDS",
+    default="1e13",
+    show_default=True,
+    help="T, how many rounds are played.",
+)

@@ -1,0 +1,67 @@
+"""The command `lumpable report`: rows in, a page out."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from lumpable.cli.bars import Advance
+
+
+@click.command("report")
+@click.argument("rows", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The page that is written.  [default: beside ROWS, ending in .html]",
+)
+@click.option(
+    "--png",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder for every picture as PNG, for a paper.",
+)
+@click.option("--title", default="Learners compared", show_default=True, help="Of the page.")
+def report(rows: Path, out: Path | None, folder: Path | None, title: str) -> None:
+    """Make a page of the rows of a comparison that opens in any browser, offline.
+
+    ROWS is the Parquet file that `lumpable compare` writes; while it is still at work, the name of
+    the file that it is going to write. The page shows for each world regret over time, ratios to
+    the best fair peer with paired intervals, who beats whom, time, memory and the groups that were
+    found, and says what was not run or failed, and why.
+
+    \b
+    Examples:
+      lumpable report rows.parquet
+      lumpable report rows.parquet --out report.html --png pictures
+
+    Exit codes: 0 done, 2 bad input, 130 stopped by Ctrl-C.
+    """
+    from lumpable.reports import compared
+
+    read = compared.read(rows)
+    page = rows.with_suffix(".html") if out is None else out
+    compared.report(read, page, title=title)
+    click.echo(f"page: {page}")
+    if folder is not None:
+        with _shown() as advance:
+            files = compared.pictures(read, folder, progress=advance)
+        click.echo(f"pictures: {len(files)} in {folder}")
+
+
+@contextlib.contextmanager
+def _shown() -> Iterator[Advance]:
+    """Show how far the pictures are where somebody looks; a file or a pipe gets nothing."""
+    if not sys.stderr.isatty():
+        yield lambda done, total, words: None
+        return
+    from lumpable.cli import bars
+
+    with bars.bar() as (_, advance):
+        yield lambda done, total, words: advance(done, total, f"{done} of {total}, {words}")

@@ -1,0 +1,191 @@
+"""The command `lumpable reproduce`: options in, progress on stderr, verdicts on stdout."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lumpable.base.words import duration, short, time_left
+
+if TYPE_CHECKING:
+    from lumpable.reproduce.record import Row
+    from lumpable.reproduce.runner import Step
+
+UNEXPECTED = 1
+
+
+@click.command("reproduce")
+@click.option(
+    "--quick", is_flag=True, help="A look of a minute or two, not the whole measurement of ten."
+)
+@click.option("--only", metavar="NUMBERS", help="Some claims: 3,15 or 1-5.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("reproduce"),
+    show_default=True,
+    help="Where everything goes.",
+)
+@click.option("--fresh", is_flag=True, help="Forget what was measured before.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="How many claims are measured at a time.  [default: as many as there are cores]",
+)
+@click.pass_context
+def reproduce(
+    ctx: click.Context, quick: bool, only: str | None, folder: Path, fresh: bool, jobs: int | None
+) -> None:
+    """Measure every claim of the paper that a program can check.
+
+    Writes a page that opens in any browser (index.html), with a table and a figure for each claim:
+    as printed, repaired where it needs that, and a broken variant that must fail. The same rows
+    are in rows.parquet. A run that was stopped goes on where it was.
+
+    \b
+    Examples:
+      lumpable reproduce --quick
+      lumpable reproduce --only 3,15
+
+    Exit codes: 0 all as expected, 1 not, 2 bad input, 130 stopped by Ctrl-C.
+    """
+    from lumpable.reproduce import runner
+
+    numbers = None if only is None else parse(only)
+    with progress() as watch:
+        rows = runner.run(numbers, quick, folder, jobs, fresh=fresh, watch=watch)
+    conclude(rows, folder)
+    if not all(row.as_expected for row in rows):
+        ctx.exit(UNEXPECTED)
+
+
+def parse(text: str) -> list[int]:
+    """Read numbers and ranges.
+
+    >>> parse("3, 15,1-3")
+    [3, 15, 1, 2, 3]
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        ends = (first, last) if dash else (first, first)
+        if not all(end.strip().isdecimal() and len(end) < 9 for end in ends):
+            raise ValueError(f"only: expected numbers such as 3,15 or 1-5, got {text!r}")
+        begin, end = map(int, ends)
+        if begin > end or end - begin > 999:
+            raise ValueError(f"only: expected a range such as 1-5, got {part.strip()!r}")
+        found += range(begin, end + 1)
+    return found
+
+
+# --- While it runs --------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Callable[[Step], None]]:
+    """Show on stderr what is done: a line a claim, and a live line below it in a terminal."""
+    with _live() if sys.stderr.isatty() else _plain() as (say, show):
+
+        def watch(step: Step) -> None:
+            if step.latest is not None:
+                say(finished(step, step.latest))
+            elif not step.running and step.taken:
+                say(taken_over(step))
+            show(step)
+
+        yield watch
+
+
+@contextlib.contextmanager
+def _plain() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
+    yield lambda words: click.echo(words, err=True), lambda step: None
+
+
+@contextlib.contextmanager
+def _live() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
+    from lumpable.cli.bars import bar
+
+    with bar() as (say, advance):
+        yield say, lambda step: advance(len(step.rows), step.total, state(step))
+
+
+def state(step: Step) -> str:
+    """Say in one line where a run is."""
+    words = f"{len(step.rows)} of {step.total} done"
+    if not step.running:
+        return words
+    running = ", ".join(map(str, step.running))
+    return f"{words}, {time_left(step.left)}, now {running}"
+
+
+def finished(step: Step, row: Row) -> str:
+    """Say in one line what came of a claim."""
+    place = f"[{len(step.rows)}/{step.total}]"
+    return f"{place} {row.number} {row.title}: {outcome(row)}, {duration(row.seconds)}"
+
+
+def taken_over(step: Step) -> str:
+    """Say which claims need not be measured again."""
+    from lumpable.reproduce.runner import ranges
+
+    return f"measured before by the same code, taken over: {ranges(step.taken)} (--fresh: anew)"
+
+
+def outcome(row: Row) -> str:
+    """Say whether a claim came out as expected, and if not, in what."""
+    from lumpable.reproduce import verdicts as wording
+
+    if row.error:
+        return f"could not be measured: {row.error}"
+    if row.as_expected:
+        return "as expected"
+    words = f"printed {wording.printed_verdict(row)}"
+    if row.repaired_holds is not None:
+        words += f", repaired {wording.repaired_verdict(row)}"
+    return f"not as expected: {words}, broken variant {wording.broken_verdict(row)}"
+
+
+# --- When it is done ------------------------------------------------------------------------
+
+
+BRIEF = {"does not hold": "fails", "not caught": "missed", "not measured": "error"}
+"""Verdicts in fewer letters, so that a table fits into a terminal."""
+
+
+def conclude(rows: Sequence[Row], folder: Path) -> None:
+    """Print the verdicts, which are not as expected, and where the page is."""
+    from lumpable.cli import show
+
+    head = ("claim", "printed", "repaired", "broken", "seeds", "expected")
+    table = show.table("Claims of the paper", head, map(brief, rows))
+    table.columns[0].no_wrap = False  # a long title takes more lines, not the verdicts' room
+    good = sum(row.as_expected for row in rows)
+    out = show.console()
+    out.print(table)
+    out.print(f"{good} of {len(rows)} claims came out as expected.")
+    for row in rows:
+        if not row.as_expected:
+            out.print(f"Claim {row.number}, {row.title}: {outcome(row)}")
+    out.print(f"page: {folder / 'index.html'}\nrows: {folder / 'rows.parquet'}")
+
+
+def brief(row: Row) -> tuple[str, ...]:
+    """Return the verdicts of a claim as a line of the table."""
+    from lumpable.reproduce import verdicts as wording
+
+    verdicts = (
+        wording.printed_verdict(row),
+        wording.repaired_verdict(row),
+        wording.broken_verdict(row),
+    )
+    return (
+        f"{row.number:2d} {row.title}",
+        *(BRIEF.get(verdict, verdict) for verdict in verdicts),
+        "-" if row.error else short(row.seeds),
+        "yes" if row.as_expected else "NO",
+    )

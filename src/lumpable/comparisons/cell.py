@@ -1,0 +1,261 @@
+"""One cell of a comparison: a learner, a world, a horizon and a seed in, rows out.
+
+A cell is a small value that can be sent to another process or machine. The world, the tape and the
+learner's own luck are pure functions of its seed, so all learners of one world and seed meet the
+same contexts and the same noise. Knows no algorithm, no file and no other cell.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lumpable.base.extras import MissingExtra
+from lumpable.comparisons import roster
+from lumpable.comparisons.rows import COLUMNS, Row
+from lumpable.comparisons.threads import one_thread
+from lumpable.runs.measures import Misbehaved
+from lumpable.worlds.scene import Scene
+from lumpable.worlds.world import World
+
+KINDS: dict[str, str] = {
+    "lumpable": "lumpable",
+    "low_rank": "low_rank",
+    "hard": "hard",
+    "matrix": "from_matrix",
+    "table": "read",
+    "survey": "survey",
+}
+"""Kinds of worlds, and the functions of `lumpable.worlds` that make them."""
+GIVEN = "given"
+"""The kind of a world that was handed over as it is."""
+Key = tuple[str, str, str, str, int, int]
+"""What a cell is known by: the columns of `rows.KEY`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerSpec:
+    """A learner of a comparison: how it is called and how it is made."""
+
+    label: str
+    name: str | Callable[..., Any]
+    """A name of the catalogue, `module:Class`, or what makes one."""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    parameters: str = "{}"
+    """JSON of what differs from the defaults of its class, and a digest of code of one's own."""
+    knows: str = ""
+    folder: str = ""
+    """Where a module of one's own may lie."""
+
+    def made(self, scene: Scene, *, horizon: int, seed: int) -> Any:
+        """Make the learner for a scene."""
+        self.reach()
+        return roster.make(self.name, scene, horizon=horizon, seed=seed, given=self.given)
+
+    def reach(self) -> None:
+        """Let a module that lies beside the experiment be imported."""
+        if self.folder and self.folder not in sys.path:
+            sys.path.append(self.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class WorldSpec:
+    """A world of a comparison: how it is called, drawn and met."""
+
+    label: str
+    kind: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+    arrivals: str = "iid"
+    delay: int = 0
+    drift: float = 0.0
+    """The share of contexts that move to another group half-way."""
+    at: tuple[int, ...] = ()
+    """Rounds for each context to measure at too, as far as the horizon goes."""
+    setting: str = "{}"
+    """JSON of all this, as far as it differs from the defaults."""
+    scene: Scene | None = None
+    """The scene itself, if it was handed over as it is."""
+
+    def made(self, *, horizon: int, seed: int) -> Scene:
+        """Draw the world with this seed."""
+        if self.scene is not None:
+            return self.scene
+        world = maker(self.kind)(**self.given, seed=seed)
+        later = ((horizon // 2, moved(world, self.drift, seed)),) if self.drift else ()
+        return Scene(world, self.arrivals, self.delay, later, self.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A learner in a world, for so many rounds, with a seed."""
+
+    learner: LearnerSpec
+    world: WorldSpec
+    horizon: int
+    seed: int
+
+    @property
+    def key(self) -> Key:
+        """What it is known by."""
+        learner, world = self.learner, self.world
+        return (
+            *(learner.label, learner.parameters, world.label, world.setting),
+            *(self.horizon, self.seed),
+        )  # fmt: skip
+
+
+def maker(kind: str) -> Callable[..., World]:
+    """Return the function that makes worlds of this kind."""
+    found: Callable[..., World] = getattr(importlib.import_module("lumpable.worlds"), KINDS[kind])
+    return found
+
+
+def moved(world: World, share: float, seed: int) -> World:
+    """Return the world after this share of its contexts moved to another group.
+
+    A context that moves takes the means of a member of a group that is not its own; both are drawn.
+
+    >>> from lumpable import worlds
+    >>> before = worlds.lumpable(contexts=10, arms=3, groups=2, seed=1)
+    >>> after = moved(before, 0.3, seed=1)
+    >>> int((before.group != after.group).sum())
+    3
+    """
+    if len(np.unique(world.group)) < 2:
+        raise ValueError("drift: expected a world of at least two groups, got one")
+    rng = np.random.default_rng([seed, 4])  # 2 and 3 are the tape's
+    mean, group = world.mean.copy(), world.group.copy()
+    for context in rng.permutation(world.contexts)[: round(share * world.contexts)]:
+        others = np.unique(world.group[world.group != world.group[context]])
+        like = rng.choice(np.flatnonzero(world.group == rng.choice(others)))
+        mean[context], group[context] = world.mean[like], world.group[like]
+    names = (world.name, world.context_names, world.arm_names)
+    return World(mean, world.frequency, group, world.noise, world.sd, *names)
+
+
+def own_seed(seed: int) -> int:
+    """Return the seed of a learner in a cell with this seed: never that of the world or tape.
+
+    >>> own_seed(0) != own_seed(1) != 1
+    True
+    """
+    return int(np.random.SeedSequence([seed, 5]).generate_state(1)[0])
+
+
+# --- Running ----------------------------------------------------------------------------------
+
+
+def run_cell(cell: Cell) -> list[Row]:
+    """Play a cell: a row for each checkpoint, or one row that says why there are none."""
+    from lumpable.learners.learner import Unfit
+
+    about = _about(cell)
+    try:
+        scene = _drawn(cell)
+        about |= {
+            "contexts": scene.world.contexts,
+            "arms": scene.world.arms,
+            "groups": scene.world.groups,
+        }
+        with one_thread():
+            learner = cell.learner.made(scene, horizon=cell.horizon, seed=own_seed(cell.seed))
+            steps = _steps(learner, scene, cell)
+    except (Unfit, MissingExtra) as error:
+        return [_row(about, status="not run", reason=str(error))]
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # a learner that calls sys.exit ends its own cell only
+        if stopped(error):
+            raise KeyboardInterrupt from None
+        return [failed(cell, error, about)]
+    return [_row(about, **step, status="done", reason="") for step in steps]
+
+
+def stopped(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: compiled code and joblib make others of it."""
+    while error.__context__ is not None:
+        error = error.__context__
+        if isinstance(error, KeyboardInterrupt):
+            return True
+    return False
+
+
+def failed(cell: Cell, error: BaseException, about: Row | None = None) -> Row:
+    """Return the row of a cell that failed: who, where, and the traceback."""
+    first = (str(error).splitlines() or [""])[0]
+    who = f"{cell.learner.label} in {cell.world.label}, seed {cell.seed}"
+    trace = "".join(traceback.format_exception(error))
+    reason = f"{who}: {type(error).__name__}: {first}\n{trace}"
+    return _row(about or _about(cell), status="failed", reason=reason)
+
+
+def _steps(learner: Any, scene: Scene, cell: Cell) -> list[dict[str, Any]]:
+    """Measure a learner: by its own way through a scene if it has one, else round by round."""
+    through = getattr(learner, "through_scene", None)
+    if through is not None:
+        own: list[dict[str, Any]] = through(scene, horizon=cell.horizon)
+        return own
+    from lumpable.runs.playing import checkpoints, play
+
+    for method in lacking(learner):
+        raise Misbehaved(f"{type(learner).__name__}: has no method {method!r}")
+    asked = (pulls * scene.world.contexts for pulls in cell.world.at)
+    marks = [*checkpoints(cell.horizon), *(mark for mark in asked if mark < cell.horizon)]
+    return play(learner, scene, horizon=cell.horizon, seed=cell.seed, at=marks).rows()
+
+
+def lacking(learner: Any) -> list[str]:
+    """Return the methods that a learner lacks; one that has its own way needs none."""
+    if callable(getattr(learner, "through_scene", None)):
+        return []
+    return [name for name in ("ask", "tell") if not callable(getattr(learner, name, None))]
+
+
+_last: list[tuple[tuple[str, int, int], Scene]] = []
+
+
+def _drawn(cell: Cell) -> Scene:
+    """Draw the world of a cell; the last one is kept, for the next learner will meet it too."""
+    if cell.world.scene is not None:
+        return cell.world.scene
+    asked = (cell.world.label + cell.world.setting, cell.horizon, cell.seed)
+    for key, scene in tuple(_last):
+        if key == asked:
+            return scene
+    scene = cell.world.made(horizon=cell.horizon, seed=cell.seed)
+    _last[:] = [(asked, scene)]
+    return scene
+
+
+def _about(cell: Cell) -> Row:
+    from lumpable.base.version import __version__
+
+    return {
+        "learner": cell.learner.label,
+        "parameters": cell.learner.parameters,
+        "knows": cell.learner.knows,
+        "world": cell.world.label,
+        "setting": cell.world.setting,
+        "horizon": cell.horizon,
+        "seed": cell.seed,
+        "round": 0,
+        "version": __version__,
+    }
+
+
+def _row(about: Row, **more: Any) -> Row:
+    """Return a row with every column, in order; what nobody knows is None."""
+    known = about | more
+    return {name: known.get(name) for name in COLUMNS}
+
+
+def as_json(value: Mapping[str, Any]) -> str:
+    """Write a mapping as JSON with its keys in order."""
+    return json.dumps(value, sort_keys=True, default=str)

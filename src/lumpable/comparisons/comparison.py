@@ -1,0 +1,188 @@
+"""Compare learners from Python: what people hand in becomes an experiment, rows come back."""
+
+from __future__ import annotations
+
+import html
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lumpable.base.extras import MissingExtra
+from lumpable.base.words import counted
+from lumpable.comparisons.experiment import Experiment, planned
+from lumpable.comparisons.rows import Row
+from lumpable.comparisons.running import Step, run
+from lumpable.comparisons.store import Store, write
+from lumpable.comparisons.values import Refused
+from lumpable.worlds.scene import Scene
+from lumpable.worlds.world import World
+
+One = str | Mapping[str, Any] | Callable[..., Any] | World | Scene
+"""A single learner or world."""
+
+
+class Comparison:
+    """The rows of a comparison: one for each checkpoint of a learner in a world with a seed.
+
+    A notebook shows them as a table; `report` writes a page.
+    """
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        """The rows as an Arrow table: `polars.from_arrow(c.table)`, `c.table.to_pandas()`."""
+
+    def rows(self) -> list[Row]:
+        """Return the rows, ready for pandas or polars; `experiment.rows.COLUMNS` explains them."""
+        rows: list[Row] = self.table.to_pylist()
+        return rows
+
+    @property
+    def cells(self) -> Counter[str]:
+        """How many cells are `done`, `not run` and `failed`."""
+        ends = {
+            (row["learner"], row["world"], row["horizon"], row["seed"]): row["status"]
+            for row in self.table.select(
+                ["learner", "world", "horizon", "seed", "status"]
+            ).to_pylist()
+        }
+        return Counter(ends.values())
+
+    def save(self, path: str | Path) -> None:
+        """Write the rows to a Parquet file, which `lumpable report` reads."""
+        if Path(path).suffix != ".parquet":
+            raise ValueError(f"path: expected a name that ends in .parquet, got {str(path)!r}")
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        write(self.table, Path(path))
+
+    def report(self, path: str | Path) -> None:
+        """Write one page with tables and figures that opens in any browser."""
+        from lumpable.reports.compared import report
+
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        report(self.table, path)
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.table.num_rows} rows; {said(self.cells)})"
+
+    def _repr_html_(self) -> str:
+        from lumpable.reports.compared import summary_html
+
+        try:
+            summary = summary_html(self.table)
+        except MissingExtra as missing:  # without pictures there is no summary
+            summary = f"<p>{html.escape(str(missing))}</p>"
+        return f"<p>{html.escape(repr(self))}</p>{summary}"
+
+
+def said(cells: Mapping[str, int]) -> str:
+    """Say how many cells came to what.
+
+    >>> said({"done": 1200, "failed": 1})
+    '1,200 cells done, 1 failed'
+    """
+    words = [f"{counted(cells.get('done', 0), 'cell')} done"]
+    words += [f"{cells[word]:,} {word}" for word in ("not run", "failed") if cells.get(word)]
+    return ", ".join(words)
+
+
+def compare(
+    learners: Iterable[Any] | One,
+    worlds: Iterable[Any] | One,
+    *,
+    horizon: int | None = None,
+    pulls: int | None = None,
+    seeds: int | Iterable[int] = 20,
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    backend: str = "local",
+    address: str | None = None,
+    watch: Callable[[Step], None] | None = None,
+) -> Comparison:
+    """Play every learner in every world with every seed, on common luck.
+
+    Parameters
+    ----------
+    learners
+        Names of the catalogue, `module:Class`, classes, callables that make a learner, or mappings
+        with a `name` (any of these), a `label` and parameters. Or a mapping from labels to these,
+        or a single one.
+    worlds
+        Worlds, scenes, or mappings as in a TOML file: a `kind`, the parameters of its maker in
+        `lumpable.worlds`, `arrivals`, `delay`, `drift`, `at`, `label`. Those are drawn anew for
+        each seed; a world that is handed over is the same for all. Or a mapping from labels to
+        these, or a single one.
+    horizon, pulls
+        Rounds, in all or for each context.
+    seeds
+        How many, or which.
+    out
+        A Parquet file for the rows. What it holds is not run again, and its other rows stay.
+    jobs, backend, address
+        How many processes (1: in this one; by default as many as there are cores), `local`, `dask`
+        or `ray`, and where that is.
+    watch
+        Is told how far the comparison is.
+
+    >>> found = compare(
+    ...     ["ucb", {"name": "ucb", "width": 0.2}],
+    ...     [{"kind": "lumpable", "contexts": 6, "arms": 3, "groups": 2}],
+    ...     horizon=100, seeds=2, jobs=1,
+    ... )
+    >>> found
+    Comparison(24 rows; 4 cells done)
+    """
+    experiment = described(learners, worlds, horizon=horizon, pulls=pulls, seeds=seeds)
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder, "rows.parquet") if out is None else Path(out))
+        tell = watch or (lambda step: None)
+        return Comparison(
+            run(experiment, store, backend=backend, jobs=jobs, address=address, watch=tell)
+        )
+
+
+def described(
+    learners: Iterable[Any] | One,
+    worlds: Iterable[Any] | One,
+    *,
+    horizon: int | None,
+    pulls: int | None,
+    seeds: int | Iterable[int],
+) -> Experiment:
+    """Return the experiment that these describe; what is wrong is named with its place."""
+    top = {"horizon": horizon, "pulls": pulls, "seeds": seeds}
+    said = {key: value for key, value in top.items() if value is not None}
+    try:
+        return planned(
+            {**said, "learner": _listed(learners, "learners"), "world": _listed(worlds, "worlds")}
+        )
+    except Refused as error:
+        place = "".join(f"[{part}]" for part in error.place[1:2])
+        where = f"{error.place[0]}s{place}: " if place else ""
+        raise ValueError(f"{where}{error}") from error
+
+
+def _listed(items: Any, name: str) -> list[Any]:
+    single = {"learners": "name", "worlds": "kind"}[name]
+    if isinstance(items, Mapping) and isinstance(items.get(single), str | Callable):
+        return [items]
+    if isinstance(items, World | Scene) or (
+        name == "learners" and (isinstance(items, str) or callable(items))
+    ):
+        return [items]
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise ValueError(f"{name}: expected a list, got {items!r}")
+    if not isinstance(items, Mapping):
+        return list(items)
+    return [_with_label(item, label) for label, item in items.items()]
+
+
+def _with_label(item: Any, label: str) -> Any:
+    """Give what people handed in a label."""
+    if isinstance(item, World):
+        return Scene(item, name=label)
+    if isinstance(item, Scene):
+        return replace(item, name=label)
+    return {**item, "label": label} if isinstance(item, Mapping) else {"name": item, "label": label}

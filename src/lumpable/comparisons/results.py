@@ -1,0 +1,260 @@
+"""The rows of a comparison, read, checked and laid out as arrays: world by world.
+
+Takes a file, the folder of an unfinished run, a frame or a list of rows; computes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.extras import need
+from lumpable.comparisons.rows import COLUMNS, KEY, STATUSES
+
+MEASURES = ("regret", "simple_regret", "worse_off", "clusters", "ari", "seconds", "bytes")
+MISSING = "not yet run"
+"""The state of a cell that has no rows."""
+
+KNOWN = {"groups": "r", "group": "the groups", "group_means": "the groups' means", "frequency": "ν"}
+"""What only an oracle can know, in words."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """One world of a comparison: what was measured there, and what was not."""
+
+    name: str
+    setting: str
+    contexts: int
+    arms: int
+    groups: int
+    horizon: int
+    learners: tuple[str, ...]
+    knows: tuple[str, ...]
+    seeds: tuple[int, ...]
+    rounds: IntVector
+    measures: Mapping[str, FloatVector]
+    """Each (learners, seeds, rounds); NaN where there is nothing."""
+    undone: Mapping[tuple[int, int], tuple[str, str]]
+    """Status and reason of every cell (learner, seed) that is not done."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """A whole comparison."""
+
+    worlds: tuple[World, ...]
+    learners: tuple[str, ...]
+    rows: int
+    versions: tuple[str, ...]
+    unfinished: bool = False
+
+
+def read(path: Path) -> Comparison:
+    """Read a Parquet file of rows, and the parts beside it if its run is not finished."""
+    parts = path.with_name(path.name + ".parts")
+    files = [path] if path.is_file() else []
+    pieces = sorted(parts.glob("*.parquet")) if parts.is_dir() else []
+    if not files and not pieces:
+        empty = f" ({parts.name} is empty)" if parts.is_dir() else ""
+        raise ValueError(f"rows: expected a Parquet file, got {str(path)!r}, which is none{empty}")
+    parquet = need("pyarrow.parquet", "research", "reading Parquet files")
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    for file in (*files, *pieces):
+        try:
+            with parquet.ParquetFile(file) as opened:  # read_table would import pandas
+                table = opened.read().to_pydict()
+        except ValueError as cause:  # what pyarrow raises is one
+            if file in pieces:
+                continue  # being written just now
+            words = str(cause).splitlines()[0]
+            raise ValueError(f"rows: {str(file)!r} is no Parquet file: {words}") from None
+        _check_columns(table, str(file))
+        for name in COLUMNS:
+            columns[name] += table[name]
+    return arranged(columns, unfinished=bool(pieces))
+
+
+def gathered(rows: object) -> Comparison:
+    """Take rows as people have them: a path, a frame, or an iterable of mappings."""
+    if isinstance(rows, Comparison):
+        return rows
+    if isinstance(rows, str | Path):
+        return read(Path(rows))
+    if isinstance(rows, Iterable) and not hasattr(rows, "columns"):
+        listed: Sequence[Any] = list(rows)
+        if not all(isinstance(row, Mapping) for row in listed):
+            raise ValueError("rows: expected mappings, a frame or a path")
+        for row in listed[:1]:
+            _check_columns(row, "the first row")
+        return arranged({name: [row.get(name) for row in listed] for name in COLUMNS})
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(rows, eager_only=True)  # type: ignore[call-overload]
+    except TypeError as cause:
+        raise ValueError(f"rows: expected rows or a frame, got {type(rows).__name__}") from cause
+    _check_columns(frame.columns, "the frame")
+    return arranged({name: frame[name].to_list() for name in COLUMNS})
+
+
+def _check_columns(names: Iterable[str], where: str) -> None:
+    missing = [name for name in COLUMNS if name not in set(names)]
+    if missing:
+        raise ValueError(
+            f"rows: expected the rows of a comparison, but {where} lacks {', '.join(missing)}"
+        )
+
+
+# --- Arrays -------------------------------------------------------------------------------------
+
+
+def arranged(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Comparison:
+    """Lay out columns as arrays; of rows with the same key the last one counts."""
+    if not columns["learner"]:
+        raise ValueError("rows: expected at least one row, got none")
+    for status in set(columns["status"]):
+        if status not in STATUSES:
+            raise ValueError(f"rows: expected a status of {', '.join(STATUSES)}, got {status!r}")
+    learners = _named(_pairs(columns, "learner", "parameters"))
+    worlds = _told_apart(_pairs(columns, "world", "setting", "horizon"))
+    keys = zip(*(columns[key] for key in (*KEY, "round")), strict=True)
+    last = {key: number for number, key in enumerate(keys)}
+    of_world: dict[str, list[int]] = {name: [] for name in worlds.values()}
+    for (_, _, world, setting, horizon, *_), number in last.items():
+        of_world[worlds[world, setting, horizon]].append(number)
+    names = tuple(dict.fromkeys(learners.values()))
+    knows = {
+        learners[pair]: ", ".join(KNOWN.get(key, key) for key in (known or "").split(","))
+        for *pair_, known in _pairs(columns, "learner", "parameters", "knows")
+        for pair in [tuple(pair_)]
+    }
+    label = [learners[pair] for pair in zip(columns["learner"], columns["parameters"], strict=True)]
+    return Comparison(
+        tuple(
+            _world(name, numbers, columns, label, names, knows)
+            for name, numbers in of_world.items()
+        ),
+        names,
+        len(last),
+        tuple(sorted({str(version) for version in columns["version"]})),
+        unfinished,
+    )
+
+
+def _pairs(columns: Mapping[str, list[Any]], *names: str) -> list[tuple[Any, ...]]:
+    """Return each combination once, in order of first appearance."""
+    return list(dict.fromkeys(zip(*(columns[name] for name in names), strict=True)))
+
+
+def _named(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
+    """Name each learner by its label, with its parameters where two have the same."""
+    labels = [str(label) for label, _ in keys]
+    return {
+        key: label if labels.count(label) == 1 else f"{label} {key[1]}"
+        for key, label in zip(keys, labels, strict=True)
+    }
+
+
+def _told_apart(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
+    """Name each world by its label, and by what differs where several have the same."""
+    found: dict[tuple[Any, ...], str] = {}
+    for key in keys:
+        label, setting, horizon = key
+        same = [other for other in keys if other[0] == label]
+        words = [str(label)]
+        if len({other[2] for other in same}) > 1:
+            words.append(f"{horizon:,} rounds")
+        if len({other[1] for other in same}) > 1:
+            parts, others = _parts(setting), [_parts(other[1]) for other in same]
+            differ = [name for name in parts if len({other.get(name) for other in others}) > 1]
+            words += [f"{name} {parts[name]}".strip() for name in differ]
+        name = ", ".join(words)
+        found[key] = f"{name}, {setting}" if name in found.values() else name
+    return found
+
+
+def _world(
+    name: str,
+    numbers: list[int],
+    columns: Mapping[str, list[Any]],
+    label: list[str],
+    learners: tuple[str, ...],
+    knows: Mapping[str, str],
+) -> World:
+    seeds = tuple(sorted({columns["seed"][i] for i in numbers}))
+    done = [i for i in numbers if columns["status"][i] == "done"]
+    rounds = sorted({columns["round"][i] for i in done})
+    place = (
+        {x: k for k, x in enumerate(learners)},
+        {x: k for k, x in enumerate(seeds)},
+        {x: k for k, x in enumerate(rounds)},
+    )
+    at = [
+        (place[0][label[i]], place[1][columns["seed"][i]], place[2][columns["round"][i]])
+        for i in done
+    ]
+    where = tuple(np.array(at, dtype=np.int64).reshape(-1, 3).T)
+    measures = {}
+    for measure in MEASURES:
+        values = np.full((len(learners), len(seeds), len(rounds)), math.nan)
+        values[where] = [_number(measure, columns[measure][i]) for i in done]
+        measures[measure] = values
+    undone = {
+        (one, seed): (MISSING, "") for one in range(len(learners)) for seed in range(len(seeds))
+    }
+    for i in numbers:
+        if columns["status"][i] != "done":
+            key = (place[0][label[i]], place[1][columns["seed"][i]])
+            undone[key] = (columns["status"][i], columns["reason"][i] or "no reason was given")
+    for one, seed, _ in at:  # what failed once and was done later is done
+        undone.pop((one, seed), None)
+    first = numbers[0]
+    return World(
+        name,
+        _pretty(columns["setting"][first]),
+        int(columns["contexts"][first]),
+        int(columns["arms"][first]),
+        int(columns["groups"][first]),
+        int(columns["horizon"][first]),
+        learners,
+        tuple(knows[learner] for learner in learners),
+        seeds,
+        np.array(rounds, dtype=np.int64),
+        measures,
+        undone,
+    )
+
+
+def _number(measure: str, value: Any) -> float:
+    if value is None:
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"rows: expected numbers in {measure!r}, got {value!r}") from None
+
+
+def _pretty(setting: str | None) -> str:
+    """Return a JSON object as `name value, name value`; anything else as it is."""
+    return ", ".join(f"{name} {value}".strip() for name, value in _parts(setting).items())
+
+
+def _parts(setting: str | None) -> dict[str, str]:
+    """Return the names and values of a JSON object in words; anything else is one name."""
+    try:
+        made = json.loads(setting or "")
+    except ValueError:
+        made = None
+    if not isinstance(made, dict):
+        return {setting: ""} if setting else {}
+    return {
+        name: value if isinstance(value, str) else json.dumps(value) for name, value in made.items()
+    }

@@ -1,0 +1,185 @@
+"""Run an experiment: take over what is done, carry out the rest, keep every cell as it comes."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from lumpable.base.extras import MissingExtra
+from lumpable.base.words import counted
+from lumpable.comparisons.backends import BACKENDS, carried_out, ready
+from lumpable.comparisons.cell import Cell, stopped
+from lumpable.comparisons.experiment import Experiment
+from lumpable.comparisons.rows import Row
+from lumpable.comparisons.store import MANY, Store, key_of
+from lumpable.learners.catalogue import CATALOGUE
+
+EARLY = 0.05
+"""The share of cells that must have come before anything is said of the time left."""
+SHOWN = 10
+"""Cells that are named when a run breaks down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far a comparison is: at its start and after every cell."""
+
+    done: int
+    """Cells that came in this run."""
+    total: int
+    """Cells of this run."""
+    taken: int
+    """Cells that were done before and are not run again."""
+    latest: Row | None
+    """The last row of the cell that came just now."""
+    left: float | None
+    """About how many seconds are left; None: nobody knows yet."""
+    failed: int = 0
+    """Cells of this run that failed."""
+    older: int = 0
+    """Cells of this run that are done, but by another version of the package."""
+
+
+class Broken(RuntimeError):
+    """What runs the cells broke down; the message says which are left. A new run goes on."""
+
+
+def run(
+    experiment: Experiment,
+    store: Store,
+    *,
+    backend: str = "local",
+    jobs: int | None = None,
+    address: str | None = None,
+    watch: Callable[[Step], None] = lambda step: None,
+) -> Any:
+    """Run all cells that are not done, and return the table of the experiment's rows.
+
+    On Ctrl-C what has come is in the file, and `KeyboardInterrupt` goes on. So it is if processes
+    or a cluster break down, which is `Broken`.
+    """
+    _check(backend, jobs, address)
+    ready(backend, jobs)
+    cells = experiment.cells()
+    order = {cell.key: place for place, cell in enumerate(cells)}
+    before = store.done()
+    # all learners meet a seed before the next one: whoever stops has all of them with fewer seeds
+    seeds = {seed: place for place, seed in enumerate(experiment.seeds)}
+    older = {cell.key for cell in cells if cell.key in before and _outdated(cell, before[cell.key])}
+    ahead = [cell for cell in cells if cell.key not in before or cell.key in older]
+    ahead.sort(key=lambda cell: seeds[cell.seed])
+    left = {cell.key: cell for cell in ahead}
+    store.begin()
+    pace = Pace.of(ahead)
+    step = Step(0, len(ahead), len(cells) - len(ahead), None, None, 0, len(older))
+    watch(step)
+    try:
+        with contextlib.closing(carried_out(ahead, store, backend, jobs, address)) as results:
+            for rows in results:
+                store.keep(rows)
+                del left[key_of(rows[0])]
+                step = replace(
+                    step,
+                    done=step.done + 1,
+                    latest=rows[-1],
+                    left=pace.left(rows[-1]),
+                    failed=step.failed + (rows[-1]["status"] == "failed"),
+                )
+                if step.done % MANY == 0:
+                    store.combine(order)
+                watch(step)
+    except (ValueError, OSError, MissingExtra, MemoryError):
+        raise
+    except Exception as error:
+        if stopped(error):
+            raise KeyboardInterrupt from None
+        raise Broken(_left(list(left.values()), len(ahead), error)) from error
+    finally:
+        table = store.combine(order)
+        store.close()
+    return table
+
+
+def _outdated(cell: Cell, version: str) -> bool:
+    """Whether a cell was run by another version; code of one's own has a digest instead."""
+    from lumpable.base.version import __version__
+
+    return cell.learner.name in CATALOGUE and version != __version__
+
+
+def _left(cells: Sequence[Cell], total: int, error: Exception) -> str:
+    """Say which cells are left after an error that is none of theirs."""
+    pairs = Counter((cell.learner.label, cell.world.label) for cell in cells)
+    named = [
+        f"{learner} in {world} ({counted(n, 'seed')})" for (learner, world), n in pairs.items()
+    ]
+    more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+    first = (str(error).splitlines() or [""])[0]
+    came = f"{total - len(cells):,} of {counted(total, 'cell')} came"
+    why = f"{type(error).__name__}: {first}"
+    return f"{why}; {came}, left are {', '.join(named[:SHOWN])}{more}"
+
+
+def _check(backend: str, jobs: int | None, address: str | None) -> None:
+    if backend not in BACKENDS:
+        raise ValueError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+        raise ValueError(f"jobs: expected a whole number of at least 1, got {jobs!r}")
+    if address is not None and backend == "local":
+        raise ValueError("address: expected a backend dask or ray with it, got local")
+
+
+@dataclass(slots=True)
+class Pace:
+    """How long the rest will take, from the seconds of what has come.
+
+    A learner's first cell compiles it, so the time until that came says nothing of the others.
+    """
+
+    ahead: Counter[tuple[str, str]]
+    last: float
+    """When the last cell came."""
+    took: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
+    came: Counter[tuple[str, str]] = field(default_factory=Counter)
+    warm: set[str] = field(default_factory=set)
+    """Learners of which a cell has come."""
+    passed: float = 0.0
+    """Time that went by until cells came that were no learner's first."""
+    paid: float = 0.0
+    """The seconds that those took by themselves."""
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell]) -> Pace:
+        """Begin with these cells ahead."""
+        pairs = Counter((cell.learner.label, cell.world.label) for cell in cells)
+        return cls(pairs, time.monotonic())
+
+    def left(self, row: Row) -> float | None:
+        """Take note of a cell that has come; returns about how many seconds are left.
+
+        A cell takes what others of its learner and world took, or else an average one. None as
+        long as less than a twentieth of the cells has come, or only first ones.
+        """
+        pair = (row["learner"], row["world"])
+        took, now = row["seconds"] or 0.0, time.monotonic()
+        self.ahead[pair] -= 1
+        self.took[pair] += took
+        self.came[pair] += 1
+        if row["learner"] in self.warm:
+            self.passed += now - self.last
+            self.paid += took
+        self.warm.add(row["learner"])
+        self.last = now
+        done = sum(self.came.values())
+        if not self.paid or done < EARLY * (done + sum(self.ahead.values())):
+            return None
+        usual = sum(self.took.values()) / done
+        rest = sum(
+            number * (self.took[pair] / self.came[pair] if self.came[pair] else usual)
+            for pair, number in self.ahead.items()
+        )
+        return self.passed * rest / self.paid

@@ -1,0 +1,104 @@
+"""Experiments as TOML files: read, checked, and refused with the file's name and the line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from lumpable.comparisons import positions
+from lumpable.comparisons.experiment import Experiment, planned
+from lumpable.comparisons.values import Refused
+
+SUITE = "suite"
+TABLES = ("learner", "world")
+
+
+def read(path: str | Path, changes: Mapping[str, Any] | None = None) -> Experiment:
+    """Read an experiment; what is wrong in it is a `ValueError` with file and line.
+
+    Parameters
+    ----------
+    changes
+        Seeds or a horizon that take the place of those in the file, for all worlds.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: expected text in UTF-8, got {error.reason}") from error
+    return _checked(text, str(path), path.parent, changes or {})
+
+
+def suite(quick: bool = False, changes: Mapping[str, Any] | None = None) -> Experiment:
+    """Return the comparison that comes with the package, or a quick look at it."""
+    name = "suite-quick.toml" if quick else "suite.toml"
+    found = resources.files("lumpable.comparisons") / name
+    return _checked(found.read_text(encoding="utf-8"), name, Path(), changes or {})
+
+
+def _checked(text: str, name: str, folder: Path, changes: Mapping[str, Any]) -> Experiment:
+    try:
+        said = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        words = str(error)
+        at = re.search(r"line (\d+)", words)
+        line = int(at[1]) if at else text.count("\n") + 1
+        raise ValueError(f"{name}:{line}: {_twice(text, line, words) or words}") from error
+    try:
+        found = planned(said, folder.absolute())
+        changed = _changed(said, changes)  # after the file as it is, whose errors have lines
+        return found if changed == said else planned(changed, folder.absolute())
+    except Refused as error:
+        line = positions.line(text, error.place)
+        raise ValueError(f"{name}:{line}: {error}") from error
+
+
+_KEY = re.compile(r"""\s*(?P<open>\[{0,2})\s*(?P<key>[\w-]+|"[^"]*"|'[^']*')\s*(?P<end>[\]=])""")
+
+
+def _twice(text: str, line: int, words: str) -> str:
+    """Say what stands twice, if that is what is wrong with a line; else nothing."""
+    lines = text.splitlines()
+    here = _KEY.match(lines[line - 1]) if line <= len(lines) else None
+    if here is None or not re.match("Cannot (overwrite|declare|mutate)", words):
+        return ""
+    first = 0
+    for number, other in enumerate(lines[: line - 1], start=1):
+        if not here["open"] and other.lstrip().startswith("["):
+            first = 0  # another table, whose keys are its own
+        match = _KEY.match(other)
+        if match and match["key"] == here["key"] and bool(match["open"]) == bool(here["open"]):
+            first = first or number
+    key = here["key"].strip("\"'")
+    if not first:
+        return ""
+    if not here["open"]:
+        return f"{key}: expected once in a table, got it again, after line {first}"
+    if key in TABLES:
+        return f"{key}: expected [[{key}]] for each, got [{key}] beside it; see line {first}"
+    return f"[{key}]: expected once, got it again, after line {first}"
+
+
+def meant(name: str) -> str:
+    """Return what was probably meant by a name that is no file: the suite, or a file beside it."""
+    path = Path(name)
+    files = [str(file) for file in path.parent.glob("*.toml")]
+    near = difflib.get_close_matches(name, [SUITE, *sorted(files)], n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _changed(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said with other seeds or another horizon, which then holds for all worlds."""
+    changed = dict(said) | {key: value for key, value in changes.items() if value is not None}
+    if changes.get("horizon") is not None:
+        changed.pop("pulls", None)
+        own = ("horizon", "pulls")
+        changed["world"] = [
+            {k: v for k, v in world.items() if k not in own} for world in said["world"]
+        ]
+    return changed

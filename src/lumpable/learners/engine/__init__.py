@@ -1,0 +1,1 @@
+"""A learner's two steps, compiled: for whole simulations, and for one round from Python."""

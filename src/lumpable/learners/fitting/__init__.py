@@ -1,0 +1,1 @@
+"""Fits that several learners share: k-means, matrix completion, regression."""

@@ -1,0 +1,110 @@
+"""What every learner is: the protocol, and the base of those whose steps are compiled.
+
+Learners know no world: they see contexts, choose arms and are told rewards. `ask` reads, `tell`
+writes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from lumpable.base import checks
+from lumpable.base.checks import IntVector
+from lumpable.learners.engine.clock import TELLS, seeded
+from lumpable.learners.engine.entries import Block, Kernels, entries
+
+LARGEST = 1e100
+"""Rewards are at most this large, so that no sum of their squares overflows."""
+
+
+class Unfit(ValueError):
+    """A learner cannot be run, or not fairly, on a problem of this size or kind; it says why."""
+
+
+class Compiled(ABC):
+    """A learner whose state is arrays and whose two steps are kernels (see `compiled`).
+
+    A subclass is final. It names its `kernels`, makes its state, and says which arm it recommends.
+    If its state has an array `due`, then `refit` is called as soon as the number of tells reaches
+    due[0]; it must move due[0] on.
+    """
+
+    kernels: ClassVar[Kernels]
+    unit_rewards: ClassVar[bool] = False
+    """Whether rewards must lie in [0, 1]."""
+
+    def __init__(self, contexts: int, arms: int, seed: int, state: NamedTuple) -> None:
+        self.contexts = checks.whole("contexts", contexts, 1)
+        self.arms = checks.whole("arms", arms, 1)
+        self.seed = checks.whole("seed", seed, 0)
+        self.state: Any = state
+        self.clock = seeded(self.seed)
+        self._connect()
+
+    def _connect(self) -> None:
+        """Hand the addresses of the state to compiled code; a copy has addresses of its own."""
+        made = entries(self.kernels, self.state)
+        self.loop, self._ask, self._tell = made.loop, made.ask, made.tell
+        self._block = Block(self.state, self.clock)
+        self._address = self._block.address
+        self._due = getattr(self.state, "due", None)
+        self._low, self._high = (0.0, 1.0) if self.unit_rewards else (-LARGEST, LARGEST)
+
+    def __getstate__(self) -> dict[str, Any]:
+        left = ("loop", "_ask", "_tell", "_block", "_address", "_due")
+        return {name: value for name, value in vars(self).items() if name not in left}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        vars(self).update(kept)
+        self._connect()
+
+    def ask(self, context: int) -> int:
+        """Return the arm to play for this context now. Asked twice, it answers the same."""
+        if type(context) is not int or not 0 <= context < self.contexts:
+            context = checks.whole("context", context, 0, self.contexts - 1)
+        return self._ask(self._address, context)
+
+    def tell(self, context: int, arm: int, reward: float) -> None:
+        """Report the reward of an arm that was played for this context."""
+        if type(context) is not int or not 0 <= context < self.contexts:
+            context = checks.whole("context", context, 0, self.contexts - 1)
+        if type(arm) is not int or not 0 <= arm < self.arms:
+            arm = checks.whole("arm", arm, 0, self.arms - 1)
+        if type(reward) is not float or not self._low <= reward <= self._high:
+            reward = self._checked(reward)
+        self._tell(self._address, context, arm, reward)
+        if self._due is not None and self.tells >= self._due[0]:
+            self.refit()
+
+    def _checked(self, reward: float) -> float:
+        kind = (
+            "a number in [0, 1]"
+            if self.unit_rewards
+            else f"a number of at most {LARGEST:g} in size"
+        )
+        return checks.real("reward", reward, kind, np.nextafter(self._low, -np.inf), self._high)
+
+    @property
+    def tells(self) -> int:
+        """The number of rewards that were reported."""
+        return int(self.clock[TELLS])
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all that it remembers."""
+        return sum(value.nbytes for value in self.state if isinstance(value, np.ndarray))
+
+    @abstractmethod
+    def policy(self) -> IntVector:
+        """Return the arm that it would recommend to each context, were this the last round."""
+
+    def labels(self) -> IntVector | None:
+        """Return the cluster of each context as it believes now; None if it has no clusters."""
+        return None
+
+    def refit(self) -> None:
+        """Do what is too rare and too large for a single step; only for states with `due`."""
+        raise NotImplementedError(f"{type(self).__name__} has `due` in its state but no `refit`")

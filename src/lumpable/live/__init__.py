@@ -1,0 +1,1 @@
+"""People instead of a world: plans played round by round, saved and reopened."""

@@ -1,0 +1,180 @@
+"""One plan played live on its contexts: the open request, its arms, and the answers so far.
+
+A request to collect is played by a `Collector`; one to split by players side by side, to which each
+context is sent. What a player has answered is all that it takes to bring another to the same place.
+Knows no algorithm and no files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lumpable.base.checks import IntVector
+from lumpable.base.splitmix import request_key
+from lumpable.live.collector import Collector
+from lumpable.live.packed import Packed
+from lumpable.plans.plan import Collect, Plan, Reply, Result, Sample, Split
+from lumpable.plans.progress import Progress
+
+
+class Player:
+    """A plan under way.
+
+    `arm[i]` is the arm that context i plays now. `tell` counts a round; it says whether any other
+    context's arm may have changed. A player begins to play when it is opened.
+    """
+
+    def __init__(self, plan: Plan, seed: int) -> None:
+        self.progress = Progress(plan)
+        self.seed = seed
+        self.answers: list[Packed | list[Player]] = []
+        """What answered each finished request: a sample, or the plans side by side."""
+        self.told = 0
+        """Rounds of the open request, or since the plan ended; a collector counts its own."""
+        self.collector: Collector | None = None
+        self.sides: list[Player] = []
+        """The plans side by side, while a request to split is open."""
+        self.arm: list[int] = []
+
+    def tell(self, context: int, reward: float) -> bool:
+        """Count the reward of the arm assigned to this context."""
+        if self.collector is not None:
+            if not self.collector.tell(context, reward):
+                return False
+        else:
+            self.told += 1
+            others = self._tell_side(context, reward) if self.sides else False
+            request = self.progress.request
+            if not self.sides or request is None or self.told < request.rounds:
+                return others
+        self.advance()
+        return True
+
+    def advance(self) -> None:
+        """Answer the request that has been played to its end, and open the next."""
+        self.answer(self.sides if self.collector is None else self.collector.sample())
+        self.open()
+
+    def _tell_side(self, context: int, reward: float) -> bool:
+        """Send the reward to the context's plan; True: its other contexts may have new arms."""
+        bucket = self._bucket[context]
+        if bucket < 0:
+            return False
+        side, own = self.sides[bucket], self._own[context]
+        others = side.tell(own, reward)
+        if others:
+            self._gather(bucket)
+        else:
+            self.arm[context] = side.arm[own]
+        return others
+
+    def answer(self, reply: Sample | list[Player]) -> None:
+        """Answer the open request; the player is to be opened again before it goes on."""
+        words: Reply
+        if isinstance(reply, Sample):
+            words = reply
+            self.answers.append(Packed.of(reply))
+        else:
+            words = tuple(side.standing for side in reply)
+            for side in reply:
+                side.close()
+            self.answers.append(reply)
+        self.progress.answer(words)
+        self.collector, self.sides, self.told = None, [], 0
+
+    def open(self, sides: list[Player] | None = None) -> None:
+        """Begin to play the open request, or serve the policy when there is none.
+
+        `sides` are players to go on with when the request is to split.
+        """
+        request = self.progress.request
+        policy = self.progress.so_far.policy
+        self.arm = policy.tolist()
+        if isinstance(request, Collect):
+            key = request_key(self.seed, self.progress.answered)
+            self.collector = Collector(request, key, policy)
+            self.arm = self.collector.arm
+        elif isinstance(request, Split):
+            self._open_sides(request, self.beside() if sides is None else sides)
+
+    def close(self) -> None:
+        """Stop playing: keep what it takes to come to the same place again, and no more."""
+        self.told, self.collector, self.arm = self.open_rounds, None, []
+        for side in self.sides:
+            side.close()
+
+    def beside(self) -> list[Player]:
+        """Return new players for the plans of the open request, not opened yet."""
+        request = self.progress.request
+        if not isinstance(request, Split):
+            return []
+        key = request_key(self.seed, self.progress.answered)
+        return [Player(plan, request_key(key, b)) for b, plan in enumerate(request.plans)]
+
+    def _open_sides(self, request: Split, sides: list[Player]) -> None:
+        self.sides = sides
+        self._bucket: list[int] = request.bucket.tolist()
+        self._members = [request.contexts(b).tolist() for b in range(len(sides))]
+        self._own = [0] * len(self._bucket)
+        for side, members in zip(sides, self._members, strict=True):
+            side.open(side.sides or None)
+            for own, i in enumerate(members):
+                self._own[i] = own
+        self.gather()
+
+    def gather(self) -> None:
+        """Take over the arms of the plans side by side."""
+        for b in range(len(self.sides)):
+            self._gather(b)
+
+    def _gather(self, bucket: int) -> None:
+        for i, arm in zip(self._members[bucket], self.sides[bucket].arm, strict=True):
+            self.arm[i] = arm
+
+    @property
+    def rounds(self) -> int:
+        """Rounds so far, those after the plan's end too."""
+        return self.progress.rounds + self.open_rounds
+
+    @property
+    def open_rounds(self) -> int:
+        """Rounds of the open request, or since the plan ended."""
+        return self.told if self.collector is None else self.collector.rounds
+
+    @property
+    def policy(self) -> IntVector:
+        """The best policy so far; where plans have begun to run side by side, theirs."""
+        policy = self.progress.so_far.policy
+        request = self.progress.request
+        if isinstance(request, Split) and self.told:
+            policy = policy.copy()
+            for b, side in enumerate(self.sides):
+                policy[request.contexts(b)] = side.policy
+        return policy
+
+    @property
+    def standing(self) -> Result:
+        """The result or, while there is none, what would be answered now."""
+        so_far = self.progress.so_far
+        return so_far if self.progress.result else Result(self.policy, notes=so_far.notes)
+
+    def wrong(self, rounds: int, sides: list[Player]) -> str:
+        """Say why plans beside each other cannot have taken so many rounds; nothing: they can."""
+        request = self.progress.request
+        if not isinstance(request, Split):
+            return ""
+        spent = sum(side.rounds for side in sides)
+        if not spent <= rounds <= request.rounds:
+            return f"expected rounds from {spent} to {request.rounds}, got {rounds}"
+        alone = bool(np.all(request.bucket >= 0))
+        return f"expected {spent} rounds, got {rounds}" if alone and spent != rounds else ""
+
+    def leaves(self, path: tuple[int, ...] = ()) -> Iterator[tuple[str, Collector]]:
+        """Yield every open collector with the path of its request."""
+        here = (*path, self.progress.answered)
+        if self.collector is not None:
+            yield ".".join(map(str, here)), self.collector
+        for number, side in enumerate(self.sides):
+            yield from side.leaves((*here, number))

@@ -1,0 +1,224 @@
+"""A session as a file holds it: a header that says how far its plan has come, and arrays.
+
+To open is to replay: a fresh plan is found by name and given the answers again.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import msgspec
+
+from lumpable.base.archive import Array, Reader
+from lumpable.live.packed import Packed
+from lumpable.live.player import Player
+from lumpable.plans.plan import Plan
+
+SCHEMA = 2
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Place(msgspec.Struct, forbid_unknown_fields=True):
+    """How far a plan has come."""
+
+    answers: list[list[Place] | None]
+    """For each finished request None for a sample, or how far the plans side by side had come."""
+    rounds: Count = 0
+    """Rounds of the open request, or since the plan ended."""
+    sides: list[Place] = []
+    """How far the plans side by side have come, where the open request is to split."""
+
+
+class Header(msgspec.Struct, forbid_unknown_fields=True):
+    """What a saved session says of itself before its arrays."""
+
+    format: str
+    schema: int
+    plan: str
+    parameters: dict[str, msgspec.Raw]
+    seed: int
+    late: Count
+    place: Place
+
+
+# --- Writing ----------------------------------------------------------------------------------
+
+
+def header(plan: Plan, player: Player, late: int) -> bytes:
+    """Return the header as JSON."""
+    return msgspec.json.encode(
+        Header(
+            format="lumpable session",
+            schema=SCHEMA,
+            plan=plan.name,
+            parameters=encoded(plan),
+            seed=player.seed,
+            late=late,
+            place=_place(player),
+        )
+    )
+
+
+def _place(player: Player) -> Place:
+    answers = [
+        None if isinstance(answer, Packed) else [_place(side) for side in answer]
+        for answer in player.answers
+    ]
+    return Place(answers, player.open_rounds, [_place(side) for side in player.sides])
+
+
+def arrays(player: Player) -> dict[str, Array]:
+    """Return the samples of finished requests and what open ones have left, by name."""
+    found = _samples(player, ())
+    for path, collector in player.leaves():
+        found |= {f"open-{path}-{name}": array for name, array in collector.state().items()}
+    return found
+
+
+def _samples(player: Player, path: tuple[int, ...]) -> dict[str, Array]:
+    found: dict[str, Array] = {}
+    for k, answer in enumerate([*player.answers, player.sides]):
+        if isinstance(answer, Packed):
+            prefix = _prefix("sample", (*path, k))
+            found |= {prefix + name: array for name, array in answer.arrays().items()}
+        else:
+            for b, side in enumerate(answer):
+                found |= _samples(side, (*path, k, b))
+    return found
+
+
+def _prefix(kind: str, path: tuple[int, ...]) -> str:
+    return f"{kind}-{'.'.join(map(str, path))}-"
+
+
+# --- Reading ----------------------------------------------------------------------------------
+
+
+def bring(player: Player, place: Place, reader: Reader) -> None:
+    """Bring a fresh player to the place that was saved, and open it."""
+    _replay(player, place, reader, ())
+    player.open(player.sides or None)
+    _restore(player, place, reader, ())
+
+
+def _replay(player: Player, place: Place, reader: Reader, path: tuple[int, ...]) -> None:
+    """Give the plan its answers again; those of plans side by side come from replaying them."""
+    for k, sides in enumerate(place.answers):
+        if sides is None:
+            shape = player.progress.plan.shape
+            packed = Packed.read(reader, _prefix("sample", (*path, k)), shape)
+            player.answer(packed.sample(shape))
+        else:
+            open_request = player.progress.request
+            rounds = 0 if open_request is None else open_request.rounds
+            player.answer(_replayed(player, sides, rounds, reader, (*path, k)))
+    request = player.progress.request
+    if request is not None and place.rounds >= request.rounds:
+        raise ValueError(f"path: expected rounds below {request.rounds}, got {place.rounds}")
+    player.told = place.rounds
+    if place.sides:
+        here = (*path, len(place.answers))
+        player.sides = _replayed(player, place.sides, place.rounds, reader, here)
+
+
+def _replayed(
+    player: Player, places: list[Place], rounds: int, reader: Reader, path: tuple[int, ...]
+) -> list[Player]:
+    """Return the plans side by side of the open request as they were after so many rounds."""
+    sides = player.beside()
+    if len(sides) != len(places):
+        raise ValueError(f"path: {len(places)} plans side by side, expected {len(sides)}")
+    for b, (side, place) in enumerate(zip(sides, places, strict=True)):
+        _replay(side, place, reader, (*path, b))
+    wrong = player.wrong(rounds, sides)
+    if wrong:
+        raise ValueError(f"path: plans side by side: {wrong}")
+    return sides
+
+
+def _restore(player: Player, place: Place, reader: Reader, path: tuple[int, ...]) -> None:
+    """Take back what the tells since the last finished request have left."""
+    here = (*path, len(place.answers))
+    if player.collector is not None:
+        cells = player.collector.contexts * player.collector.arms
+        prefix = _prefix("open", here)
+        state = {
+            name: reader.array(prefix + name, array.dtype.kind, cells)
+            for name, array in player.collector.state().items()
+        }
+        player.collector.restore(place.rounds, state)
+        player.arm = player.collector.arm
+        return
+    if len(player.sides) != len(place.sides):
+        raise ValueError(f"path: {len(place.sides)} plans side by side, not {len(player.sides)}")
+    for b, (side, inner) in enumerate(zip(player.sides, place.sides, strict=True)):
+        _restore(side, inner, reader, (*here, b))
+    player.gather()
+
+
+def encoded(plan: Plan) -> dict[str, msgspec.Raw]:
+    """Return a plan's parameters as JSON."""
+    return {
+        name: msgspec.Raw(msgspec.json.encode(value, enc_hook=lambda number: number.item()))
+        for name, value in plan.parameters.items()
+    }
+
+
+def checked(raw: bytes) -> Header:
+    """Return the header of a saved session; anything else is an error that says so."""
+    try:
+        header = msgspec.json.decode(raw, type=Header)
+    except (msgspec.MsgspecError, RecursionError) as cause:
+        raise ValueError(f"path: expected a saved session, but its header says: {cause}") from None
+    if header.format != "lumpable session" or header.schema != SCHEMA:
+        got = f"{header.format!r} with schema {header.schema}"
+        raise ValueError(f"path: expected a lumpable session with schema {SCHEMA}, got {got}")
+    return header
+
+
+def found(header: Header, plan: Plan | None) -> Plan:
+    """Return the plan that the header names: the one handed in, or a new one of this package."""
+    if plan is None:
+        return _rebuilt(header)
+    asked = {name: bytes(value) for name, value in header.parameters.items()}
+    given = {name: bytes(value) for name, value in encoded(plan).items()}
+    if (header.plan, asked) != (plan.name, given):
+        written = ", ".join(f"{name}={value.decode()}" for name, value in asked.items())
+        raise ValueError(f"plan: the session was saved by {header.plan}({written}), got {plan!r}")
+    return plan
+
+
+def _rebuilt(header: Header) -> Plan:
+    module, _, name = header.plan.rpartition(".")
+    make = _algorithm(module, name)
+    if make is None:
+        raise ValueError(
+            f"path: the session was saved by {header.plan}, which is no plan of this package; "
+            "hand in a fresh one as `plan`"
+        )
+    hints = typing.get_type_hints(inspect.unwrap(make))
+    try:
+        parameters = {
+            name: msgspec.json.decode(value, type=hints[name])
+            for name, value in header.parameters.items()
+        }
+        return make(**parameters)
+    except (msgspec.MsgspecError, KeyError, TypeError, MemoryError, OverflowError) as cause:
+        raise ValueError(f"path: not the parameters of {header.plan}: {cause}") from None
+
+
+def _algorithm(module: str, name: str) -> Callable[..., Plan] | None:
+    """Find a plan of this package; a file must not be able to name anything else."""
+    package, _, room = module.partition(".")
+    if package != "lumpable" or not room.isidentifier() or room.startswith("_"):
+        return None
+    try:
+        home = importlib.import_module(f"lumpable.plans.{room}")
+    except ImportError:
+        return None
+    found: Any = getattr(home, name, None)
+    return found if getattr(found, "algorithm", None) == f"{module}.{name}" else None

@@ -1,0 +1,172 @@
+"""Which method to choose: what each costs and promises, and where the other one would be cheaper.
+
+Arithmetic on the formulas of `bounds`; runs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lumpable.base import checks
+from lumpable.plans import bounds
+from lumpable.plans.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One row of a budget: what a method costs, what it promises, and its cost at equal promise."""
+
+    name: str
+    rounds: int
+    printed: float | None
+    """The loss bound as printed in the paper; None where it prints none."""
+    promise: float
+    """The loss bound that its steps give; above 1 it says nothing."""
+    equal_epsilon: float
+    """The epsilon at which the promise is the one that was asked for."""
+    equal_rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What each method needs for a problem, what it promises then, and which one is cheaper."""
+
+    problem: Problem
+    epsilon: float
+    delta: float
+    methods: tuple[Method, ...]
+    lower_bound: float
+    """Theorem 3 without its constant factor."""
+    cheaper: str
+    """`any_contexts` or `naive`, by worst-case request counts; equal counts: naive."""
+    other_from: tuple[int, int] | None
+    """Where the other one becomes cheaper as S and K grow or shrink together; None: nowhere."""
+    equal_cheaper: str
+    """The same choice when both promise a loss of epsilon."""
+    equal_other_from: tuple[int, int] | None
+
+
+class Formulas(NamedTuple):
+    """What `bounds` knows of a method: rounds, printed loss and promised loss."""
+
+    rounds: Callable[[Problem, float, float], int]
+    printed: Callable[[Problem, float, float], float | None]
+    promise: Callable[[Problem, float, float], float]
+
+    def equal_epsilon(self, problem: Problem, loss: float, delta: float) -> float:
+        """Return the epsilon at which the method promises this loss."""
+        return _epsilon_for(lambda epsilon: self.promise(problem, epsilon, delta), loss)
+
+    def equal_rounds(self, problem: Problem, loss: float, delta: float) -> int:
+        """Return the rounds that it takes to promise this loss."""
+        return self.rounds(problem, self.equal_epsilon(problem, loss, delta), delta)
+
+
+METHODS = {
+    "near_uniform": Formulas(
+        bounds.near_uniform_rounds, bounds.near_uniform_printed, bounds.near_uniform_promise
+    ),
+    "any_contexts": Formulas(
+        bounds.any_contexts_rounds, bounds.any_contexts_printed, bounds.any_contexts_promise
+    ),
+    "naive": Formulas(
+        bounds.naive_rounds,
+        lambda problem, epsilon, delta: epsilon,
+        lambda problem, epsilon, delta: bounds.naive_promise(epsilon),
+    ),
+    "elimination": Formulas(
+        bounds.elimination_rounds,
+        lambda problem, epsilon, delta: None,
+        lambda problem, epsilon, delta: epsilon,
+    ),
+}
+
+
+def budget(problem: Problem, epsilon: float, delta: float) -> Budget:
+    """Compare all methods at the same epsilon and at the same promise, with printed constants.
+
+    >>> budget(Problem(1000, 1000, 5), epsilon=0.1, delta=0.05).cheaper
+    'any_contexts'
+    >>> budget(Problem(100, 100, 5), epsilon=0.1, delta=0.05).other_from
+    (682, 682)
+    """
+    epsilon, delta = checks.accuracy(epsilon, delta)
+    at = (problem, epsilon, delta)
+    paper, naive = METHODS["any_contexts"], METHODS["naive"]
+    cheaper, other_from = _choice(
+        problem,
+        lambda size: paper.rounds(size, epsilon, delta),
+        lambda size: naive.rounds(size, epsilon, delta),
+    )
+    equal_cheaper, equal_other_from = _choice(
+        problem,
+        lambda size: paper.equal_rounds(size, epsilon, delta),
+        lambda size: naive.equal_rounds(size, epsilon, delta),
+    )
+    return Budget(
+        problem=problem,
+        epsilon=epsilon,
+        delta=delta,
+        methods=tuple(
+            Method(
+                name=name,
+                rounds=method.rounds(*at),
+                printed=method.printed(*at),
+                promise=method.promise(*at),
+                equal_epsilon=method.equal_epsilon(*at),
+                equal_rounds=method.equal_rounds(*at),
+            )
+            for name, method in METHODS.items()
+        ),
+        lower_bound=bounds.lower_bound(problem, epsilon),
+        cheaper=cheaper,
+        other_from=other_from,
+        equal_cheaper=equal_cheaper,
+        equal_other_from=equal_other_from,
+    )
+
+
+Rounds = Callable[[Problem], int]
+
+
+def _choice(problem: Problem, paper: Rounds, naive: Rounds) -> tuple[str, tuple[int, int] | None]:
+    """Return the cheaper method and where, as S and K scale together, the other one takes over."""
+
+    def scaled(scale: float) -> Problem:
+        S, K, r = problem.letters
+        return Problem(max(r, round(S * scale)), max(1, round(K * scale)), r)
+
+    def naive_wins(scale: float) -> bool:
+        size = scaled(scale)
+        return naive(size) <= paper(size)
+
+    here = naive_wins(1.0)
+    step = 2.0 if here else 0.5
+    far = 1.0
+    while naive_wins(far) == here:
+        if not 1e-9 < far < 1e9 or (not here and scaled(far) == scaled(far * step)):
+            return ("naive" if here else "any_contexts"), None
+        far *= step
+    near = far / step
+    while scaled(near) != scaled(far) and abs(near - far) > 1e-12 * near:
+        middle = math.sqrt(near * far)
+        if naive_wins(middle) == here:
+            near = middle
+        else:
+            far = middle
+    other = scaled(far)
+    return ("naive" if here else "any_contexts"), (other.contexts, other.arms)
+
+
+def _epsilon_for(promise: Callable[[float], float], loss: float) -> float:
+    """Return the largest epsilon in (0, 1/2] whose promise is at most `loss`."""
+    if promise(0.5) <= loss:
+        return 0.5
+    low, high = 0.0, 0.5
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if promise(middle) <= loss else (low, middle)
+    return low

@@ -1,0 +1,269 @@
+"""The one conversation: a plan asks for data (`Collect`) and is told them (`Sample`).
+
+A plan can also hand contexts to other plans, side by side (`Split`), and is told their results.
+
+Law of this module, and of every plan: no randomness, clock, I/O, logging or globals. The same
+answers always give the same requests, ties go to the first index, and what is handed in is never
+changed. So a run is the history of its answers, and to resume is to replay them.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from types import MappingProxyType, TracebackType
+from typing import Any, ParamSpec, overload
+
+import numpy as np
+
+from lumpable.base import checks
+from lumpable.base.checks import BoolMatrix, BoolVector, FloatMatrix, IntMatrix, IntVector
+from lumpable.plans.problem import Constants, Problem
+
+P = ParamSpec("P")
+ROOM = "lumpable.plans."
+"""A plan is named as people reach it, `lumpable.pac.near_uniform`: files keep that name."""
+CHECKED = (Problem, Constants, bool)
+"""Types of arguments that are checked when a plan is made; plans check their numbers themselves."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """What a plan thinks when it asks: for displays and for contexts that are asked nothing.
+
+    `policy` is what the plan would answer if it were stopped now.
+    """
+
+    phase: str
+    policy: IntVector
+    candidates: tuple[int, ...] = ()
+    number: int = 0
+    """h, the number of the phase; 0 where an algorithm does not count them."""
+    cluster: IntVector | None = None
+    """P_h: the cluster of each context, numbered from 0; None where none are formed."""
+    good: BoolMatrix | None = None
+    """GOOD_h: row c holds the arms that are still good for cluster c (at the deepest level)."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know: guesses that were given up, and why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collect:
+    """A request for Algorithm 2: `rounds` rounds, each drawn arm played `repeats` times.
+
+    Row i of `arms` is the exploration set K(i); an empty row asks nothing of context i, but its
+    rounds count (reading 10).
+    """
+
+    rounds: int
+    repeats: int
+    arms: BoolMatrix
+    belief: Belief | None = None
+
+    def __post_init__(self) -> None:
+        checks.whole("rounds", self.rounds, 1)
+        checks.whole("repeats", self.repeats, 1)
+        if not (isinstance(self.arms, np.ndarray) and self.arms.dtype == bool):
+            raise ValueError(f"arms: expected a bool (S, K) array, got {type(self.arms).__name__}")
+        if self.arms.ndim != 2 or self.arms.size == 0:
+            raise ValueError(f"arms: expected a bool (S, K) array, got shape {self.arms.shape}")
+        object.__setattr__(self, "arms", checks.frozen(self.arms))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(contexts, arms)."""
+        return self.arms.shape[0], self.arms.shape[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """A request to hand contexts over to other plans for `rounds` rounds, side by side.
+
+    `bucket[i]` is the number of the plan that context i goes to, -1: none, it plays the belief's
+    policy. Each plan runs on its own clock, with its own contexts numbered from 0 in their order;
+    one that ends early serves its policy. The answer is their results so far.
+    """
+
+    rounds: int
+    bucket: IntVector
+    plans: tuple[Plan, ...]
+    belief: Belief | None = None
+
+    def __post_init__(self) -> None:
+        checks.whole("rounds", self.rounds, 1)
+        bucket = np.asarray(self.bucket)
+        if bucket.ndim != 1 or bucket.dtype.kind not in "iu" or not (bucket.size and self.plans):
+            raise ValueError("bucket and plans: expected a plan's number for each context, plans")
+        if bucket.min() < -1 or bucket.max() >= len(self.plans):
+            wrong = bucket[(bucket < -1) | (bucket >= len(self.plans))][0]
+            raise ValueError(f"bucket: expected -1 .. {len(self.plans) - 1}, got {wrong}")
+        for number, plan in enumerate(self.plans):
+            contexts = int(np.sum(bucket == number))
+            if plan.shape != (contexts, self.plans[0].shape[1]):
+                raise ValueError(
+                    f"plans: bucket {number} has {contexts} contexts, its plan is for {plan.shape}"
+                )
+        object.__setattr__(self, "bucket", checks.frozen(bucket.astype(np.int64)))
+
+    def contexts(self, number: int) -> IntVector:
+        """Return the contexts of one plan, in their order."""
+        return np.flatnonzero(self.bucket == number)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(contexts, arms)."""
+        return len(self.bucket), self.plans[0].shape[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """The answer: finished plays of each pair (D_n) and their mean reward (A-hat_n).
+
+    `mean` is NaN exactly where `plays` is 0; it is the average of plays x repeats rewards.
+    """
+
+    plays: IntMatrix
+    mean: FloatMatrix
+
+    def __post_init__(self) -> None:
+        plays, mean = np.asarray(self.plays), np.asarray(self.mean, dtype=np.float64)
+        if plays.ndim != 2 or plays.shape != mean.shape:
+            shapes = f"{plays.shape} and {mean.shape}"
+            raise ValueError(f"plays and mean: expected two (S, K) arrays, got {shapes}")
+        if plays.dtype.kind not in "iu":
+            raise ValueError(f"plays: expected whole numbers, got {plays.dtype}")
+        plays = plays.astype(np.int64, copy=False)
+        if plays.min(initial=0) < 0:
+            raise ValueError(f"plays: expected no negative number, got {plays.min()}")
+        odd = np.isfinite(mean) != (plays > 0)
+        if odd.any():
+            wrong = "finite where plays is not 0 and NaN elsewhere"
+            raise ValueError(f"mean: expected numbers that are {wrong}, not so {first_pair(odd)}")
+        if np.isinf(mean).any():
+            raise ValueError("mean: expected NaN where plays is 0, got inf")
+        object.__setattr__(self, "plays", checks.frozen(plays))
+        object.__setattr__(self, "mean", checks.frozen(mean))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bucket:
+    """One bucket of Algorithm 3: contexts that come about equally often, and what became of it."""
+
+    level: int
+    contexts: BoolVector
+    frequency: float
+    epsilon: float
+    rounds: int
+    result: Result | None
+    """None when the bucket was given up."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """What a plan ends with: an arm for each context, and how it came to it."""
+
+    policy: IntVector
+    candidates: tuple[int, ...] = ()
+    screenings: tuple[int, ...] = ()
+    """Screening rounds at each accuracy level (Algorithm 1)."""
+    buckets: tuple[Bucket, ...] = ()
+    """The buckets that were not empty (Algorithm 3)."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know before trusting the policy; empty when all is well."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "policy", checks.frozen(self.policy))
+
+
+Request = Collect | Split
+Reply = Sample | tuple[Result, ...]
+"""A `Collect` is answered with a sample, a `Split` with the results of its plans so far."""
+
+Conversation = Generator[Collect, Sample, Result]
+"""The body of an algorithm, as a generator function writes it."""
+Branching = Generator[Request, Any, Result]
+"""The same for one that splits: it names what comes back (`sample: Sample = yield ...`)."""
+
+
+class Plan(Generator[Request, Reply, Result]):
+    """A conversation that knows its name and parameters, so that it can be found again.
+
+    It runs to its first request when it is made: a bad argument is an error at the call, not at
+    the first answer. `next`, `send` and `yield from` work as on any generator; like any generator
+    it is for one run.
+    """
+
+    def __init__(self, name: str, parameters: dict[str, Any], body: Branching) -> None:
+        self.name = name
+        self.parameters = MappingProxyType(parameters)
+        self._body = body
+        first = next(body)
+        self.shape = first.shape
+        """(contexts, arms)."""
+        self._first: Request | None = first
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{k}={v!s}' for k, v in self.parameters.items())})"
+
+    @property
+    def begun(self) -> bool:
+        """Whether the first request was fetched already."""
+        return self._first is None
+
+    def send(self, reply: Reply | None) -> Request:
+        """Answer the open request; the next one comes back."""
+        if self._first is None:
+            return self._body.send(reply)
+        if reply is not None:
+            raise ValueError("sample: the first request is fetched with next(), got a sample")
+        first, self._first = self._first, None
+        return first
+
+    @overload
+    def throw(
+        self,
+        typ: type[BaseException],
+        val: BaseException | object = None,
+        tb: TracebackType | None = None,
+        /,
+    ) -> Request: ...
+    @overload
+    def throw(
+        self, typ: BaseException, val: None = None, tb: TracebackType | None = None, /
+    ) -> Request: ...
+    def throw(self, typ: Any, val: Any = None, tb: TracebackType | None = None, /) -> Request:
+        """Raise inside the body, as `yield from` does when it is interrupted."""
+        return self._body.throw(typ if val is None else val)
+
+
+def algorithm(body: Callable[P, Branching]) -> Callable[P, Plan]:
+    """Make the generator function of an algorithm return a `Plan`."""
+    signature = inspect.signature(body)
+    hints: dict[str, Any] = {}
+    name = f"{body.__module__}.{body.__qualname__}".replace(ROOM, "lumpable.", 1)
+
+    @functools.wraps(body)
+    def make(*args: P.args, **kwargs: P.kwargs) -> Plan:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if not hints:
+            hints.update(typing.get_type_hints(body))
+        for argument, value in bound.arguments.items():
+            kind = hints.get(argument)
+            if kind in CHECKED and not isinstance(value, kind):
+                expected = "True or False" if kind is bool else f"a lumpable.{kind.__name__}"
+                raise ValueError(f"{argument}: expected {expected}, got {value!r}")
+        return Plan(name, dict(bound.arguments), body(*args, **kwargs))
+
+    make.__annotations__ = {**body.__annotations__, "return": "Plan"}
+    make.algorithm = name  # type: ignore[attr-defined]
+    return make
+
+
+def first_pair(where: BoolMatrix) -> str:
+    """Say where the first True is."""
+    context, arm = np.argwhere(where)[0]
+    return f"at context {context}, arm {arm}"

@@ -1,0 +1,104 @@
+"""The size of a problem and the constants of the paper: frozen values, valid once made."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+from lumpable.base import checks
+
+LARGEST = 1e50
+"""A larger constant would take request lengths out of the range of floats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """S contexts, K arms, r groups: all that a learner is told beforehand.
+
+    >>> Problem(contexts=1000, arms=200, groups=5)
+    Problem(contexts=1000, arms=200, groups=5)
+    >>> Problem(contexts=4, arms=3, groups=5)
+    Traceback (most recent call last):
+    ...
+    ValueError: groups: expected one of 1 .. 4, got 5
+    """
+
+    contexts: int
+    arms: int
+    groups: int
+
+    def __post_init__(self) -> None:
+        contexts = checks.whole("contexts", self.contexts, 1)
+        arms = checks.whole("arms", self.arms, 1)
+        groups = checks.whole("groups", self.groups, 1, contexts)
+        for name, value in (("contexts", contexts), ("arms", arms), ("groups", groups)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def letters(self) -> tuple[int, int, int]:
+        """(S, K, r), for formulas."""
+        return self.contexts, self.arms, self.groups
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """Every number that the paper's algorithms multiply by; `PAPER` holds them as printed.
+
+    `str()` says how a set differs from the printed one, so that a result can say what it was
+    made with. Smaller numbers mean fewer samples and give up the proofs.
+
+    >>> str(PAPER)
+    'PAPER'
+    >>> str(dataclasses.replace(PAPER, policy=64))
+    'PAPER with policy = 64 (printed 4)'
+    """
+
+    confidence: float = 16.0
+    """lg = confidence x log(rSK/delta): Algorithm 1, line 1."""
+    explore: float = 1.0
+    """L = explore x r (S + K) lg / epsilon^2: Algorithm 1, line 2."""
+    test: float = 8.0
+    """L' = test x lg 2^n S: Algorithm 1, line 9."""
+    policy: float = 4.0
+    """Step 3 takes policy x S / epsilon^2 log(SK/delta) rounds for each candidate: line 12."""
+    arrivals: float = 4.0
+    """J = arrivals x S / epsilon log(S/delta): Algorithm 3, line 1."""
+    stretch: float = 4.0
+    """A request of a bucket becomes stretch / frequency as many rounds (reading 17)."""
+    whole: float = 524.0
+    """N = whole x log(rSK/delta) (1 + 2 log2(1/epsilon))^2 r (S + K) / epsilon^2."""
+    phase: float = 64.0
+    """lg_h = phase x log(rSK/delta_h): Algorithm 4, line 4."""
+    levels: float = 128.0
+    """lg_h = levels x log(rSKN_h/delta_h): Algorithm 6, line 4."""
+    taper: float = 0.5
+    """L_{h,n} = r (S + K) lg_h 2^(h - taper (h - n)): Algorithm 6, line 6."""
+    split: float = 64.0
+    """lg = split x log(S/delta'): Algorithm 5, line 2."""
+    finer: float = 4.0
+    """epsilon' = epsilon_h / (finer x r): Algorithm 4, line 8; Algorithm 6, line 9."""
+    online: float = 8.0
+    """J = online x sqrt(ST) log(2ST) rounds estimate frequencies online (reading 31)."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name == "taper" and value == 0:
+                continue  # every level as long as the deepest: less regret is all it gives up
+            number = checks.real(field.name, value, "a positive number", 0.0, math.inf)
+            if number > LARGEST:
+                raise ValueError(f"{field.name}: expected at most {LARGEST:g}, got {value!r}")
+            object.__setattr__(self, field.name, number)
+
+    def __str__(self) -> str:
+        changed = [
+            f"{field.name} = {getattr(self, field.name):g} (printed {field.default:g})"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return "PAPER with " + ", ".join(changed) if changed else "PAPER"
+
+
+PAPER = Constants()
+"""The constants as printed in the paper; nothing below them is covered by its theorems."""

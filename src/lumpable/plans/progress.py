@@ -1,0 +1,84 @@
+"""Driving a plan: its open request, its answers, its result. Executors go through here.
+
+An answer that does not fit its request is an error, and nothing has changed then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from lumpable.plans.plan import Belief, Plan, Reply, Request, Result, Sample, Split, first_pair
+
+
+class Progress:
+    """A plan under way: its open request or, once it has ended, its result.
+
+    The one place that drives a plan. `request` is None exactly when `result` is not.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        if plan.begun:
+            raise ValueError(
+                f"plan: expected a fresh one, got one that was run: make {plan!r} again"
+            )
+        self.plan = plan
+        self.answered = 0
+        self.rounds = 0
+        """Rounds of the requests answered so far."""
+        self.request: Request | None = next(plan)
+        self.result: Result | None = None
+        self._belief: Belief | None = self.request.belief
+
+    def answer(self, reply: Reply) -> None:
+        """Give the open request its answer; one that does not fit changes nothing."""
+        if self.request is None:
+            raise ValueError(f"sample: the plan ended after {self.answered} requests")
+        wrong = _misfit(self.request, reply)
+        if wrong:
+            raise ValueError(f"sample: request {self.answered} {wrong}")
+        self.rounds += self.request.rounds
+        self.answered += 1
+        try:
+            self.request = self.plan.send(reply)
+            self._belief = self.request.belief or self._belief
+        except StopIteration as end:
+            self.request, self.result = None, end.value
+
+    @property
+    def so_far(self) -> Result:
+        """The result or, while there is none, what the plan would answer if it were stopped now."""
+        if self.result is not None:
+            return self.result
+        if self._belief is None:
+            return Result(np.zeros(self.plan.shape[0], dtype=np.int64))
+        return Result(self._belief.policy, self._belief.candidates, notes=self._belief.notes)
+
+
+def replay(plan: Plan, replies: Iterable[Reply]) -> Progress:
+    """Bring a fresh plan to where these answers lead; one that does not fit is an error."""
+    progress = Progress(plan)
+    for reply in replies:
+        progress.answer(reply)
+    return progress
+
+
+def _misfit(request: Request, reply: Reply) -> str:
+    """Say why this is no answer to the request; nothing when it is one."""
+    if isinstance(request, Split):
+        if isinstance(reply, Sample):
+            return f"splits into {len(request.plans)} plans, got a sample, expected their results"
+        if len(reply) != len(request.plans):
+            return f"splits into {len(request.plans)} plans, got {len(reply)} results"
+        for number, (plan, result) in enumerate(zip(request.plans, reply, strict=True)):
+            policy, (contexts, arms) = result.policy, plan.shape
+            if policy.shape != (contexts,) or policy.min() < 0 or policy.max() >= arms:
+                return f"expects an arm below {arms} for {contexts} contexts of plan {number}"
+        return ""
+    if not isinstance(reply, Sample):
+        return "asks for a sample, got results"
+    if reply.plays.shape != request.shape:
+        return f"asks for shape {request.shape}, got {reply.plays.shape}"
+    stray = (reply.plays > 0) & ~request.arms
+    return f"does not ask for the pair {first_pair(stray)}" if stray.any() else ""

@@ -1,0 +1,234 @@
+"""One problem turned into another: what the paper says in prose.
+
+The switch to a standard method, any context frequencies online, an unknown number of groups, low
+rank. Plans: no randomness, clock, I/O, logging or globals; "reading" refers to docs/paper.md and
+docs/paper-regret.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+
+from lumpable.base import checks
+from lumpable.base.checks import IntVector
+from lumpable.plans import bounds, pac, regret, schedule, standard
+from lumpable.plans.plan import (
+    Belief,
+    Branching,
+    Collect,
+    Conversation,
+    Request,
+    Result,
+    Sample,
+    Split,
+    algorithm,
+)
+from lumpable.plans.problem import PAPER, Constants, Problem
+
+# --- The switch -------------------------------------------------------------------------------
+
+
+@algorithm
+def cheaper(
+    problem: Problem, *, epsilon: float, delta: float, constants: Constants = PAPER
+) -> Branching:
+    """Algorithm 3 or the naive method, whichever asks for fewer rounds at worst (reading 33).
+
+    Equal counts: the naive method. Both run at the same epsilon; they do not promise the same
+    loss (`lumpable.budget`).
+    """
+    epsilon, delta = checks.accuracy(epsilon, delta)
+    paper = bounds.any_contexts_rounds(problem, epsilon, delta, constants)
+    naive = bounds.naive_rounds(problem, epsilon, delta, constants)
+    method = pac.any_contexts if paper < naive else standard.naive
+    return (yield from method(problem, epsilon=epsilon, delta=delta, constants=constants))
+
+
+@algorithm
+def never_worse(
+    problem: Problem, *, constants: Constants = PAPER, mended: bool = False
+) -> Branching:
+    """Algorithm 6, or the standard algorithm where its bound is the better one (reading 33).
+
+    The standard one when SK < r^3 (S + K), whatever the horizon.
+    """
+    if bounds.standard_is_better(problem):
+        return (yield from standard.online(problem))
+    return (yield from regret.any_groups(problem, constants=constants, mended=mended))
+
+
+# --- An unknown number of groups ---------------------------------------------------------------
+
+
+@algorithm
+def unknown_groups(
+    problem: Problem, *, constants: Constants = PAPER, mended: bool = False
+) -> Conversation:
+    """Algorithm 6 without knowing r: a guess doubles whenever the data disprove it (reading 32).
+
+    `problem.groups` is the first guess; the paper's is 1. The notes of a run say which guesses
+    were given up and why. The paper proposes this and proves nothing of it.
+    """
+    S, K, guess = problem.letters
+    notes: tuple[str, ...] = ()
+    policy: IntVector | None = None
+    while True:
+        guessed = Problem(S, K, guess)
+        state = regret.LevelledState.start(guessed, policy)
+        try:
+            while True:
+                yield from regret.levelled_phase(
+                    guessed, state, constants, mended=mended, doubt=guess < S, notes=notes
+                )
+        except regret.TooFewGroups as reason:
+            notes = (*notes, f"r = {guess} was given up in phase {state.h}: {reason}")
+            policy = state.policy
+            guess = min(2 * guess, S)
+
+
+# --- Any context frequencies -------------------------------------------------------------------
+
+
+@algorithm
+def any_contexts_online(
+    problem: Problem,
+    *,
+    horizon: int | None = None,
+    constants: Constants = PAPER,
+    mended: bool = False,
+) -> Branching:
+    """Algorithm 6 for any context frequencies: a copy for each bucket, side by side (reading 31).
+
+    With a horizon it ends there. Without one the horizon doubles, each time from scratch; the first
+    rounds, for which estimating frequencies would take too long, go to the standard algorithm.
+    """
+    S = problem.contexts
+    policy = np.zeros(S, dtype=np.int64)
+    if horizon is not None:
+        T = checks.whole("horizon", horizon, 1, checks.MOST_ROUNDS)
+        return Result((yield from _for_horizon(problem, T, policy, constants, mended)))
+    T = schedule.first_horizon(S, constants)
+    everybody = np.zeros(S, dtype=np.int64)
+    belief = Belief(f"the standard algorithm, up to round {T}", policy)
+    first: tuple[Result, ...] = yield Split(T, everybody, (standard.online(problem),), belief)
+    policy = first[0].policy
+    while True:
+        policy = yield from _for_horizon(
+            problem, T, policy, constants, mended
+        )  # rounds T + 1 .. 2T
+        T *= 2
+
+
+def _for_horizon(
+    problem: Problem, T: int, policy: IntVector, constants: Constants, mended: bool
+) -> Generator[Request, Any, IntVector]:
+    """Play T rounds: estimate frequencies, give up who hardly ever comes, a plan for each bucket.
+
+    Returns the policy so far.
+    """
+    S, K, r = problem.letters
+    J = schedule.estimate_rounds(S, T, constants)
+    belief = Belief(f"estimating how often each context comes, horizon {T}", policy)
+    sample: Sample = yield Collect(J, 1, np.ones((S, K), dtype=bool), belief)
+    frequency = sample.plays.sum(axis=1) / max(1, int(sample.plays.sum()))
+    bucket = side_by_side(frequency, T)
+    policy = np.full(S, pac.best_pooled_arm(sample))
+    if T == J:
+        return policy
+    given_up = int(np.sum(bucket < 0))
+    number = int(bucket.max()) + 1
+    words = f"horizon {T}: {number} buckets side by side, {given_up} contexts given up"
+    belief = Belief(words, policy)
+    if number == 0:
+        yield Collect(T - J, 1, np.zeros((S, K), dtype=bool), belief)
+        return policy
+    sizes = np.bincount(bucket[bucket >= 0]).tolist()
+    options: dict[str, Any] = {"constants": constants, "mended": mended, "arm": int(policy[0])}
+    plans = tuple(regret.any_groups(Problem(size, K, min(r, size)), **options) for size in sizes)
+    results: tuple[Result, ...] = yield Split(T - J, bucket, plans, belief)
+    policy = policy.copy()
+    for b, result in enumerate(results):
+        policy[bucket == b] = result.policy
+    return policy
+
+
+def side_by_side(frequency: checks.FloatVector, horizon: int) -> IntVector:
+    """Number the buckets (2^-l-1, 2^-l] that are not empty; -1: nu-hat <= 1/sqrt(ST), given up."""
+    S = len(frequency)
+    kept = frequency * frequency * (S * horizon) > 1
+    bucket = np.full(S, -1, dtype=np.int64)
+    level = pac.bucket_of(frequency[kept], 1 << 30)
+    bucket[kept] = np.unique(level, return_inverse=True)[1]
+    return bucket
+
+
+# --- Low rank ----------------------------------------------------------------------------------
+
+
+@algorithm
+def low_rank(
+    problem: Problem,
+    *,
+    epsilon: float,
+    delta: float,
+    bound: float = 1.0,
+    switch: bool = True,
+    constants: Constants = PAPER,
+) -> Branching:
+    """Algorithm 1 for means of low rank: contexts in one cell of a cover are nearly alike.
+
+    `problem.groups` is the rank r, `bound` is B, the largest entry in size of the contexts'
+    vectors: R = min(S, ceil(2B/epsilon)^r) cells. With `switch`, the naive method where that asks
+    for fewer rounds at worst, which is nearly everywhere (reading 34).
+    """
+    epsilon, delta = checks.accuracy(epsilon, delta)
+    bound = checks.real("bound", bound, "a positive number", 0.0, np.inf)
+    S, K, _ = problem.letters
+    cells = Problem(S, K, schedule.cover(problem, bound, epsilon))
+    cost = bounds.near_uniform_rounds(cells, epsilon, delta, constants)
+    naive_is_cheaper = bounds.naive_rounds(problem, epsilon, delta, constants) <= cost
+    method = standard.naive if switch and naive_is_cheaper else pac.near_uniform
+    return (yield from method(cells, epsilon=epsilon, delta=delta, constants=constants))
+
+
+@algorithm
+def low_rank_online(
+    problem: Problem,
+    *,
+    horizon: int,
+    bound: float = 1.0,
+    switch: bool = True,
+    constants: Constants = PAPER,
+) -> Branching:
+    """Algorithm 6 for means of low rank, frozen where the proof ends (reading 34).
+
+    For contexts that lie denser than Algorithm 5 can tell apart the order is open (docs/errata.md).
+
+    `problem.groups` is the rank r, `bound` is B: R = min(S, ceil(2B/alpha)^r) cells of width alpha
+    = ((S + K)/T)^(1/(3r + 2)). After phase H contexts of one cell would be split; from then on the
+    deepest good sets are played as they are, until whoever runs it cuts it off. With `switch`, the
+    standard algorithm where its bound is the better one, which is nearly everywhere.
+    """
+    S, K, _ = problem.letters
+    T = checks.whole("horizon", horizon, S + K + 1, checks.MOST_ROUNDS)
+    bound = checks.real("bound", bound, "a positive number", 0.0, np.inf)
+    alpha = schedule.cover_width(problem, T)
+    cells = Problem(S, K, schedule.cover(problem, bound, alpha))
+    if switch and bounds.standard_is_better(cells):
+        return (yield from standard.online(problem))
+    return (yield from frozen_after(schedule.last_phase(alpha), cells, constants))
+
+
+def frozen_after(H: int, problem: Problem, constants: Constants) -> Conversation:
+    """Algorithm 6 up to phase H; from then on its deepest good sets are played as they are."""
+    state = regret.LevelledState.start(problem)
+    for _ in range(H):
+        yield from regret.levelled_phase(problem, state, constants)
+    rounds = schedule.any_groups_phase(problem, H, constants).explore(H)
+    belief = regret.believed(f"frozen after phase {H}", H, state.policy, state.found)
+    while True:
+        yield Collect(rounds, 2**H, state.found.arms(-1), belief)
+        rounds *= 2  # the same arms for ever: longer requests are only fewer

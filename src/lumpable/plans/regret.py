@@ -1,0 +1,251 @@
+"""The regret half of the paper: Algorithms 4 (`equal_groups`), 5 (`split`) and 6 (`any_groups`).
+
+Plans without end: whoever runs one cuts it off. No randomness, clock, I/O, logging or globals.
+Line numbers are those of the pseudocode; "reading" refers to docs/paper-regret.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from lumpable.base import checks
+from lumpable.base.checks import BoolMatrix, BoolVector, FloatVector, IntVector
+from lumpable.plans import schedule
+from lumpable.plans.clusters import Clusters, Gap, Level, widest
+from lumpable.plans.plan import Belief, Collect, Conversation, Sample, algorithm
+from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.plans.schedule import Phase
+
+
+class TooFewGroups(Exception):
+    """What was seen cannot be if there are only r groups; the message says what it was."""
+
+
+@algorithm
+def equal_groups(problem: Problem, *, constants: Constants = PAPER) -> Conversation:
+    """Algorithm 4: little regret when contexts come equally often and groups are of equal size.
+
+    Phases h = 1, 2, ... without end. Theorem 4: regret of order sqrt(r^3 (S + K) T), constants and
+    logarithms left out (`bounds.regret_rate`).
+    """
+    S, K, _ = problem.letters
+    found = Clusters.everybody(S, K)  # line 1
+    policy = np.zeros(S, dtype=np.int64)
+    h = 0
+    while True:
+        h += 1  # line 3
+        size = schedule.equal_groups_phase(problem, h, constants)  # lines 4 and 5
+        thought = believed(f"phase {h}: exploring", h, policy, found)
+        sample = yield Collect(size.explore(h), 2**h, found.arms(), thought)  # line 6
+        levels = [Level(h, size.threshold(h), sample.mean)]
+        restless = yield from separate(size, found, levels, policy)  # Step 2
+        keep = levels[0].survivors(found)  # Step 3: line 13
+        found.good = [np.where(restless[:, np.newaxis], found.good[0], keep)]  # line 14
+        policy = best_arms(found, sample)
+
+
+@algorithm
+def any_groups(
+    problem: Problem, *, constants: Constants = PAPER, mended: bool = False, arm: int = 0
+) -> Conversation:
+    """Algorithm 6: little regret when contexts come about equally often, groups of any size.
+
+    Phases h = 1, 2, ... without end, each with accuracy levels 1 .. h. Theorem 5: regret of order
+    sqrt(r^3 (S + K) T), constants and logarithms left out (`bounds.regret_rate`).
+
+    `mended` repairs what clustering costs (docs/errata.md): a cluster is split at the accuracy of
+    the level that showed the gap instead of the phase's, and the others play their deepest good
+    sets meanwhile. `arm` is what it would answer before it knows anything.
+    """
+    arm = checks.whole("arm", arm, 0, problem.arms - 1)
+    state = LevelledState.start(problem, np.full(problem.contexts, arm))
+    while True:
+        yield from levelled_phase(problem, state, constants, mended=mended)
+
+
+@dataclass(slots=True)
+class LevelledState:
+    """What Algorithm 6 carries from phase to phase."""
+
+    h: int
+    """The last phase that was played."""
+    found: Clusters
+    policy: IntVector
+
+    @classmethod
+    def start(cls, problem: Problem, policy: IntVector | None = None) -> LevelledState:
+        """Line 1: one cluster, all arms good."""
+        S, K, _ = problem.letters
+        arms = np.zeros(S, dtype=np.int64) if policy is None else policy
+        return cls(0, Clusters.everybody(S, K), arms)
+
+
+def levelled_phase(
+    problem: Problem,
+    state: LevelledState,
+    constants: Constants,
+    *,
+    mended: bool = False,
+    doubt: bool = False,
+    notes: tuple[str, ...] = (),
+) -> Generator[Collect, Sample, None]:
+    """Lines 3 to 17 of Algorithm 6: one phase. With `doubt`, r may turn out to be too small."""
+    state.h += 1  # line 3
+    h, found = state.h, state.found
+    size = schedule.any_groups_phase(problem, h, constants)  # line 4
+    levels = []
+    for n in range(1, h + 1):  # line 5
+        words = f"phase {h}: exploring, level {n} of {h}"
+        thought = believed(words, h, state.policy, found, notes)
+        sample = yield Collect(size.explore(n), 2**n, found.arms(n - 1), thought)  # lines 6 and 7
+        levels.append(Level(n, size.threshold(n), sample.mean))
+    restless = yield from separate(
+        size, found, levels, state.policy, mended=mended, doubt=doubt, notes=notes
+    )
+    found.good = eliminated(found, levels, restless)
+    state.policy = best_arms(found, sample)
+
+
+# --- Step 2: test homogeneity, split what is mixed -------------------------------------------
+
+
+def separate(
+    size: Phase,
+    found: Clusters,
+    levels: list[Level],
+    policy: IntVector,
+    *,
+    mended: bool = False,
+    doubt: bool = False,
+    notes: tuple[str, ...] = (),
+) -> Generator[Collect, Sample, BoolVector]:
+    """Step 2 of Algorithms 4 and 6: split clusters until none shows a gap that was not tested.
+
+    Line numbers are Algorithm 4's, in brackets Algorithm 6's. Changes `found` in place. Returns
+    which clusters still show a gap: Algorithm 5 found them in one part, so they are not tested
+    again in this phase and Step 3 leaves them alone (reading 20).
+    """
+    tested: BoolMatrix = np.zeros(found.good[0].shape, dtype=bool)
+    while (gap := widest(levels, found, tested)) is not None:  # line 7 (6: 8)
+        inside = found.label == gap.cluster
+        arms = found.arms(-1 if mended else gap.position)
+        arms[inside] = np.arange(arms.shape[1]) == gap.arm  # line 8 (6: 9)
+        accuracy = gap.level if mended else size.h
+        thought = believed(_splitting(size.h, inside, gap), size.h, policy, found, notes)
+        parts = yield from split(size, accuracy, inside, gap.arm, arms, thought)  # line 9 (6: 10)
+        for level in levels:
+            level.set_aside(parts.unseen)
+        if parts.number == 1:
+            tested[gap.cluster, gap.arm] = True
+        parent = found.divide(gap.cluster, parts.label)  # line 10 (6: 11)
+        tested = tested[parent]
+        if doubt:
+            _doubt(size.problem, found, parts)
+    restless: BoolVector = np.zeros(found.number, dtype=bool)
+    for level in levels:
+        restless |= np.any(level.gaps(found) >= level.threshold, axis=1)
+    return restless
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """What Algorithm 5 made of a cluster."""
+
+    label: IntVector
+    """The part of each context, numbered from the largest mean down; -1 outside the cluster."""
+    unseen: BoolVector
+    """Contexts of the cluster without an estimate: they went with the largest part."""
+
+    @property
+    def number(self) -> int:
+        """How many parts there are."""
+        return int(self.label.max()) + 1
+
+
+def split(
+    size: Phase, accuracy: int, inside: BoolVector, arm: int, arms: BoolMatrix, belief: Belief
+) -> Generator[Collect, Sample, Parts]:
+    """Algorithm 5: play one arm on a cluster until its contexts can be told apart, and cut.
+
+    `accuracy` sets epsilon' = 2^(-accuracy/2) / (4r). Contexts outside the cluster play from
+    `arms`, and their data are not used (reading 25).
+    """
+    rounds, repeats = size.split_rounds(accuracy), size.split_repeats(accuracy)  # line 2
+    sample = yield Collect(rounds, repeats, arms, belief)  # line 3
+    return cut(
+        np.where(inside, sample.mean[:, arm], np.nan), inside, size.split_threshold(accuracy)
+    )
+
+
+def cut(mean: FloatVector, inside: BoolVector, threshold: float) -> Parts:
+    """Algorithm 5, lines 4 to 10: sort the contexts by their means and cut at large gaps.
+
+    A context without an estimate (NaN) goes with the largest part (reading 24).
+    """
+    seen = np.flatnonzero(~np.isnan(mean))
+    order = seen[np.argsort(-mean[seen], kind="stable")]  # line 4
+    with np.errstate(over="ignore"):
+        apart = mean[order[:-1]] - mean[order[1:]] >= threshold  # lines 6 and 7
+    label = np.full(len(mean), -1, dtype=np.int64)
+    label[order] = np.concatenate([[0], np.cumsum(apart)])[: len(order)]  # lines 5, 8 and 9
+    unseen = inside & np.isnan(mean)
+    label[unseen] = np.argmax(np.bincount(label[order])) if len(order) else 0
+    return Parts(label, unseen)  # line 10
+
+
+def _splitting(h: int, inside: BoolVector, gap: Gap) -> str:
+    return f"phase {h}: splitting a cluster of {inside.sum()} on arm {gap.arm}, level {gap.level}"
+
+
+def _doubt(problem: Problem, found: Clusters, parts: Parts) -> None:
+    """Raise when this cannot be with r groups (reading 32)."""
+    r = problem.groups
+    if found.number > r:
+        raise TooFewGroups(f"{found.number} clusters, more than r = {r}")
+    if parts.number == 1 and not parts.unseen.any():
+        raise TooFewGroups(f"a gap that Algorithm 5 could not separate, impossible with r = {r}")
+
+
+# --- Step 3: drop bad arms ---------------------------------------------------------------------
+
+
+def eliminated(found: Clusters, levels: list[Level], restless: BoolVector) -> list[BoolMatrix]:
+    """Step 3 of Algorithm 6: the good sets of phase h + 1, nested in the level.
+
+    Level 1 explores everything for ever (reading 27); where two levels have nothing in common the
+    set of the lower one stays (reading 28); the level that is new starts from the deepest one.
+    """
+    left_alone = restless[:, np.newaxis]
+    good = [np.ones_like(found.good[0])]  # line 12
+    for level, before in zip(levels[1:], found.good[1:], strict=True):  # line 13
+        keep = good[-1] & level.survivors(found, before)  # lines 15 to 17
+        keep = np.where(keep.any(axis=1, keepdims=True), keep, good[-1])
+        good.append(np.where(left_alone, before, keep))
+    return [*good, good[-1]]
+
+
+def best_arms(found: Clusters, sample: Sample) -> IntVector:
+    """Return for each context the good arm with its cluster's largest pooled mean, if it has one.
+
+    Nothing in the algorithms depends on it: it is what they would answer if they were stopped.
+    """
+    plays = found.total(sample.plays)
+    weight = sample.plays / np.maximum(plays, 1)[found.label]
+    with np.errstate(over="ignore", invalid="ignore"):
+        pooled = found.total(weight * np.where(sample.plays > 0, sample.mean, 0.0))
+    seen = found.good[-1] & (plays > 0) & ~np.isnan(pooled)
+    pooled = np.where(seen, pooled, -math.inf)
+    first = np.argmax(found.good[-1], axis=1)
+    arm: IntVector = np.where(seen.any(axis=1), np.argmax(pooled, axis=1), first)
+    return arm[found.label]
+
+
+def believed(
+    words: str, h: int, policy: IntVector, found: Clusters, notes: tuple[str, ...] = ()
+) -> Belief:
+    """Return what the algorithm thinks when it asks."""
+    return Belief(words, policy, (), h, found.label, found.good[-1], notes)

@@ -1,0 +1,1 @@
+"""Pictures and pages of everything below: one drawing kit, charts, pages."""

@@ -1,0 +1,148 @@
+"""The panel of the arms that fell: when, in which cluster, and by how much they were worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.words import counted
+from lumpable.reports import canvas, heat
+from lumpable.reports.canvas import Row
+from lumpable.reports.charts.captions import BLUE, GREEN, VERMILLION, setting, whole_ticks
+from lumpable.reports.heat import PANEL
+from lumpable.runs import questions
+from lumpable.runs.run import Run
+from lumpable.worlds.world import World
+
+if TYPE_CHECKING:
+    import altair
+
+MOST_CLUSTERS = 8
+MOST_ARMS = 150
+"""Of each cluster."""
+KEPT, FELL = "still good", "fell in this phase"
+BEST, LOST = "best arm, still good", "best arm, fell"
+KINDS = {
+    KEPT: (GREEN, "circle"),
+    FELL: ("#999999", "circle"),
+    BEST: (BLUE, "diamond"),
+    LOST: (VERMILLION, "diamond"),
+}
+
+
+def fallen(run: Run) -> altair.FacetChart:
+    """Draw for each cluster in which phase each arm fell, by how much it is worse than the best."""
+    if not questions.latest(run):
+        raise ValueError(f"run: expected one that forms clusters, got {run.plan}")
+    chart: altair.FacetChart = canvas.styled(
+        panel(run), "Which arms fell when", [setting(run)], words(run)
+    )
+    return chart
+
+
+def fallen_rows(run: Run) -> Iterator[Row]:
+    """Yield a row for each arm of each cluster: its gap, the last phase in which it was good.
+
+    The largest clusters only, and of many arms those that are evenly spaced by gap.
+    """
+    turns = questions.latest(run)
+    label, good = questions.clusters_of(turns[-1].belief)
+    phase = questions.last_good(turns)
+    size = np.bincount(label)
+    shown = np.sort(np.argsort(-size, kind="stable")[:MOST_CLUSTERS])
+    for cluster in shown:
+        members = np.flatnonzero(label == cluster)
+        gap = average_gap(run.world, members)
+        best = set(run.world.policy[members].tolist())
+        title = f"Cluster {cluster + 1}: {counted(int(size[cluster]), 'context')}"
+        for arm in heat.evenly(np.argsort(gap, kind="stable"), MOST_ARMS):
+            kept = bool(good[cluster, arm])
+            kind = (BEST if kept else LOST) if int(arm) in best else (KEPT if kept else FELL)
+            yield {
+                "cluster": title,
+                "arm": run.world.arm_names[arm] if run.world.arm_names else arm,
+                "gap": round(float(gap[arm]), 4),
+                "phase": phase[cluster, arm],
+                "kind": kind,
+            }
+
+
+def average_gap(world: World, members: IntVector) -> FloatVector:
+    """Return how much these contexts lose on average with each arm, as often as they come."""
+    weight = world.frequency[members]
+    weight = weight / weight.sum() if weight.sum() > 0 else np.full(len(members), 1 / len(members))
+    gap: FloatVector = weight @ (world.best[members, np.newaxis] - world.mean[members])
+    return np.maximum(gap, 0.0)
+
+
+def panel(run: Run) -> Any:
+    """Draw the same as a part of a larger picture."""
+    alt = canvas.altair()
+    rows = list(fallen_rows(run))
+    panels = len({row["cluster"] for row in rows})
+    first = min(row["phase"] for row in rows)
+    last = max(row["phase"] for row in rows)
+    colours = alt.Scale(domain=list(KINDS), range=[colour for colour, _ in KINDS.values()])
+    shapes = alt.Scale(domain=list(KINDS), range=[shape for _, shape in KINDS.values()])
+    legend = alt.Legend(title=None, orient="bottom", symbolOpacity=1)
+    points = (
+        alt.Chart(canvas.data(rows))
+        .mark_point(filled=True, opacity=0.75, aria=False)
+        .encode(
+            x=alt.X(
+                "gap:Q", title="gap: reward lost a round with this arm", axis=alt.Axis(tickCount=6)
+            ),
+            y=alt.Y(
+                "phase:Q",
+                title="phase",
+                scale=alt.Scale(domain=[first - 1, last + 1], nice=False),
+                axis=alt.Axis(values=whole_ticks(first, last, 6), format="d"),
+            ),
+            color=alt.Color("kind:N", scale=colours, legend=legend),
+            shape=alt.Shape("kind:N", scale=shapes, legend=legend),
+            size=alt.condition("indexof(datum.kind, 'best') == 0", alt.value(110), alt.value(36)),
+            tooltip=["arm:N", "gap:Q", "phase:Q", "kind:N"],
+        )
+        .properties(width=PANEL if panels > 1 else 2 * PANEL, height=110)
+    )
+    title = {"text": "Which arms fell when, in each cluster", "subtitle": captions(run)}
+    return points.facet(
+        alt.Facet("cluster:N", title=None, sort=None, header=alt.Header(labelFontSize=12)),
+        columns=2,
+        title=title,
+    ).resolve_axis(x="independent", y="independent")
+
+
+def captions(run: Run) -> list[str]:
+    """Say what a point is, and how much is drawn."""
+    number = len(questions.clusters_of(run.turns[-1].belief)[1])
+    drawn = len({row["cluster"] for row in fallen_rows(run)})
+    said = [
+        "A point is an arm, at the last phase in which it was good. Those far to the right, which "
+        "cost most, should fall first."
+    ]
+    if all(row["kind"] in (KEPT, BEST) for row in fallen_rows(run)):
+        said = ["A point is an arm. None has fallen yet."]
+    if drawn < number or run.world.arms > MOST_ARMS:
+        said.append(
+            f"Drawn: {drawn} of {number} clusters, the largest, and "
+            f"{min(run.world.arms, MOST_ARMS)} of {run.world.arms} arms, evenly spaced by gap."
+        )
+    return said
+
+
+def words(run: Run) -> str:
+    """Describe the panel."""
+    turns = questions.latest(run)
+    good = questions.clusters_of(turns[-1].belief)[1]
+    phase = questions.last_good(turns)[~good]
+    if not len(phase):
+        return "A chart of the phase in which each arm fell, by cluster: none has fallen."
+    lost = sum(row["kind"] == LOST for row in fallen_rows(run))
+    return (
+        f"A chart of the phase in which each arm fell: of {good.size} pairs of cluster and arm "
+        f"{len(phase)} fell, in phases {phase.min()} to {phase.max()}; best arms that fell: {lost}."
+    )

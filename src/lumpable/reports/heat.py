@@ -1,0 +1,223 @@
+"""A matrix of mean rewards as a heat map: as hidden, and sorted by what was found.
+
+Takes worlds, policies and clusters; knows no runs. `report` and `pictures` make charts of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lumpable.base.checks import IntVector
+from lumpable.reports import canvas
+from lumpable.reports.canvas import Row
+from lumpable.worlds.world import World
+
+MOST_CONTEXTS = 150
+MOST_ARMS = 40
+PANEL = 360
+"""Pixels of a square panel."""
+FRAME = "#D00000"
+GROUPS = ("#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442", "#000000")
+"""Colours of Okabe and Ito; with more groups than these the strip of hidden groups is left out."""
+
+
+# --- What is drawn --------------------------------------------------------------------------
+
+
+class Drawn(NamedTuple):
+    """Which contexts and arms a picture of the matrix shows, and in which order."""
+
+    contexts: IntVector
+    """In their own order."""
+    arms: IntVector
+    """In their own order."""
+    sorted_contexts: IntVector
+    """By cluster (`drawn`: the arm that the policy gives them), then in their own order."""
+    sorted_arms: IntVector
+    """The arms that the policy gives, other candidates, then others."""
+    used: IntVector
+    """The arms that the policy gives to these contexts."""
+
+
+def arranged(world: World, policy: IntVector, cluster: IntVector, found: IntVector) -> Drawn:
+    """Choose evenly spaced contexts and, after the arms that were found, evenly spaced others."""
+    contexts = evenly(np.arange(world.contexts), MOST_CONTEXTS)
+    used = evenly(np.unique(policy[contexts]), MOST_ARMS)
+    unused = np.setdiff1d(found, used)
+    first = np.concatenate([used, evenly(unused, MOST_ARMS - len(used))])
+    others = np.setdiff1d(np.arange(world.arms), first)
+    arms = np.concatenate([first, evenly(others, MOST_ARMS - len(first))])
+    by_cluster = contexts[np.argsort(cluster[contexts], kind="stable")]
+    return Drawn(contexts, np.sort(arms), by_cluster, arms, used)
+
+
+def evenly(values: IntVector, most: int) -> IntVector:
+    """Return at most that many of the values, evenly spaced."""
+    if len(values) <= most:
+        return values
+    return values[np.arange(most) * len(values) // max(most, 1)]
+
+
+# --- The panels -----------------------------------------------------------------------------
+
+
+def both(
+    world: World, shown: Drawn, policy: IntVector, clusters: str, cluster: IntVector | None = None
+) -> Any:
+    """Draw the matrix as hidden and as found, side by side; with lines between clusters if given.
+
+    `clusters` says in words what was found.
+    """
+    as_hidden = _panel(world, shown.contexts, shown.arms, "arms in their own order")
+    as_found = _panel(
+        world,
+        shown.sorted_contexts,
+        shown.sorted_arms,
+        "first the arms that the policy gives, then others",
+        frames=frames(shown, policy),
+        bands=None if cluster is None else list(bands(cluster[shown.sorted_contexts])),
+    )
+    return canvas.altair().hconcat(
+        as_hidden.properties(title="As hidden: contexts in their own order"),
+        as_found.properties(title=f"As found: the same contexts in {clusters}"),
+        spacing=40,
+    )
+
+
+def captions(world: World, shown: Drawn, policy: IntVector) -> list[str]:
+    """Say what the two matrices show, and how much of it."""
+    said = [
+        "A row is a context, a column an arm. Framed: the arm that a cluster is given. "
+        f"Loss of this policy: {world.loss(policy):.2g}."
+    ]
+    if len(shown.contexts) < world.contexts or len(shown.arms) < world.arms:
+        said.append(
+            f"Drawn: {len(shown.contexts)} of {world.contexts} contexts, evenly spaced, and "
+            f"{len(shown.arms)} of {world.arms} arms, those found and evenly spaced others."
+        )
+    return said
+
+
+def cells(world: World, contexts: IntVector, arms: IntVector) -> Iterator[Row]:
+    """Yield one row for each cell of a panel, from top left on."""
+    for row, context in enumerate(contexts):
+        for column, arm in enumerate(arms):
+            yield {
+                **_box(row, row + 1, column, column + 1),
+                "context": world.context_names[context] if world.context_names else context,
+                "arm": world.arm_names[arm] if world.arm_names else arm,
+                "mean": f"{world.mean[context, arm]:.4g}",
+            }
+
+
+def frames(shown: Drawn, policy: IntVector) -> Iterator[Row]:
+    """Yield the cells of the arm that contexts below each other are given, as one frame."""
+    column = {int(arm): number for number, arm in enumerate(shown.used)}
+    for top, bottom, arm in bands(policy[shown.sorted_contexts]):
+        if arm in column:
+            yield _box(top, bottom, column[arm], column[arm] + 1)
+
+
+def bands(label: IntVector) -> Iterator[tuple[int, int, int]]:
+    """Yield where rows of the same label begin and end, and the label."""
+    starts = np.flatnonzero(np.diff(label, prepend=label[0] - 1))
+    for top, bottom in pairwise([*starts.tolist(), len(label)]):
+        yield top, bottom, int(label[top])
+
+
+def _box(top: float, bottom: float, left: float, right: float) -> dict[str, Any]:
+    return {"row": top, "bottom": bottom, "column": left, "right": right}
+
+
+def _panel(
+    world: World,
+    contexts: IntVector,
+    arms: IntVector,
+    arms_title: str,
+    frames: Iterable[Row] | None = None,
+    bands: Sequence[tuple[int, int, int]] | None = None,
+) -> Any:
+    """Draw one matrix; the one with frames has the legends too, and lines between its bands."""
+    alt = canvas.altair()
+    legends = frames is not None
+    height, width = max(1, PANEL // len(contexts)), max(1, PANEL // len(arms))  # whole: no seams
+    strip = 0 if world.groups > len(GROUPS) else 18 / width
+    edge = 2 / height  # room for the frames
+    margin = 0 if bands is None else 20 / width
+    across = alt.Scale(domain=[-strip, len(arms) + margin], nice=False)
+    down = alt.Scale(domain=[len(contexts) + edge, -edge], nice=False)
+    bare = alt.Axis(labels=False, ticks=False, grid=False, domain=False)
+    place = {
+        "x": alt.X("column:Q", title=arms_title, axis=bare, scale=across),
+        "x2": "right:Q",
+        "y": alt.Y("row:Q", title="contexts", axis=bare, scale=down),
+        "y2": "bottom:Q",
+    }
+    reward = alt.Color(
+        "mean:Q",
+        title="mean reward",
+        scale=alt.Scale(scheme="viridis", domain=[world.mean.min(), world.mean.max()]),
+        legend=alt.Legend(gradientLength=140) if legends else None,
+    )
+    heat = alt.Chart(canvas.data(cells(world, contexts, arms))).mark_rect(aria=False)
+    layers = [heat.encode(**place, color=reward, tooltip=["context:N", "arm:N", "mean:Q"])]
+    if strip:
+        layers.append(_strip(world, contexts, strip, legends).encode(**place))
+    if frames is not None:
+        outline = alt.Chart(canvas.data(frames)).mark_rect(
+            aria=False, fillOpacity=0, stroke=FRAME, strokeWidth=2.5
+        )
+        layers.append(outline.encode(**place))
+    if bands is not None:
+        layers += _bands(bands, len(arms), height, place)
+    size = {
+        "width": width * (len(arms) + strip + margin),
+        "height": height * (len(contexts) + 2 * edge),
+    }
+    return alt.layer(*layers).resolve_scale(color="independent").properties(**size)
+
+
+def _bands(
+    bands: Sequence[tuple[int, int, int]], arms: int, height: int, place: dict[str, Any]
+) -> list[Any]:
+    """Draw a line above each cluster but the first, and its number, where there is room."""
+    alt = canvas.altair()
+    rows = [
+        {
+            **_box(top, top, 0, arms),
+            "middle": (top + bottom) / 2,
+            "number": label + 1 if height * (bottom - top) >= 12 else "",
+            "room": height * (bottom - top) >= 6,
+        }
+        for top, bottom, label in bands
+    ]
+    table = alt.Chart(canvas.data(rows))
+    lines = table.transform_filter("datum.row > 0 && datum.room == 'True'").mark_rule(
+        aria=False, stroke="white", size=2
+    )
+    numbers = table.mark_text(aria=False, align="left", dx=6, fontSize=12, color=canvas.INK)
+    return [
+        lines.encode(x=place["x"], x2="right:Q", y=place["y"]),
+        numbers.encode(x=alt.X("right:Q"), y=alt.Y("middle:Q"), text=alt.Text("number:N")),
+    ]
+
+
+def _strip(world: World, contexts: IntVector, width: float, legend: bool) -> Any:
+    """Draw the hidden group of each context, left of the matrix."""
+    alt = canvas.altair()
+    names = [str(group + 1) for group in range(world.groups)]
+    rows = (
+        {**_box(row, row + 1, -width, -width / 3), "group": names[world.group[context]]}
+        for row, context in enumerate(contexts)
+    )
+    colour = alt.Color(
+        "group:N",
+        title="hidden group",
+        scale=alt.Scale(domain=names, range=list(GROUPS[: world.groups])),
+        legend=alt.Legend() if legend else None,
+    )
+    return alt.Chart(canvas.data(rows)).mark_rect(aria=False).encode(color=colour)

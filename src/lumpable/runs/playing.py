@@ -1,0 +1,217 @@
+"""Play a learner in a scene, round by round, and measure it at log-spaced rounds.
+
+The contexts and the luck come from the scene's tape, so that all learners meet the same. Compiled
+learners are played by their own loop, others by a plain one; knows no algorithm.
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.runs.measures import Misbehaved, measured
+from lumpable.worlds.scene import CHUNK, Scene, Tape
+from lumpable.worlds.world import World
+
+if TYPE_CHECKING:
+    from lumpable.base.protocols import Learner
+
+PER_DECADE = 5
+"""Checkpoints in a decade of rounds."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Played:
+    """A learner that was played in a scene."""
+
+    learner: Learner
+    scene: Scene
+    seed: int
+    rounds: int
+    regret: float
+    steps: list[dict[str, Any]]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return what was measured so far at each checkpoint and at the end."""
+        return [dict(step) for step in self.steps]
+
+
+def checkpoints(horizon: int, first: int = 10) -> list[int]:
+    """Return rounds to measure at: five in each decade, and the last.
+
+    >>> checkpoints(200)
+    [10, 16, 25, 40, 63, 100, 158, 200]
+    """
+    marks, k = {horizon}, 0
+    while (mark := round(first * 10 ** (k / PER_DECADE))) < horizon:
+        marks.add(mark)
+        k += 1
+    return sorted(marks)
+
+
+def play(
+    learner: Learner,
+    world: World | Scene,
+    *,
+    horizon: int,
+    seed: int,
+    at: Iterable[int] | None = None,
+) -> Played:
+    """Play so many rounds: a context comes, the learner picks an arm and sees the reward.
+
+    Parameters
+    ----------
+    at
+        Rounds to measure at; five in each decade unless given, and always the last.
+
+    >>> from lumpable import worlds
+    >>> from lumpable.learners import UCB1
+    >>> world = worlds.from_matrix([[0.2, 0.8], [0.1, 0.4]], noise="bernoulli")
+    >>> played = play(UCB1(2, 2, seed=1), world, horizon=1000, seed=2)
+    >>> played.regret < 0.2 * played.rounds
+    True
+    """
+    T = checks.whole("horizon", horizon, 1)
+    scene = world if isinstance(world, Scene) else Scene(world)
+    marks = (
+        checkpoints(T) if at is None else sorted({checks.whole("at", x, 1, T) for x in at} | {T})
+    )
+    rounds = _Rounds(learner, Tape(scene, T, checks.whole("seed", seed, 0)))
+    steps = []
+    for mark in marks:
+        rounds.until(mark)
+        steps.append(rounds.row())
+    return Played(learner, scene, seed, T, rounds.regret, steps)
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """Rounds that are being played."""
+
+    learner: Any
+    tape: Tape
+    done: int = 0
+    seconds: float = 0.0
+    totals: FloatVector = field(default_factory=lambda: np.array([0.0, 0.0, np.nan]))
+    _chunk: int = -1
+    _contexts: IntVector = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _noise: FloatVector = field(default_factory=lambda: np.zeros(0))
+    _late: FloatMatrix = field(init=False)
+    _slot: IntVector = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    _loop: Callable[..., int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._late = np.full((self.tape.scene.delay, 3), -1.0)
+        self._loop = getattr(self.learner, "loop", None) or _plain(self.learner)
+        self._loop_once(0, 0)  # compiles, which is not the learner's time
+
+    @property
+    def regret(self) -> float:
+        return float(self.totals[0])
+
+    def until(self, mark: int) -> None:
+        """Play on until so many rounds are done."""
+        while self.done < mark:
+            number, first = divmod(self.done, CHUNK)
+            if number != self._chunk:
+                self._contexts, self._noise = self.tape.chunk(number)
+                self._chunk = number
+            _, change = self.tape.scene.at(self.done)
+            stop = min(mark, (number + 1) * CHUNK, mark if change is None else change)
+            last = first + stop - self.done
+            started = time.perf_counter()
+            reached = self._loop_once(first, last)
+            if not np.isnan(self.totals[2]):
+                context, arm = int(self._contexts[reached]), int(self.totals[2])
+                raise _no_arm(self.learner, context, self.done + reached - first, arm)
+            self._refit()
+            self.seconds += time.perf_counter() - started
+            self.done += reached - first
+
+    def _loop_once(self, first: int, last: int) -> int:
+        world, _ = self.tape.scene.at(self.done)
+        return self._loop(
+            getattr(self.learner, "state", None),
+            getattr(self.learner, "clock", None),
+            self._contexts,
+            self._noise,
+            first,
+            last,
+            world.mean,
+            world.best,
+            -1.0 if world.noise == "bernoulli" else world.sd,
+            self._late,
+            self._slot,
+            self.totals,
+        )
+
+    def _refit(self) -> bool:
+        """Refit a compiled learner that is due; whether it was."""
+        due = getattr(getattr(self.learner, "state", None), "due", None)
+        if due is None or self.learner.tells < due[0]:
+            return False
+        self.learner.refit()
+        return True
+
+    def row(self) -> dict[str, Any]:
+        """Measure everything now."""
+        world, _ = self.tape.scene.at(self.done - 1)
+        return {
+            "round": self.done,
+            "regret": self.regret,
+            "reward": float(self.totals[1]),
+            **measured(self.learner, world),
+            "seconds": self.seconds,
+        }
+
+
+def _plain(learner: Learner) -> Callable[..., int]:
+    """Return the loop of `compiled.LOOP` for a learner in plain Python."""
+    played = 0
+
+    def loop(
+        state: Any, clock: Any, contexts: IntVector, noise: FloatVector, first: int, last: int,
+        mean: FloatMatrix, best: FloatVector, sd: float, late: FloatMatrix, slot: IntVector,
+        totals: FloatVector,
+    ) -> int:  # fmt: skip
+        nonlocal played
+        K, delay = mean.shape[1], len(late)
+        for t in range(first, last):
+            context = int(contexts[t])
+            answer = learner.ask(context)
+            try:
+                arm = operator.index(answer)
+            except TypeError:
+                raise _no_arm(learner, context, played, answer) from None
+            if not 0 <= arm < K:
+                raise _no_arm(learner, context, played, answer)
+            value = float(mean[context, arm])
+            reward = float(noise[t] < value) if sd < 0 else value + sd * float(noise[t])
+            totals[0] += best[context] - value
+            totals[1] += reward
+            played += 1
+            if delay:
+                before = late[slot[0]].tolist()
+                late[slot[0]] = (context, arm, reward)
+                slot[0] = (slot[0] + 1) % delay
+                if before[0] < 0:
+                    continue
+                context, arm, reward = int(before[0]), int(before[1]), before[2]
+            learner.tell(context, arm, reward)
+        return last
+
+    return loop
+
+
+def _no_arm(learner: Learner, context: int, round_: int, answer: object) -> Misbehaved:
+    name = type(learner).__name__
+    return Misbehaved(
+        f"{name}: ask({context}) returned {answer!r}, which is no arm, in round {round_ + 1}"
+    )

@@ -1,0 +1,130 @@
+"""What the turns of a run say: who was told apart when, and which arms fell when.
+
+Values in, values out: knows no algorithm, asks for nothing and draws nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lumpable.base.checks import BoolMatrix, IntMatrix, IntVector
+from lumpable.plans.plan import Belief
+from lumpable.plans.problem import Problem
+from lumpable.runs.run import Run, Side, Turn
+from lumpable.worlds.world import World
+
+
+def starts(run: Run) -> list[list[Turn]]:
+    """Return the turns from each start of the plan on: one that starts again counts phases anew."""
+    found: list[list[Turn]] = []
+    last = Belief("", run.policy)
+    for turn in run.turns:
+        now = turn.belief
+        if not found or now.number < last.number or now.notes != last.notes:
+            found.append([])
+        found[-1].append(turn)
+        last = now
+    return found
+
+
+def latest(run: Run) -> list[Turn]:
+    """Return the turns since the plan started for the last time; none where it has no clusters."""
+    return starts(run)[-1] if run.turns else []
+
+
+def phases(turns: Sequence[Turn]) -> list[Turn]:
+    """Return one turn for each phase: the rounds at its beginning, the belief at its end."""
+    found: dict[int, Turn] = {}
+    for turn in turns:
+        first = found.get(turn.belief.number, turn)
+        found[turn.belief.number] = Turn(first.rounds, turn.belief)
+    return list(found.values())
+
+
+def clusters_of(belief: Belief) -> tuple[IntVector, BoolMatrix]:
+    """Return the cluster of each context and the good arms of each cluster."""
+    if belief.cluster is None or belief.good is None:
+        raise ValueError("belief: expected clusters and their good arms, got none")
+    return belief.cluster, belief.good
+
+
+def ancestors(turns: Sequence[Turn]) -> IntMatrix:
+    """Return, turn by turn, the cluster that each of the last clusters was part of."""
+    final, _ = clusters_of(turns[-1].belief)
+    _, member = np.unique(final, return_index=True)
+    return np.array([clusters_of(turn.belief)[0][member] for turn in turns])
+
+
+def last_good(turns: Sequence[Turn]) -> IntMatrix:
+    """Return the last phase in which each arm was good for each of the last clusters.
+
+    An arm that is not good in the end fell in that phase.
+    """
+    number = len(clusters_of(turns[-1].belief)[1])
+    last = np.zeros((number, clusters_of(turns[0].belief)[1].shape[1]), dtype=np.int64)
+    for turn, rows in zip(turns, ancestors(turns), strict=True):
+        last[clusters_of(turn.belief)[1][rows]] = turn.belief.number
+    return last
+
+
+def apart(turns: Sequence[Turn], world: World) -> int | None:
+    """Return after how many rounds no cluster held contexts of two groups; None: some still do.
+
+    Contexts that never come cannot be told apart, and do not count.
+    """
+    comes = world.frequency > 0
+    group = world.group[comes]
+    for turn in turns:
+        label = clusters_of(turn.belief)[0][comes]
+        if len(set(zip(label.tolist(), group.tolist(), strict=True))) == len(np.unique(label)):
+            return turn.rounds
+    return None
+
+
+def first_fall(run: Run) -> int | None:
+    """Return after how many rounds the first arm had fallen since the plan's last start."""
+    for turn in latest(run):
+        if not clusters_of(turn.belief)[1].all():
+            return turn.rounds
+    return None
+
+
+def rated(run: Run) -> Problem | None:
+    """Return the problem whose rates a run is held against; None: no theorem speaks of it."""
+    problem = run.parameters.get("problem")
+    name = run.plan.rpartition(".")[2]
+    if not isinstance(problem, Problem) or name.startswith("low_rank"):
+        return None
+    if "epsilon" in run.parameters:  # it looks for a policy, and promises nothing about regret
+        return None
+    if name == "unknown_groups":  # what it was told is only its first guess
+        return Problem(problem.contexts, problem.arms, run.world.groups)
+    return problem
+
+
+# --- Plans side by side -------------------------------------------------------------------------
+
+
+def buckets(run: Run) -> list[Side]:
+    """Return the runs of the plans that were side by side last."""
+    return [side for side in run.sides if side.request == run.sides[-1].request]
+
+
+def found(run: Run) -> IntVector | None:
+    """Return the cluster of each context in the end; None where none are formed.
+
+    Those of plans side by side are numbered bucket by bucket; contexts of no bucket come last.
+    """
+    if run.turns:
+        return clusters_of(run.turns[-1].belief)[0]
+    parts = [(side, found(side.run)) for side in buckets(run)]
+    if all(part is None for _, part in parts):
+        return None
+    label = np.full(run.world.contexts, -1, dtype=np.int64)
+    number = 0
+    for side, part in parts:
+        label[side.contexts] = number if part is None else number + part
+        number += 1 if part is None else int(part.max()) + 1
+    return np.where(label < 0, number, label)

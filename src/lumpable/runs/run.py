@@ -1,0 +1,108 @@
+"""What a run leaves behind: the policy, what it cost, what was believed when, and its seed.
+
+Values only; `simulate` makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lumpable.base.checks import IntVector
+from lumpable.plans.plan import Belief, Collect, Result, Sample
+from lumpable.worlds.world import World
+
+if TYPE_CHECKING:
+    import altair
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One answered request of a run, for whoever watches it."""
+
+    number: int
+    request: Collect
+    sample: Sample
+    rounds: int
+    """Rounds so far, on the clock of its own bucket."""
+    regret: float
+    """Regret so far, in its own bucket."""
+    bucket: tuple[int, ...] = ()
+    """The number of its plan among those side by side (the outermost); empty: there is but one."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """A plan that was run in a world: its policy, what it cost, and all that reproduces it."""
+
+    plan: str
+    parameters: Mapping[str, Any]
+    world: World
+    seed: int | None
+    rounds: int
+    regret: float
+    policy: IntVector
+    result: Result | None
+    """None when a horizon cut the plan off."""
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    """What the plan believed about clusters and good arms: in every phase, after every split."""
+    sides: list[Side] = field(default_factory=list)
+    """The runs of plans side by side, in order."""
+    said: tuple[str, ...] = ()
+    """Notes of the plan's last belief."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know before trusting the policy."""
+        own = self.said if self.result is None else self.result.notes
+        if self.world.noise == "gaussian" and self.world.sd > 1:
+            return (*own, f"noise sd {self.world.sd:g} is above 1: no theorem speaks of it")
+        return own
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each request, ready for pandas or polars.
+
+        `rounds` and `regret` are totals at its end; `clusters` and `good_arms` (an average over the
+        clusters) are those that it began with. What plans side by side did is in `sides`.
+        """
+        return [dict(step) for step in self.steps]
+
+    def plot(self) -> altair.VConcatChart:
+        """Draw the run: regret, clusters and good arms, which arms fell when, what was found."""
+        from lumpable.reports import charts
+
+        return charts.run(self)
+
+    def __repr__(self) -> str:
+        parameters = ", ".join(f"{name}={value!s}" for name, value in self.parameters.items())
+        return (
+            f"Run of {self.plan}({parameters})\n"
+            f"  in {self.world!r}, seed {self.seed}\n"
+            f"  {self.rounds:,} rounds in {len(self.steps)} requests, "
+            f"loss {self.world.loss(self.policy):.4g}"
+            + "".join(f"\n  note: {note}" for note in self.notes)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """What a plan believed from some round on."""
+
+    rounds: int
+    """Rounds played before."""
+    belief: Belief
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """One of several plans side by side: its contexts, and its run on its own clock.
+
+    The run counts the rounds too in which a plan that had ended served its policy.
+    """
+
+    request: int
+    """The number of the request that split."""
+    contexts: IntVector
+    run: Run

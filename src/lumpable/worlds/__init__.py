@@ -1,0 +1,5 @@
+"""The truth: worlds to learn in, made or read, and how contexts come. Knows no algorithm."""
+
+from lumpable.worlds.made import from_frame, from_matrix, hard, low_rank, lumpable, read, survey
+
+__all__ = ["from_frame", "from_matrix", "hard", "low_rank", "lumpable", "read", "survey"]

@@ -1,0 +1,115 @@
+"""A world and how it is met: in which order contexts come, when rewards come, what changes.
+
+Knows no learner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lumpable.base import checks
+from lumpable.base.checks import FloatVector, IntVector
+from lumpable.worlds.world import World
+
+ARRIVALS = ("iid", "bursts", "sorted", "round robin")
+CHUNK = 1 << 16
+"""Rounds of a tape that are drawn at once."""
+BURST = 20
+"""Mean number of rounds in a row of one context, in bursts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """A world, the order in which contexts come, the delay of rewards, and what changes when."""
+
+    world: World
+    arrivals: str = "iid"
+    """`iid` by frequency; `bursts`: a context that has come comes about 20 times in a row; `sorted`
+    by group: one group after the other; `round robin`: all contexts in turn."""
+    delay: int = 0
+    """Rounds that pass before a reward is told."""
+    later: tuple[tuple[int, World], ...] = field(default=())
+    """Worlds that take over, each from its round on."""
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        checks.choice("arrivals", self.arrivals, ARRIVALS)
+        checks.whole("delay", self.delay, 0, 10**7)
+        rounds = [0, *(checks.whole("later", start, 1) for start, _ in self.later)]
+        if rounds != sorted(set(rounds)):
+            raise ValueError(f"later: expected rounds in increasing order, got {rounds[1:]}")
+        for _, world in self.later:
+            if world.mean.shape != self.world.mean.shape or world.noise != self.world.noise:
+                raise ValueError(f"later: expected worlds like the first, got {world!r}")
+
+    def at(self, done: int) -> tuple[World, int | None]:
+        """Return the world after so many rounds, and the round of its end if it has one."""
+        world, end = self.world, None
+        for start, other in self.later:
+            if start > done:
+                end = start
+                break
+            world = other
+        return world, end
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """What comes in a scene whatever the learner does: the contexts, and the chance in rewards.
+
+    A chunk of rounds is a pure function of the seed and its number, so every learner meets the same
+    contexts and the same luck: common random numbers.
+    """
+
+    scene: Scene
+    horizon: int
+    seed: int
+
+    def chunk(self, number: int) -> tuple[IntVector, FloatVector]:
+        """Return contexts and noise of rounds number * CHUNK and on: uniform or normal draws."""
+        rng = np.random.default_rng([self.seed, 2, number])
+        first = number * CHUNK
+        rounds = min(CHUNK, self.horizon - first)
+        contexts = self._contexts(first, rounds, rng)
+        if self.scene.world.noise == "bernoulli":
+            return contexts, rng.random(rounds)
+        return contexts, rng.standard_normal(rounds)
+
+    def _contexts(self, first: int, rounds: int, rng: np.random.Generator) -> IntVector:
+        world = self.scene.world
+        S, nu = world.contexts, world.frequency
+        if self.scene.arrivals == "round robin":
+            order = np.random.default_rng([self.seed, 3]).permutation(S)
+            turn: IntVector = order[(first + np.arange(rounds)) % S]
+            return turn
+        if self.scene.arrivals == "sorted":
+            order = np.argsort(world.group, kind="stable")
+            block = np.cumsum(nu[order])
+            ends = np.cumsum(world.group_frequency)
+            place = (first + np.arange(rounds) + 0.5) / self.horizon
+            group = np.minimum(np.searchsorted(ends, place, side="right"), len(ends) - 1)
+            at = (ends - world.group_frequency)[group]
+            at = at + rng.random(rounds) * world.group_frequency[group]
+            return order[_placed(block, at)]
+        drawn = (
+            rng.integers(S, size=rounds)
+            if _equal(nu)
+            else _placed(np.cumsum(nu), rng.random(rounds))
+        )
+        if self.scene.arrivals == "bursts":
+            fresh = rng.random(rounds) < 1 / BURST
+            fresh[0] = True
+            drawn = drawn[np.maximum.accumulate(np.where(fresh, np.arange(rounds), 0))]
+        return drawn
+
+
+def _equal(nu: FloatVector) -> bool:
+    return bool(nu.min() == nu.max())
+
+
+def _placed(cumulative: FloatVector, at: FloatVector) -> IntVector:
+    """Return where each number falls among these cumulative frequencies."""
+    found: IntVector = np.searchsorted(cumulative, at, side="right")
+    return np.minimum(found, len(cumulative) - 1)

@@ -1,0 +1,174 @@
+"""The truth that a learner must find out: means, groups, frequencies and noise.
+
+A world can judge a policy. It knows no algorithm, and learners never see it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lumpable.base import checks
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+
+NOISES = ("gaussian", "bernoulli")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class World:
+    """Mean rewards, groups, context frequencies and noise; everything that a learner must find out.
+
+    Means of one context span at most 1 (reading 3): another scale is an error that says by what to
+    divide.
+    """
+
+    mean: FloatMatrix
+    frequency: FloatVector
+    group: IntVector
+    noise: str = "gaussian"
+    sd: float = 1.0
+    """Standard deviation of Gaussian noise."""
+    name: str = "matrix"
+    context_names: tuple[Hashable, ...] = field(default=())
+    """Names of the contexts, where they came with names."""
+    arm_names: tuple[Hashable, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        mean = checked_mean(self.mean)
+        checks.choice("noise", self.noise, NOISES)
+        if self.noise == "bernoulli" and (mean.min() < 0 or mean.max() > 1):
+            low, high = mean.min(), mean.max()
+            raise ValueError(f"mean: Bernoulli needs means in [0, 1], got {low:g} .. {high:g}")
+        if self.sd != 0:
+            checks.real("sd", self.sd, "a finite number of at least 0", 0.0, math.inf)
+        frequency = checked_frequency(self.frequency, len(mean))
+        group = np.array(self.group)
+        if group.shape != (len(mean),) or group.dtype.kind not in "iu" or group.min() < 0:
+            raise ValueError(f"group: expected {len(mean)} group numbers, got {self.group!r}")
+        for name, value in (("mean", mean), ("frequency", frequency), ("group", group)):
+            object.__setattr__(self, name, checks.frozen(value))
+
+    def __repr__(self) -> str:
+        noise = f"gaussian, sd={self.sd:g}" if self.noise == "gaussian" else self.noise
+        size = f"contexts={self.contexts}, arms={self.arms}, groups={self.groups}"
+        return f"World({self.name}, {size}, {noise})"
+
+    @property
+    def contexts(self) -> int:
+        """S, the number of contexts."""
+        return int(self.mean.shape[0])
+
+    @property
+    def arms(self) -> int:
+        """K, the number of arms."""
+        return int(self.mean.shape[1])
+
+    @property
+    def groups(self) -> int:
+        """r, the number of groups, also those that have no context."""
+        return int(self.group.max()) + 1
+
+    @cached_property
+    def group_frequency(self) -> FloatVector:
+        """omega: how often each group comes."""
+        omega: FloatVector = np.zeros(self.groups)
+        np.add.at(omega, self.group, self.frequency)
+        return omega
+
+    @cached_property
+    def policy(self) -> IntVector:
+        """An optimal policy: each context's best arm, the first of several."""
+        arms: IntVector = np.argmax(self.mean, axis=1)
+        return arms
+
+    @cached_property
+    def best(self) -> FloatVector:
+        """Each context's largest mean."""
+        largest: FloatVector = self.mean.max(axis=1)
+        return largest
+
+    def part(self, contexts: IntVector) -> World:
+        """Return the same world for some contexts only, which come as often among themselves.
+
+        Contexts that never come are taken to come equally often: nobody will see it.
+        """
+        share = self.frequency[contexts]
+        total = share.sum()
+        return World(
+            self.mean[contexts],
+            share / total if total > 0 else np.full(len(share), 1 / max(1, len(share))),
+            self.group[contexts],
+            self.noise,
+            self.sd,
+            self.name,
+            tuple(self.context_names[i] for i in contexts) if self.context_names else (),
+            self.arm_names,
+        )
+
+    def reward(self, context: int, arm: int, rng: np.random.Generator) -> float:
+        """Draw one reward, for playing round by round."""
+        mean = float(self.mean[context, arm])
+        if self.noise == "bernoulli":
+            return float(rng.random() < mean)
+        return mean + self.sd * rng.standard_normal()
+
+    def loss(self, policy: npt.ArrayLike) -> float:
+        """Return how far the mean reward of this policy is below the best one's."""
+        return float(self.frequency @ self.loss_by_context(policy))
+
+    def loss_by_context(self, policy: npt.ArrayLike) -> FloatVector:
+        """Return each context's loss under this policy."""
+        arms = np.asarray(policy)
+        if arms.shape != (self.contexts,) or arms.dtype.kind not in "iu":
+            raise ValueError(f"policy: expected {self.contexts} arms, got {_shape(arms)}")
+        if arms.min() < 0 or arms.max() >= self.arms:
+            wrong = int(arms[(arms < 0) | (arms >= self.arms)][0])
+            raise ValueError(f"policy: expected arms 0 .. {self.arms - 1}, got {wrong}")
+        loss: FloatVector = self.best - self.mean[np.arange(self.contexts), arms]
+        return loss
+
+
+def checked_mean(mean: npt.ArrayLike) -> FloatMatrix:
+    """Return a copy of a (contexts, arms) array of finite means that span at most 1 in a row."""
+    try:
+        matrix = np.array(mean, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"mean: expected a (contexts, arms) array, got {mean!r}") from None
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise ValueError(f"mean: expected a (contexts, arms) array, got {_shape(matrix)}")
+    bad = ~np.isfinite(matrix)
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
+        value = matrix[i, j]
+        raise ValueError(f"mean: expected finite numbers, got {value} at context {i}, arm {j}")
+    span = matrix.max(axis=1) - matrix.min(axis=1)
+    if span.max() > 1 + 1e-12:
+        i = int(np.argmax(span))
+        raise ValueError(
+            f"mean: expected means of one context to span at most 1, got {span[i]:g} "
+            f"at context {i}; divide the means and the sd by {span[i]:g}"
+        )
+    return matrix
+
+
+def checked_frequency(frequency: npt.ArrayLike, contexts: int) -> FloatVector:
+    """Return a copy of frequencies that add up to 1; zero is allowed."""
+    nu = np.array(frequency, dtype=np.float64)
+    if nu.shape != (contexts,):
+        raise ValueError(f"frequency: expected {contexts} numbers, got {_shape(nu)}")
+    if not np.isfinite(nu).all() or nu.min() < 0:
+        raise ValueError(f"frequency: expected no negative or missing number, got {nu.min()}")
+    if abs(nu.sum() - 1) > 1e-9:
+        raise ValueError(f"frequency: expected numbers that add up to 1, got {nu.sum()}")
+    nu /= nu.sum()
+    return nu
+
+
+def _shape(array: npt.NDArray[Any]) -> str:
+    return f"an array of shape {array.shape} and type {array.dtype}"
