@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lumpable import learners, worlds
 from lumpable.base.cite import citation
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.version import __version__
 from lumpable.plans import bounds, pac, reductions, regret, schedule, standard
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAPER",
+    "BadArgument",
     "Belief",
     "Bucket",
     "Budget",

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.files import replacing
 
 HEADER = "header.json"
@@ -39,11 +40,13 @@ class Reader:
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
-            raise ValueError(f"path: expected a saved file, got {str(path)!r}, which is none")
+            raise BadArgument("path", "a saved file", f"{str(path)!r}, which is none")
         try:
             self._zip = zipfile.ZipFile(path)
         except Exception as cause:  # a damaged zip fails in many ways
-            raise ValueError(f"path: {str(path)!r} is damaged or no saved file: {cause}") from None
+            raise BadArgument(
+                "path", why=f"{str(path)!r} is damaged or no saved file: {cause}"
+            ) from None
 
     def __enter__(self) -> Self:
         return self
@@ -64,12 +67,12 @@ class Reader:
             version = np.lib.format.read_magic(stream)
             shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
         except Exception as cause:  # so does a damaged array
-            raise ValueError(f"path: {name} is damaged: {cause}") from None
+            raise BadArgument("path", why=f"{name} is damaged: {cause}") from None
         held = len(raw) - stream.tell()
         if version != (1, 0) or len(shape) != 1 or dtype.kind != kind:
-            raise ValueError(f"path: {name} is not what was saved: {dtype} of shape {shape}")
+            raise BadArgument("path", why=f"{name} is not what was saved: {dtype} of shape {shape}")
         if dtype.itemsize * shape[0] != held:
-            raise ValueError(f"path: {name} says {shape[0]} numbers and holds {held} bytes")
+            raise BadArgument("path", why=f"{name} says {shape[0]} numbers and holds {held} bytes")
         return np.frombuffer(raw, dtype=dtype, offset=stream.tell())
 
     def _read(self, name: str, limit: int) -> bytes:
@@ -77,7 +80,7 @@ class Reader:
             size = self._zip.getinfo(name).file_size
             data = self._zip.read(name) if size <= limit else b""
         except Exception as cause:  # a damaged zip fails in many ways
-            raise ValueError(f"path: {name} is missing or damaged: {cause}") from None
+            raise BadArgument("path", why=f"{name} is missing or damaged: {cause}") from None
         if size > limit:
-            raise ValueError(f"path: {name} takes {size} bytes, expected at most {limit}")
+            raise BadArgument("path", why=f"{name} takes {size} bytes, expected at most {limit}")
         return data

@@ -12,6 +12,9 @@ from typing import SupportsIndex, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lumpable.base.errors import BadArgument
+from lumpable.base.words import nearest
+
 BoolMatrix = npt.NDArray[np.bool_]
 FloatMatrix = npt.NDArray[np.float64]
 IntMatrix = npt.NDArray[np.int64]
@@ -33,9 +36,9 @@ def whole(name: str, value: SupportsIndex, low: int, high: int | None = None) ->
     except TypeError:
         number = None
     if number is None or isinstance(value, bool | np.bool_) or number < low:
-        raise ValueError(f"{name}: expected {allowed}, got {value!r}")
+        raise BadArgument(name, allowed, repr(value))
     if high is not None and number > high:
-        raise ValueError(f"{name}: expected {allowed}, got {value!r}")
+        raise BadArgument(name, allowed, repr(value))
     return number
 
 
@@ -46,9 +49,9 @@ def real(name: str, value: float, expected: str, low: float, high: float) -> flo
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(value, str | bytes | bool | np.bool_) or not (low < number <= high):
-        raise ValueError(f"{name}: expected {expected}, got {value!r}")
+        raise BadArgument(name, expected, repr(value))
     if not math.isfinite(number):
-        raise ValueError(f"{name}: expected {expected}, got {value!r}")
+        raise BadArgument(name, expected, repr(value))
     return number
 
 
@@ -59,7 +62,7 @@ def accuracy(epsilon: float, delta: float) -> tuple[float, float]:
     delta = real("delta", delta, "a number in (0, 1)", 0.0, below_one)
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if value < TINIEST:
-            raise ValueError(f"{name}: expected at least {TINIEST:g}, got {value!r}")
+            raise BadArgument(name, f"at least {TINIEST:g}", repr(value))
     return epsilon, delta
 
 
@@ -67,7 +70,8 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """Return `value` when it is one of the allowed words."""
     if isinstance(value, str) and value in allowed:
         return value
-    raise ValueError(f"{name}: expected one of {', '.join(allowed)}, got {value!r}")
+    got = f"{value!r}{nearest(str(value), allowed)}"
+    raise BadArgument(name, f"one of {', '.join(allowed)}", got)
 
 
 def frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable
 
@@ -88,5 +87,7 @@ def nearest(word: str, names: Iterable[str]) -> str:
     >>> nearest("widht", ["width", "seed"])
     "; the nearest is 'width'"
     """
+    import difflib  # only when something is wrong
+
     near = difflib.get_close_matches(word, list(names), n=1, cutoff=0.3)
     return f"; the nearest is {near[0]!r}" if near else ""

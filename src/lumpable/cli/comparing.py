@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, runs
 from lumpable.cli.options import rounds
 
@@ -91,9 +92,9 @@ def compare(
     from lumpable.comparisons.store import Store
 
     if experiment != toml.SUITE and not Path(experiment).exists():
-        raise ValueError(f"{experiment}: no such file{toml.meant(experiment)}")
+        raise BadArgument(experiment, why=f"no such file{toml.meant(experiment)}")
     if quick and experiment != toml.SUITE:
-        raise ValueError("quick: expected it with suite, got a file")
+        raise BadArgument("quick", "it with suite", "a file")
     changes = {"seeds": seeds, "horizon": horizon}
     if experiment == toml.SUITE:
         plan = toml.suite(quick, changes)

@@ -7,6 +7,7 @@ into messages and exit codes in one place, `Careful`.
 from __future__ import annotations
 
 import importlib
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import click
 import msgspec
 
 from lumpable.base.cite import citation
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.version import __version__
 from lumpable.cli import show
@@ -22,25 +24,38 @@ from lumpable.cli.simulations import simulate
 from lumpable.plans.costs import budget
 from lumpable.plans.problem import Problem
 
-BAD_INPUT, STOPPED = 2, 130
+OUR_FAULT, BAD_INPUT, STOPPED = 1, 2, 130
+BUG = f"""
+This is a bug in lumpable {__version__}, not in what you typed. Please report it, with the lines
+above and the command, to whoever gave you the package (see CONTRIBUTING.md, "Report a bug")."""
 
 
 class Careful(click.Group):
-    """A group of commands whose errors are one line on stderr: 2 for bad input, 130 for Ctrl-C."""
+    """A group of commands that tells whose fault an error is.
+
+    Bad input is one line and exit code 2. Anything else is a bug: a traceback, exit code 1 and
+    where to report it.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; what goes wrong by the user's hand never shows a traceback."""
+        """Run the command, and turn what goes wrong into words and an exit code."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
             raise  # click ends quietly when nobody reads on
-        except (ValueError, OSError, MissingExtra, MemoryError) as error:
+        except (BadArgument, OSError, MissingExtra, MemoryError) as error:
             lines = str(error).splitlines() or [type(error).__name__]
             click.echo(f"Error: {lines[0]}", err=True)
             ctx.exit(BAD_INPUT)
         except KeyboardInterrupt as stop:
             click.echo(str(stop) or "stopped", err=True)
             ctx.exit(STOPPED)
+        except (click.exceptions.Exit, click.ClickException, click.Abort):
+            raise
+        except Exception:
+            traceback.print_exc()
+            click.echo(BUG, err=True)
+            ctx.exit(OUR_FAULT)
 
 
 class Later(click.Command):
@@ -73,7 +88,7 @@ def main() -> None:
       lumpable simulate pac --contexts 500 --arms 300 --groups 4 --seed 7
       lumpable simulate regret --horizon 1e14
 
-    Exit codes: 0 done, 2 bad input, 130 stopped by Ctrl-C.
+    Exit codes: 0 done, 1 a bug, 2 bad input, 130 stopped by Ctrl-C.
     """
 
 

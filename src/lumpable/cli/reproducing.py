@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.words import duration, short, time_left
 
 if TYPE_CHECKING:
@@ -75,10 +76,10 @@ def parse(text: str) -> list[int]:
         first, dash, last = part.strip().partition("-")
         ends = (first, last) if dash else (first, first)
         if not all(end.strip().isdecimal() and len(end) < 9 for end in ends):
-            raise ValueError(f"only: expected numbers such as 3,15 or 1-5, got {text!r}")
+            raise BadArgument("only", "numbers such as 3,15 or 1-5", repr(text))
         begin, end = map(int, ends)
         if begin > end or end - begin > 999:
-            raise ValueError(f"only: expected a range such as 1-5, got {part.strip()!r}")
+            raise BadArgument("only", "a range such as 1-5", repr(part.strip()))
         found += range(begin, end + 1)
     return found
 

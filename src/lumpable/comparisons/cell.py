@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.comparisons import roster
 from lumpable.comparisons.rows import COLUMNS, Row
@@ -129,7 +130,7 @@ def moved(world: World, share: float, seed: int) -> World:
     3
     """
     if len(np.unique(world.group)) < 2:
-        raise ValueError("drift: expected a world of at least two groups, got one")
+        raise BadArgument("drift", "a world of at least two groups", "one")
     rng = np.random.default_rng([seed, 4])  # 2 and 3 are the tape's
     mean, group = world.mean.copy(), world.group.copy()
     for context in rng.permutation(world.contexts)[: round(share * world.contexts)]:

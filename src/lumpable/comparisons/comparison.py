@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.words import counted
 from lumpable.comparisons.experiment import Experiment, planned
@@ -53,7 +54,7 @@ class Comparison:
     def save(self, path: str | Path) -> None:
         """Write the rows to a Parquet file, which `lumpable report` reads."""
         if Path(path).suffix != ".parquet":
-            raise ValueError(f"path: expected a name that ends in .parquet, got {str(path)!r}")
+            raise BadArgument("path", "a name that ends in .parquet", repr(str(path)))
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write(self.table, Path(path))
 
@@ -160,8 +161,8 @@ def described(
         )
     except Refused as error:
         place = "".join(f"[{part}]" for part in error.place[1:2])
-        where = f"{error.place[0]}s{place}: " if place else ""
-        raise ValueError(f"{where}{error}") from error
+        where = f"{error.place[0]}s{place}" if place else ""
+        raise BadArgument(where, why=str(error)) from error
 
 
 def _listed(items: Any, name: str) -> list[Any]:
@@ -173,7 +174,7 @@ def _listed(items: Any, name: str) -> list[Any]:
     ):
         return [items]
     if isinstance(items, str) or not isinstance(items, Iterable):
-        raise ValueError(f"{name}: expected a list, got {items!r}")
+        raise BadArgument(name, "a list", repr(items))
     if not isinstance(items, Mapping):
         return list(items)
     return [_with_label(item, label) for label, item in items.items()]

@@ -17,6 +17,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.base.words import nearest
 from lumpable.learners.learner import Unfit
 from lumpable.live.session import Session
@@ -91,11 +92,11 @@ def changed_constants(changes: Mapping[str, float] | None) -> Constants:
     """Return the printed constants with these changes; a name that is none is named."""
     names = [field.name for field in dataclasses.fields(Constants)]
     if changes is not None and not isinstance(changes, Mapping):
-        raise ValueError(f"constants: expected names and numbers, got {changes!r}")
+        raise BadArgument("constants", "names and numbers", repr(changes))
     for name in changes or {}:
         if name not in names:
-            words = f"constants: expected some of {', '.join(names)}, got {name!r}"
-            raise ValueError(words + nearest(name, names))
+            got = f"{name!r}{nearest(name, names)}"
+            raise BadArgument("constants", f"some of {', '.join(names)}", got)
     return dataclasses.replace(PAPER, **(changes or {}))
 
 

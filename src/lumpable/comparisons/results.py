@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.comparisons.rows import COLUMNS, KEY, STATUSES
 
@@ -64,7 +65,7 @@ def read(path: Path) -> Comparison:
     pieces = sorted(parts.glob("*.parquet")) if parts.is_dir() else []
     if not files and not pieces:
         empty = f" ({parts.name} is empty)" if parts.is_dir() else ""
-        raise ValueError(f"rows: expected a Parquet file, got {str(path)!r}, which is none{empty}")
+        raise BadArgument("rows", "a Parquet file", f"{str(path)!r}, which is none{empty}")
     parquet = need("pyarrow.parquet", "research", "reading Parquet files")
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for file in (*files, *pieces):
@@ -75,7 +76,7 @@ def read(path: Path) -> Comparison:
             if file in pieces:
                 continue  # being written just now
             words = str(cause).splitlines()[0]
-            raise ValueError(f"rows: {str(file)!r} is no Parquet file: {words}") from None
+            raise BadArgument("rows", why=f"{str(file)!r} is no Parquet file: {words}") from None
         _check_columns(table, str(file))
         for name in COLUMNS:
             columns[name] += table[name]
@@ -91,7 +92,7 @@ def gathered(rows: object) -> Comparison:
     if isinstance(rows, Iterable) and not hasattr(rows, "columns"):
         listed: Sequence[Any] = list(rows)
         if not all(isinstance(row, Mapping) for row in listed):
-            raise ValueError("rows: expected mappings, a frame or a path")
+            raise BadArgument("rows", why="expected mappings, a frame or a path")
         for row in listed[:1]:
             _check_columns(row, "the first row")
         return arranged({name: [row.get(name) for row in listed] for name in COLUMNS})
@@ -100,7 +101,7 @@ def gathered(rows: object) -> Comparison:
     try:
         frame = nw.from_native(rows, eager_only=True)  # type: ignore[call-overload]
     except TypeError as cause:
-        raise ValueError(f"rows: expected rows or a frame, got {type(rows).__name__}") from cause
+        raise BadArgument("rows", "rows or a frame", f"{type(rows).__name__}") from cause
     _check_columns(frame.columns, "the frame")
     return arranged({name: frame[name].to_list() for name in COLUMNS})
 
@@ -108,8 +109,8 @@ def gathered(rows: object) -> Comparison:
 def _check_columns(names: Iterable[str], where: str) -> None:
     missing = [name for name in COLUMNS if name not in set(names)]
     if missing:
-        raise ValueError(
-            f"rows: expected the rows of a comparison, but {where} lacks {', '.join(missing)}"
+        raise BadArgument(
+            "rows", why=f"expected the rows of a comparison, but {where} lacks {', '.join(missing)}"
         )
 
 
@@ -119,10 +120,10 @@ def _check_columns(names: Iterable[str], where: str) -> None:
 def arranged(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Comparison:
     """Lay out columns as arrays; of rows with the same key the last one counts."""
     if not columns["learner"]:
-        raise ValueError("rows: expected at least one row, got none")
+        raise BadArgument("rows", "at least one row", "none")
     for status in set(columns["status"]):
         if status not in STATUSES:
-            raise ValueError(f"rows: expected a status of {', '.join(STATUSES)}, got {status!r}")
+            raise BadArgument("rows", f"a status of {', '.join(STATUSES)}", repr(status))
     learners = _named(_pairs(columns, "learner", "parameters"))
     worlds = _told_apart(_pairs(columns, "world", "setting", "horizon"))
     keys = zip(*(columns[key] for key in (*KEY, "round")), strict=True)
@@ -239,7 +240,7 @@ def _number(measure: str, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"rows: expected numbers in {measure!r}, got {value!r}") from None
+        raise BadArgument("rows", f"numbers in {measure!r}", repr(value)) from None
 
 
 def _pretty(setting: str | None) -> str:

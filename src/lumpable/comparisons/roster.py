@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.protocols import Learner
 from lumpable.base.words import nearest
 from lumpable.learners.catalogue import find
@@ -40,7 +41,7 @@ def make(
     chosen = {k: v for k, v in known.items() if k in signature} | sets | dict(given or {})
     for key in chosen:
         if key not in signature:
-            raise ValueError(f"{name}: has no parameter {key!r}{nearest(key, signature)}")
+            raise BadArgument(name, why=f"has no parameter {key!r}{nearest(key, signature)}")
     made = maker(**chosen)
     if getattr(made, "unit_rewards", False) and scene.world.noise != "bernoulli":
         raise Unfit(f"{name}: needs rewards in [0, 1], got {scene.world.noise} noise")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.words import counted
 from lumpable.comparisons.backends import BACKENDS, carried_out, ready
@@ -92,7 +93,7 @@ def run(
                 if step.done % MANY == 0:
                     store.combine(order)
                 watch(step)
-    except (ValueError, OSError, MissingExtra, MemoryError):
+    except (BadArgument, OSError, MissingExtra, MemoryError):
         raise
     except Exception as error:
         if stopped(error):
@@ -126,11 +127,11 @@ def _left(cells: Sequence[Cell], total: int, error: Exception) -> str:
 
 def _check(backend: str, jobs: int | None, address: str | None) -> None:
     if backend not in BACKENDS:
-        raise ValueError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
+        raise BadArgument("backend", f"one of {', '.join(BACKENDS)}", repr(backend))
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise ValueError(f"jobs: expected a whole number of at least 1, got {jobs!r}")
+        raise BadArgument("jobs", "a whole number of at least 1", repr(jobs))
     if address is not None and backend == "local":
-        raise ValueError("address: expected a backend dask or ray with it, got local")
+        raise BadArgument("address", "a backend dask or ray with it", "local")
 
 
 @dataclass(slots=True)

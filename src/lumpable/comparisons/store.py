@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.base.files import replace
 from lumpable.comparisons.arrow import WHAT, arrow, filled, kind
@@ -63,10 +64,10 @@ def read(path: Path, columns: Sequence[str] = tuple(COLUMNS)) -> Any:
         with files.ParquetFile(path) as file:  # read_table would import pandas
             missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
             if missing:
-                raise ValueError(f"{path}: expected rows of a comparison, got no {missing[0]!r}")
+                raise BadArgument(str(path), "rows of a comparison", f"no {missing[0]!r}")
             found = file.read(list(columns))
     except arrow().ArrowInvalid as error:
-        raise ValueError(f"{path}: expected a Parquet file, got another: {error}") from error
+        raise BadArgument(str(path), "a Parquet file", f"another: {error}") from error
     wanted = schema()
     return found.select(list(columns)).cast(arrow().schema([wanted.field(c) for c in columns]))
 
@@ -84,7 +85,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         if path.suffix != ".parquet":
-            raise ValueError(f"out: expected a name that ends in .parquet, got {str(path)!r}")
+            raise BadArgument("out", "a name that ends in .parquet", repr(str(path)))
         arrow()  # if it is missing, nothing runs
         self.path = path
         self.folder = path.with_name(f"{path.name}.parts")

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from lumpable.base.errors import BadArgument
 from lumpable.comparisons import positions
 from lumpable.comparisons.experiment import Experiment, planned
 from lumpable.comparisons.values import Refused
@@ -30,7 +31,7 @@ def read(path: str | Path, changes: Mapping[str, Any] | None = None) -> Experime
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: expected text in UTF-8, got {error.reason}") from error
+        raise BadArgument(str(path), "text in UTF-8", f"{error.reason}") from error
     return _checked(text, str(path), path.parent, changes or {})
 
 
@@ -48,14 +49,14 @@ def _checked(text: str, name: str, folder: Path, changes: Mapping[str, Any]) -> 
         words = str(error)
         at = re.search(r"line (\d+)", words)
         line = int(at[1]) if at else text.count("\n") + 1
-        raise ValueError(f"{name}:{line}: {_twice(text, line, words) or words}") from error
+        raise BadArgument(f"{name}:{line}", why=f"{_twice(text, line, words) or words}") from error
     try:
         found = planned(said, folder.absolute())
         changed = _changed(said, changes)  # after the file as it is, whose errors have lines
         return found if changed == said else planned(changed, folder.absolute())
     except Refused as error:
         line = positions.line(text, error.place)
-        raise ValueError(f"{name}:{line}: {error}") from error
+        raise BadArgument(f"{name}:{line}", why=str(error)) from error
 
 
 _KEY = re.compile(r"""\s*(?P<open>\[{0,2})\s*(?P<key>[\w-]+|"[^"]*"|'[^']*')\s*(?P<end>[\]=])""")

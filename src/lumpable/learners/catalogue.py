@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.words import nearest
 
 if TYPE_CHECKING:
@@ -118,11 +119,11 @@ def find(name: str) -> tuple[Callable[..., Learner], dict[str, Any]]:
     entry = CATALOGUE.get(name)
     if entry is None and ":" not in name:
         hint = nearest(name, CATALOGUE)
-        raise ValueError(f"learner: expected a known name or module:Class, got {name!r}{hint}")
+        raise BadArgument("learner", "a known name or module:Class", f"{name!r}{hint}")
     entry = entry or Entry(name)
     module, _, attribute = entry.place.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as cause:
-        raise ValueError(f"learner: cannot import {entry.place!r}: {cause}") from cause
+        raise BadArgument("learner", why=f"cannot import {entry.place!r}: {cause}") from cause
     return found, dict(entry.sets)

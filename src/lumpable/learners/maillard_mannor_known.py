@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.learners.engine.clock import Clock, kernel
 from lumpable.learners.engine.draws import largest
 from lumpable.learners.engine.entries import Kernels
@@ -115,7 +116,7 @@ class KnownClusters(Compiled):
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         mu = np.array(group_means, dtype=np.float64, order="C")
         if mu.ndim != 2 or mu.shape[1] != K or len(mu) == 0 or not np.isfinite(mu).all():
-            raise ValueError(f"group_means: expected finite rows of {K} means, got {mu.shape}")
+            raise BadArgument("group_means", f"finite rows of {K} means", f"{mu.shape}")
         sd = checks.real("sd", sd, "a number of at least 0", -math.ulp(0.0), 1e9)
         width = checks.real("width", width, "a positive number", 0.0, 1e9)
         state = State(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.learners.engine.clock import Clock, kernel
 from lumpable.learners.engine.draws import uniform
 from lumpable.learners.engine.entries import Kernels
@@ -100,7 +101,9 @@ class ModelThompson(Compiled):
         if checks.choice("model", model, MODELS) == "bernoulli":
             self.unit_rewards = True  # type: ignore[misc]
             if means.min() < 0.0 or means.max() > 1.0:
-                raise ValueError("group_means: expected numbers in [0, 1] for a bernoulli model")
+                raise BadArgument(
+                    "group_means", why="expected numbers in [0, 1] for a bernoulli model"
+                )
             p = np.clip(means, SURE, 1.0 - SURE)
             slope, offset = np.log(p) - np.log1p(-p), np.log1p(-p)
         else:
@@ -137,6 +140,6 @@ def _log_prior(prior: npt.ArrayLike | None, groups: int) -> FloatVector:
         return np.zeros(groups)
     given = np.array(prior, dtype=np.float64)
     if given.shape != (groups,) or not (given > 0.0).all() or not np.isfinite(given).all():
-        raise ValueError(f"prior: expected {groups} positive numbers, got {prior!r}")
+        raise BadArgument("prior", f"{groups} positive numbers", repr(prior))
     log_prior: FloatVector = np.log(given)
     return log_prior

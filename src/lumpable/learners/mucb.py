@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.learners.engine.clock import Clock, kernel
 from lumpable.learners.engine.draws import largest
 from lumpable.learners.engine.entries import Kernels
@@ -90,9 +91,9 @@ def checked_means(group_means: npt.ArrayLike, arms: int) -> FloatMatrix:
     """Return the means of the latent states as a new array, if they are finite and (r, arms)."""
     means = np.array(group_means, dtype=np.float64, order="C")
     if means.ndim != 2 or len(means) == 0 or means.shape[1] != arms:
-        raise ValueError(f"group_means: expected shape (groups, {arms}), got {means.shape}")
+        raise BadArgument("group_means", f"shape (groups, {arms})", f"{means.shape}")
     if not np.isfinite(means).all():
-        raise ValueError("group_means: expected finite numbers, got NaN or infinity")
+        raise BadArgument("group_means", "finite numbers", "NaN or infinity")
     return means
 
 

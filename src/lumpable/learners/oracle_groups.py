@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.learners import thompson_beta, thompson_gaussian
 from lumpable.learners.engine.entries import Kernels
 from lumpable.learners.learner import Compiled
@@ -45,7 +46,7 @@ class KnownGroups(Compiled):
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         row = np.array(group)
         if row.shape != (S,) or row.dtype.kind not in "iu" or row.min() < 0 or row.max() >= S:
-            raise ValueError(f"group: expected {S} whole numbers in 0 .. {S - 1}, got {group!r}")
+            raise BadArgument("group", f"{S} whole numbers in 0 .. {S - 1}", repr(group))
         row = row.astype(np.int64)
         checks.choice("model", model, MODELS)
         if model == "beta":

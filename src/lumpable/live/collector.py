@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base.checks import BoolMatrix, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.base.splitmix import context_keys, draws
 from lumpable.plans.plan import Collect, Sample
 
@@ -114,7 +115,7 @@ class Collector:
         """Go on where `state` was taken, after `rounds` rounds; what cannot be is an error."""
         wrong = self._wrong(rounds, state)
         if wrong:
-            raise ValueError(f"state: {wrong}")
+            raise BadArgument("state", why=wrong)
         self.rounds = rounds
         self._drawn = state["finished"].tolist()
         self._count = state["count"].tolist()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lumpable.base.archive import Array, Reader
 from lumpable.base.checks import FloatVector
+from lumpable.base.errors import BadArgument
 from lumpable.plans.plan import Sample
 
 
@@ -44,10 +45,12 @@ class Packed:
         """Return the sample; arrays that do not fit the shape are an error."""
         cells = shape[0] * shape[1]
         if self.touched.dtype != np.uint8 or self.touched.size != (cells + 7) // 8:
-            raise ValueError(f"path: a sample has {self.touched.size} bytes of cells for {shape}")
+            raise BadArgument(
+                "path", why=f"a sample has {self.touched.size} bytes of cells for {shape}"
+            )
         touched = np.unpackbits(self.touched, count=cells).astype(bool)
         if not len(self.plays) == len(self.mean) == touched.sum():
-            raise ValueError("path: a sample has not as many means as cells")
+            raise BadArgument("path", why="a sample has not as many means as cells")
         plays, mean = np.zeros(cells, dtype=np.int64), np.full(cells, np.nan)
         plays[touched], mean[touched] = self.plays, self.mean
         return Sample(plays.reshape(shape), mean.reshape(shape))

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import msgspec
 
 from lumpable.base.archive import Array, Reader
+from lumpable.base.errors import BadArgument
 from lumpable.live.packed import Packed
 from lumpable.live.player import Player
 from lumpable.plans.plan import Plan
@@ -118,7 +119,7 @@ def _replay(player: Player, place: Place, reader: Reader, path: tuple[int, ...])
             player.answer(_replayed(player, sides, rounds, reader, (*path, k)))
     request = player.progress.request
     if request is not None and place.rounds >= request.rounds:
-        raise ValueError(f"path: expected rounds below {request.rounds}, got {place.rounds}")
+        raise BadArgument("path", f"rounds below {request.rounds}", f"{place.rounds}")
     player.told = place.rounds
     if place.sides:
         here = (*path, len(place.answers))
@@ -131,12 +132,12 @@ def _replayed(
     """Return the plans side by side of the open request as they were after so many rounds."""
     sides = player.beside()
     if len(sides) != len(places):
-        raise ValueError(f"path: {len(places)} plans side by side, expected {len(sides)}")
+        raise BadArgument("path", why=f"{len(places)} plans side by side, expected {len(sides)}")
     for b, (side, place) in enumerate(zip(sides, places, strict=True)):
         _replay(side, place, reader, (*path, b))
     wrong = player.wrong(rounds, sides)
     if wrong:
-        raise ValueError(f"path: plans side by side: {wrong}")
+        raise BadArgument("path", why=f"plans side by side: {wrong}")
     return sides
 
 
@@ -154,7 +155,9 @@ def _restore(player: Player, place: Place, reader: Reader, path: tuple[int, ...]
         player.arm = player.collector.arm
         return
     if len(player.sides) != len(place.sides):
-        raise ValueError(f"path: {len(place.sides)} plans side by side, not {len(player.sides)}")
+        raise BadArgument(
+            "path", why=f"{len(place.sides)} plans side by side, not {len(player.sides)}"
+        )
     for b, (side, inner) in enumerate(zip(player.sides, place.sides, strict=True)):
         _restore(side, inner, reader, (*here, b))
     player.gather()
@@ -173,10 +176,12 @@ def checked(raw: bytes) -> Header:
     try:
         header = msgspec.json.decode(raw, type=Header)
     except (msgspec.MsgspecError, RecursionError) as cause:
-        raise ValueError(f"path: expected a saved session, but its header says: {cause}") from None
+        raise BadArgument(
+            "path", why=f"expected a saved session, but its header says: {cause}"
+        ) from None
     if header.format != "lumpable session" or header.schema != SCHEMA:
         got = f"{header.format!r} with schema {header.schema}"
-        raise ValueError(f"path: expected a lumpable session with schema {SCHEMA}, got {got}")
+        raise BadArgument("path", f"a lumpable session with schema {SCHEMA}", got)
     return header
 
 
@@ -188,7 +193,9 @@ def found(header: Header, plan: Plan | None) -> Plan:
     given = {name: bytes(value) for name, value in encoded(plan).items()}
     if (header.plan, asked) != (plan.name, given):
         written = ", ".join(f"{name}={value.decode()}" for name, value in asked.items())
-        raise ValueError(f"plan: the session was saved by {header.plan}({written}), got {plan!r}")
+        raise BadArgument(
+            "plan", why=f"the session was saved by {header.plan}({written}), got {plan!r}"
+        )
     return plan
 
 
@@ -196,9 +203,10 @@ def _rebuilt(header: Header) -> Plan:
     module, _, name = header.plan.rpartition(".")
     make = _algorithm(module, name)
     if make is None:
-        raise ValueError(
-            f"path: the session was saved by {header.plan}, which is no plan of this package; "
-            "hand in a fresh one as `plan`"
+        raise BadArgument(
+            "path",
+            why=f"the session was saved by {header.plan}, which is no plan of this package; "
+            "hand in a fresh one as `plan`",
         )
     hints = typing.get_type_hints(inspect.unwrap(make))
     try:
@@ -208,7 +216,7 @@ def _rebuilt(header: Header) -> Plan:
         }
         return make(**parameters)
     except (msgspec.MsgspecError, KeyError, TypeError, MemoryError, OverflowError) as cause:
-        raise ValueError(f"path: not the parameters of {header.plan}: {cause}") from None
+        raise BadArgument("path", why=f"not the parameters of {header.plan}: {cause}") from None
 
 
 def _algorithm(module: str, name: str) -> Callable[..., Plan] | None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.learners.engine.clock import TELLS, Clock, kernel
 from lumpable.learners.engine.entries import entry
 from lumpable.learners.learner import LARGEST
@@ -94,14 +95,12 @@ def _places(name: str, values: IntVector, number: int) -> IntVector:
     """Return these as an array of whole numbers below `number`."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
-        raise ValueError(
-            f"{name}: expected a vector of whole numbers, got {array.dtype} of shape {array.shape}"
+        raise BadArgument(
+            name, "a vector of whole numbers", f"{array.dtype} of shape {array.shape}"
         )
     wrong = np.flatnonzero((array < 0) | (array >= number))
     if len(wrong):
-        raise ValueError(
-            f"{name}[{wrong[0]}]: expected one of 0 .. {number - 1}, got {array[wrong[0]]}"
-        )
+        raise BadArgument(f"{name}[{wrong[0]}]", f"one of 0 .. {number - 1}", f"{array[wrong[0]]}")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
@@ -114,8 +113,8 @@ def _rewards(values: FloatVector) -> FloatVector:
     wrong = np.flatnonzero(~(np.abs(array) <= LARGEST))
     if array.ndim != 1 or len(wrong):
         got = f"{array.flat[wrong[0]]} at {wrong[0]}" if len(wrong) else f"shape {array.shape}"
-        raise ValueError(
-            f"rewards: expected a vector of numbers of at most {LARGEST:g} in size, got {got}"
+        raise BadArgument(
+            "rewards", f"a vector of numbers of at most {LARGEST:g} in size", f"{got}"
         )
     return array
 
@@ -124,7 +123,7 @@ def _same_lengths(**vectors: npt.NDArray[np.generic]) -> None:
     lengths = {name: len(vector) for name, vector in vectors.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise ValueError(f"rows: expected vectors of one length, got {told}")
+        raise BadArgument("rows", "vectors of one length", told)
 
 
 # --- Telling ------------------------------------------------------------------------------------

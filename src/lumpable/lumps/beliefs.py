@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.lumps.laws import averaged, best_arm, interval, now, sizes
 from lumpable.lumps.levels import ThreeLevels
@@ -122,11 +123,11 @@ def together(learner: ThreeLevels, a: npt.ArrayLike, b: npt.ArrayLike) -> Any:
 
 def _contexts(name: str, value: npt.ArrayLike, learner: ThreeLevels) -> IntVector:
     found = np.asarray(value)
-    words = f"{name}: expected contexts, whole numbers in 0 .. {learner.contexts - 1}"
+    expected = f"contexts, whole numbers in 0 .. {learner.contexts - 1}"
     if found.size and not np.issubdtype(found.dtype, np.integer):
-        raise ValueError(f"{words}, got {value!r}")
+        raise BadArgument(name, expected, repr(value))
     if found.size and not (found.min() >= 0 and found.max() < learner.contexts):
-        raise ValueError(f"{words}, got {found.min()} .. {found.max()}")
+        raise BadArgument(name, expected, f"{found.min()} .. {found.max()}")
     return found.astype(np.int64)
 
 
@@ -139,5 +140,5 @@ def _named(name: str, names: Names | None, need: int) -> Sequence[Hashable]:
     if names is None:
         return range(need)
     if len(names) < need:
-        raise ValueError(f"{name}: expected at least {counted(need, 'name')}, got {len(names)}")
+        raise BadArgument(name, f"at least {counted(need, 'name')}", f"{len(names)}")
     return names

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector
+from lumpable.base.errors import BadArgument
 from lumpable.base.splitmix import GOLDEN, MASK, UNIT, mix, request_key
 from lumpable.lumps.growth import Name
 
@@ -71,8 +72,8 @@ def play(best: int, allowed: BoolVector, floor: float, u: float) -> tuple[int, f
 def check_floor(floor: float, allowed: int) -> None:
     """Refuse a floor that so many allowed arms cannot all have."""
     if floor * allowed >= 1.0:
-        raise ValueError(
-            f"floor: expected less than 1 / {allowed} where {allowed} arms are allowed, got {floor}"
+        raise BadArgument(
+            "floor", f"less than 1 / {allowed} where {allowed} arms are allowed", f"{floor}"
         )
 
 
@@ -128,14 +129,14 @@ class Outstanding:
         if id in self.waiting:
             awaited = self.waiting[id]
             if isinstance(decision, Decision) and decision != awaited.decision:
-                raise ValueError(f"id: expected {awaited.decision}, got {decision}")
+                raise BadArgument("id", f"{awaited.decision}", f"{decision}")
             return awaited
         if not 0 <= id < self.made:
-            raise ValueError(f"id: expected the id of a decision, got {id!r}, which is none")
+            raise BadArgument("id", "the id of a decision", f"{id!r}, which is none")
         why = "which has had its reward or was cancelled"
         if id <= self.forgotten:
             why += f", or was forgotten as more than {self.most} were outstanding (use `tell`)"
-        raise ValueError(f"id: expected a decision whose reward is outstanding, got {id}, {why}")
+        raise BadArgument("id", "a decision whose reward is outstanding", f"{id}, {why}")
 
 
 class Kept(msgspec.Struct, forbid_unknown_fields=True):
@@ -200,5 +201,5 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
 def plain_id(id: object) -> int:
     """Return the id of a decision as a plain number; numpy's are fine, anything else is not."""
     if isinstance(id, bool) or not hasattr(id, "__index__"):
-        raise ValueError(f"id: expected the id of a decision, got {id!r}, which is none")
+        raise BadArgument("id", "the id of a decision", f"{id!r}, which is none")
     return operator.index(id)

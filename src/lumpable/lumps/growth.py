@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from lumpable.base.checks import BoolVector
+from lumpable.base.errors import BadArgument
 from lumpable.lumps.forgetting import without
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.lumps.model import Fit
@@ -32,9 +33,8 @@ def grown(learner: ThreeLevels, contexts: int, arms: int) -> None:
     """
     more_contexts, more_arms = contexts - learner.contexts, arms - learner.arms
     if more_contexts < 0 or more_arms < 0:
-        raise ValueError(
-            f"contexts, arms: expected at least {learner.contexts}, {learner.arms}, "
-            f"got {contexts}, {arms}"
+        raise BadArgument(
+            "contexts, arms", f"at least {learner.contexts}, {learner.arms}", f"{contexts}, {arms}"
         )
     state, fit = learner.state, learner.fit
     if more_contexts > 0:
@@ -130,14 +130,14 @@ class Names:
             except TypeError:  # an array of several numbers
                 pass
         expected = "a string, or an integer of at most 64 bits"
-        raise ValueError(f"{self.kind}: expected {expected}, got {name!r}")
+        raise BadArgument(self.kind, expected, repr(name))
 
     def plains(self, names: Iterable[object]) -> list[Name]:
         """Return many names as plain ones."""
         several = isinstance(names, Iterable) and not isinstance(names, str | Mapping)
         if not several or hasattr(names, "columns"):
             got = f"one string {names!r}" if isinstance(names, str) else f"{names!r:.60}"
-            raise ValueError(f"{self.kind}s: expected several names, got {got}")
+            raise BadArgument(f"{self.kind}s", "several names", f"{got}")
         known, plain = self.number, self.plain
         return [
             name if (type(name) is str or type(name) is int) and name in known else plain(name)
@@ -212,7 +212,7 @@ class Named:
         """Return a context's plain name; that it is unknown is an error."""
         name = self.contexts.plain(context)
         if name not in self.contexts.number:
-            raise ValueError(f"context: expected one of those that are known, got {name!r}")
+            raise BadArgument("context", "one of those that are known", repr(name))
         return name
 
     def place(self, context: Name) -> int:
@@ -226,12 +226,12 @@ class Named:
             mask = np.zeros_like(self.open)
             for name in allowed:
                 if name not in self.arms.number:
-                    raise ValueError(f"allowed: expected known arms (see add_arm), got {name!r}")
+                    raise BadArgument("allowed", "known arms (see add_arm)", repr(name))
                 mask[self.arms.number[name]] = True
             mask &= self.open
         if not mask.any():
             why = "there are none" if not self.open.any() else "all of them are retired, or none"
-            raise ValueError(f"allowed: expected an arm that may be chosen, but {why}")
+            raise BadArgument("allowed", why=f"expected an arm that may be chosen, but {why}")
         return mask
 
     @contextmanager

@@ -17,6 +17,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolVector
+from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.lumps import batches, decisions, rewards, stored
 from lumpable.lumps.decisions import Awaited, Batch, Decision, Kept, Outstanding
@@ -119,7 +120,7 @@ class Lumps(Views):
         """Choose an arm no more. What it taught stays, and rewards under way are still taken."""
         arm = self._named.arms.plain(name)
         if arm not in self._named.arms.number:
-            raise ValueError(f"arm: expected one of those that are known, got {name!r}")
+            raise BadArgument("arm", "one of those that are known", repr(name))
         self._named.open_or_close(arm, False)
 
     @alone
@@ -327,7 +328,7 @@ class Lumps(Views):
         except (msgspec.ValidationError, ValueError) as cause:
             wrong = str(cause)
         if wrong:
-            raise ValueError(f"path: {str(path)!r} holds no learner with names: {wrong}")
+            raise BadArgument("path", why=f"{str(path)!r} holds no learner with names: {wrong}")
         lumps = cls(floor=kept.floor, rewards=kept.rewards)
         lumps._named, lumps._outstanding = Named(core), kept.outstanding()
         lumps._register(kept.contexts, kept.arms)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lumpable.base.checks import BoolVector, FloatVector, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.learners.learner import LARGEST
 from lumpable.lumps.decisions import plain_id
 
@@ -38,8 +39,8 @@ class Accepted:
             low, high = _numbers("rewards", list(given)).tolist()
             if -LARGEST <= low < high <= LARGEST:
                 return cls(low, high)
-        raise ValueError(
-            f"rewards: expected 'any', 'binary' or a least and a larger largest one, got {given!r}"
+        raise BadArgument(
+            "rewards", "'any', 'binary' or a least and a larger largest one", repr(given)
         )
 
     @property
@@ -65,7 +66,7 @@ class Accepted:
             return value
         number = _numbers("reward", [value])
         if not self.fine(number)[0]:
-            raise ValueError(f"reward: expected {self.words}, got {value!r}")
+            raise BadArgument("reward", self.words, repr(value))
         return float(number[0])
 
 
@@ -95,7 +96,7 @@ def rewards_by_id(table: Any, accepted: Accepted) -> tuple[list[int], FloatVecto
     ids = [plain_id(id) for id in found["id"]]
     if len(set(ids)) < len(ids):
         twice = next(id for id in ids if ids.count(id) > 1)
-        raise ValueError(f"id: expected each decision once, got {twice} several times")
+        raise BadArgument("id", "each decision once", f"{twice} several times")
     return ids, _rewards(found["reward"], accepted)
 
 
@@ -119,12 +120,12 @@ def _columns(
         columns = _frame(table)
     for name in needed:
         if name not in columns:
-            raise ValueError(f"table: expected a column {name!r}, got {list(columns)}")
+            raise BadArgument("table", f"a column {name!r}", f"{list(columns)}")
     wanted = [*needed, *(name for name in optional if name in columns)]
     found = {name: _listed(columns[name]) for name in wanted}
     lengths = {name: len(column) for name, column in found.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"table: expected columns of one length, got {lengths}")
+        raise BadArgument("table", "columns of one length", f"{lengths}")
     return found
 
 
@@ -135,7 +136,7 @@ def _frame(table: Any) -> dict[str, Any]:
         frame = nw.from_native(table, eager_only=True)
     except TypeError as cause:
         kind = type(table).__name__
-        raise ValueError(f"table: expected a frame or a mapping of columns, got {kind}") from cause
+        raise BadArgument("table", "a frame or a mapping of columns", f"{kind}") from cause
     return {name: frame[name] for name in frame.columns}
 
 
@@ -151,14 +152,14 @@ def _numbers(name: str, column: list[Any]) -> FloatVector:
     odd = {kind for kind in set(map(type, column)) if not issubclass(kind, NUMBERS)}
     if odd:
         value = next(value for value in column if type(value) in odd)
-        raise ValueError(f"{name}: expected a number, got {value!r}")
+        raise BadArgument(name, "a number", repr(value))
     try:
         return np.array(column, dtype=np.float64)
     except OverflowError:
-        raise ValueError(f"{name}: expected a number, got one that no float can hold") from None
+        raise BadArgument(name, "a number", "one that no float can hold") from None
 
 
 def _check_rows(name: str, expected: str, column: FloatVector, fine: BoolVector) -> None:
     if not fine.all():
         row = int(np.argmin(fine))
-        raise ValueError(f"{name}: expected {expected}, got {column[row]:g} in row {row}")
+        raise BadArgument(name, expected, f"{column[row]:g} in row {row}")

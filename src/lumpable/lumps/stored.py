@@ -16,6 +16,7 @@ import numpy as np
 
 from lumpable.base import archive
 from lumpable.base.archive import Array
+from lumpable.base.errors import BadArgument
 from lumpable.learners.engine.clock import TELLS
 from lumpable.lumps.layout import cells_of, laid_out
 from lumpable.lumps.levels import ThreeLevels
@@ -119,11 +120,11 @@ def save(learner: ThreeLevels, path: str | Path, extra: dict[str, object]) -> No
     `extra` is whatever else should come back: what JSON holds, with finite numbers.
     """
     if type(learner) is not ThreeLevels:
-        raise ValueError(f"learner: expected a ThreeLevels, got {type(learner).__name__}")
+        raise BadArgument("learner", "a ThreeLevels", f"{type(learner).__name__}")
     try:
         more = np.frombuffer(msgspec.json.encode(extra), dtype=np.uint8)
     except (TypeError, ValueError) as cause:
-        raise ValueError(f"extra: expected what JSON can hold, but {cause}") from None
+        raise BadArgument("extra", why=f"expected what JSON can hold, but {cause}") from None
     cells, fit = cells_of(learner), learner.fit
     arrays = cells | {name: getattr(learner.state, name) for name in BELIEFS}
     if fit is not None:
@@ -179,16 +180,18 @@ def _checked(raw: bytes) -> Header:
     try:
         kind = msgspec.json.decode(raw, type=Kind)
         if kind.format != FORMAT:
-            raise ValueError(f"path: expected a saved {FORMAT!r}, got {kind.format!r}")
+            raise BadArgument("path", f"a saved {FORMAT!r}", repr(kind.format))
         if kind.schema != SCHEMA:
             newer = ", of a newer version of this package" if kind.schema > SCHEMA else ""
-            raise ValueError(f"path: expected schema {SCHEMA}, got {kind.schema}{newer}")
+            raise BadArgument("path", f"schema {SCHEMA}", f"{kind.schema}{newer}")
         header = msgspec.json.decode(raw, type=Header)
     except (msgspec.MsgspecError, RecursionError) as cause:
-        raise ValueError(f"path: expected a saved learner, but its header says: {cause}") from None
+        raise BadArgument(
+            "path", why=f"expected a saved learner, but its header says: {cause}"
+        ) from None
     if header.next_fit <= header.tells:
         words = f"{header.next_fit}, after {header.tells} rewards"
-        raise ValueError(f"path: expected the next fit to come later, got {words}")
+        raise BadArgument("path", "the next fit to come later", words)
     return header
 
 
@@ -213,17 +216,17 @@ class _Shelf:
         wrong = ~((array >= law.low) & (array <= law.high))
         if wrong.any():
             between = f"numbers from {law.low:g} to {law.high:g}"
-            raise ValueError(f"path: {name}: expected {between}, got {array[wrong][0]}")
+            raise BadArgument("path", why=f"{name}: expected {between}, got {array[wrong][0]}")
         return array
 
     def _vector(self, name: str, kind: str, length: int) -> Array:
         """Return a vector of this length, which no file smaller than itself can hold."""
         if length > self._size:
             words = f"{length} numbers in a file of {self._size} bytes"
-            raise ValueError(f"path: {name}: the header says {words}")
+            raise BadArgument("path", why=f"{name}: the header says {words}")
         flat = self._reader.array(name, kind, length)
         if len(flat) != length:
-            raise ValueError(f"path: {name}: expected {length} numbers, got {len(flat)}")
+            raise BadArgument("path", why=f"{name}: expected {length} numbers, got {len(flat)}")
         return flat
 
     def extra(self) -> dict[str, object]:
@@ -232,7 +235,7 @@ class _Shelf:
         try:
             return msgspec.json.decode(raw, type=dict[str, Any])
         except (msgspec.MsgspecError, RecursionError) as cause:
-            raise ValueError(f"path: extra is damaged: {cause}") from None
+            raise BadArgument("path", why=f"extra is damaged: {cause}") from None
 
     def fit(self) -> Fit | None:
         """Return the last fit."""
@@ -249,38 +252,42 @@ def _check_cells(header: Header, cells: dict[str, Array], real: bool) -> None:
     """Refuse rows that are no rows: too long, an arm twice or that is none, impossible totals."""
     length, arm, total = cells["length"], cells["arm"], cells["total"]
     if length.sum() != header.cells:
-        raise ValueError(f"path: expected {header.cells} cells, got rows of {length.sum()}")
+        raise BadArgument("path", f"{header.cells} cells", f"rows of {length.sum()}")
     if len(arm) > 0 and arm.max() >= header.arms:
-        raise ValueError(f"path: expected arms below {header.arms}, got {arm.max()}")
+        raise BadArgument("path", f"arms below {header.arms}", f"{arm.max()}")
     row = np.repeat(np.arange(header.contexts), length)
     order = np.lexsort((arm, row))
     twice = (np.diff(row[order]) == 0) & (np.diff(arm[order]) == 0)
     if twice.any():
         at = order[int(np.argmax(twice))]
-        raise ValueError(f"path: context {row[at]} has two cells of arm {arm[at]}")
+        raise BadArgument("path", why=f"context {row[at]} has two cells of arm {arm[at]}")
     if not real and ((total < 0.0) | (total > cells["pulls"])).any():
-        raise ValueError("path: expected totals of rewards 0 and 1, got one outside [0, pulls]")
+        raise BadArgument("path", "totals of rewards 0 and 1", "one outside [0, pulls]")
 
 
 def _check_beliefs(header: Header, beliefs: dict[str, Array], fit: Fit | None) -> None:
     """Refuse beliefs that would turn into NaN, and a fit that is not theirs."""
     if not beliefs["value"][[KAPPA, M0, NOISE]].all():
-        raise ValueError("path: value: expected strengths and a noise above 0, got 0")
+        raise BadArgument("path", why="value: expected strengths and a noise above 0, got 0")
     if not np.isfinite(beliefs["log_weight"].max(axis=1)).all():
-        raise ValueError("path: log_weight: expected a likely group for each context, got none")
+        raise BadArgument(
+            "path", why="log_weight: expected a likely group for each context, got none"
+        )
     if header.rank > 0:
         try:
             np.linalg.cholesky(beliefs["grip"])
         except np.linalg.LinAlgError as cause:
-            raise ValueError(f"path: grip: expected precisions, got others: {cause}") from None
+            raise BadArgument(
+                "path", why=f"grip: expected precisions, got others: {cause}"
+            ) from None
     if fit is None:
         if (header.groups, header.rank) != (1, 0) or beliefs["value"][REAL]:
-            raise ValueError("path: expected a fit for groups, factors or real rewards, got none")
+            raise BadArgument("path", "a fit for groups, factors or real rewards", "none")
         return
     inside = (np.diff(fit.context) > 0).all() and fit.context.max(initial=0) < header.contexts
     if not inside or len(fit.pulls) > header.arms or len(fit.context) == 0:
-        raise ValueError("path: expected the fit of contexts and arms of this learner, got others")
+        raise BadArgument("path", "the fit of contexts and arms of this learner", "others")
     if np.abs(fit.member.sum(axis=1) - 1.0).max() > 1e-6:
-        raise ValueError("path: fit-member: expected rows that sum to 1, got others")
+        raise BadArgument("path", why="fit-member: expected rows that sum to 1, got others")
     if fit.real != bool(beliefs["value"][REAL]):
-        raise ValueError(f"path: expected a fit of the learner's rewards, got one of {fit.real=}")
+        raise BadArgument("path", "a fit of the learner's rewards", f"one of fit.real={fit.real!r}")

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
+from lumpable.base.errors import BadArgument
 from lumpable.lumps import beliefs, left_over, odds
 from lumpable.lumps.beliefs import Row
 from lumpable.lumps.growth import Name, Named
@@ -124,7 +125,7 @@ class Views:
 
         contexts, arms = self._named.contexts.listed, self._named.arms.listed
         if not arms:
-            raise ValueError("arms: expected at least one arm to report of, got none")
+            raise BadArgument("arms", "at least one arm to report of", "none")
         known = len(contexts)
         return belief_page.report(
             self.core, path, context_names=contexts, arm_names=arms, contexts_known=known

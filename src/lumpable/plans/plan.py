@@ -21,6 +21,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolMatrix, BoolVector, FloatMatrix, IntMatrix, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.plans.problem import Constants, Problem
 
 P = ParamSpec("P")
@@ -67,9 +68,9 @@ class Collect:
         checks.whole("rounds", self.rounds, 1)
         checks.whole("repeats", self.repeats, 1)
         if not (isinstance(self.arms, np.ndarray) and self.arms.dtype == bool):
-            raise ValueError(f"arms: expected a bool (S, K) array, got {type(self.arms).__name__}")
+            raise BadArgument("arms", "a bool (S, K) array", f"{type(self.arms).__name__}")
         if self.arms.ndim != 2 or self.arms.size == 0:
-            raise ValueError(f"arms: expected a bool (S, K) array, got shape {self.arms.shape}")
+            raise BadArgument("arms", "a bool (S, K) array", f"shape {self.arms.shape}")
         object.__setattr__(self, "arms", checks.frozen(self.arms))
 
     @property
@@ -96,15 +97,18 @@ class Split:
         checks.whole("rounds", self.rounds, 1)
         bucket = np.asarray(self.bucket)
         if bucket.ndim != 1 or bucket.dtype.kind not in "iu" or not (bucket.size and self.plans):
-            raise ValueError("bucket and plans: expected a plan's number for each context, plans")
+            raise BadArgument(
+                "bucket and plans", why="expected a plan's number for each context, plans"
+            )
         if bucket.min() < -1 or bucket.max() >= len(self.plans):
             wrong = bucket[(bucket < -1) | (bucket >= len(self.plans))][0]
-            raise ValueError(f"bucket: expected -1 .. {len(self.plans) - 1}, got {wrong}")
+            raise BadArgument("bucket", f"-1 .. {len(self.plans) - 1}", f"{wrong}")
         for number, plan in enumerate(self.plans):
             contexts = int(np.sum(bucket == number))
             if plan.shape != (contexts, self.plans[0].shape[1]):
-                raise ValueError(
-                    f"plans: bucket {number} has {contexts} contexts, its plan is for {plan.shape}"
+                raise BadArgument(
+                    "plans",
+                    why=f"bucket {number} has {contexts} contexts, its plan is for {plan.shape}",
                 )
         object.__setattr__(self, "bucket", checks.frozen(bucket.astype(np.int64)))
 
@@ -132,18 +136,20 @@ class Sample:
         plays, mean = np.asarray(self.plays), np.asarray(self.mean, dtype=np.float64)
         if plays.ndim != 2 or plays.shape != mean.shape:
             shapes = f"{plays.shape} and {mean.shape}"
-            raise ValueError(f"plays and mean: expected two (S, K) arrays, got {shapes}")
+            raise BadArgument("plays and mean", "two (S, K) arrays", f"{shapes}")
         if plays.dtype.kind not in "iu":
-            raise ValueError(f"plays: expected whole numbers, got {plays.dtype}")
+            raise BadArgument("plays", "whole numbers", f"{plays.dtype}")
         plays = plays.astype(np.int64, copy=False)
         if plays.min(initial=0) < 0:
-            raise ValueError(f"plays: expected no negative number, got {plays.min()}")
+            raise BadArgument("plays", "no negative number", f"{plays.min()}")
         odd = np.isfinite(mean) != (plays > 0)
         if odd.any():
             wrong = "finite where plays is not 0 and NaN elsewhere"
-            raise ValueError(f"mean: expected numbers that are {wrong}, not so {first_pair(odd)}")
+            raise BadArgument(
+                "mean", why=f"expected numbers that are {wrong}, not so {first_pair(odd)}"
+            )
         if np.isinf(mean).any():
-            raise ValueError("mean: expected NaN where plays is 0, got inf")
+            raise BadArgument("mean", "NaN where plays is 0", "inf")
         object.__setattr__(self, "plays", checks.frozen(plays))
         object.__setattr__(self, "mean", checks.frozen(mean))
 
@@ -218,7 +224,9 @@ class Plan(Generator[Request, Reply, Result]):
         if self._first is None:
             return self._body.send(reply)
         if reply is not None:
-            raise ValueError("sample: the first request is fetched with next(), got a sample")
+            raise BadArgument(
+                "sample", why="the first request is fetched with next(), got a sample"
+            )
         first, self._first = self._first, None
         return first
 
@@ -255,7 +263,7 @@ def algorithm(body: Callable[P, Branching]) -> Callable[P, Plan]:
             kind = hints.get(argument)
             if kind in CHECKED and not isinstance(value, kind):
                 expected = "True or False" if kind is bool else f"a lumpable.{kind.__name__}"
-                raise ValueError(f"{argument}: expected {expected}, got {value!r}")
+                raise BadArgument(argument, expected, repr(value))
         return Plan(name, dict(bound.arguments), body(*args, **kwargs))
 
     make.__annotations__ = {**body.__annotations__, "return": "Plan"}

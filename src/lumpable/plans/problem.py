@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 from lumpable.base import checks
+from lumpable.base.errors import BadArgument
 
 LARGEST = 1e50
 """A larger constant would take request lengths out of the range of floats."""
@@ -88,7 +89,7 @@ class Constants:
                 continue  # every level as long as the deepest: less regret is all it gives up
             number = checks.real(field.name, value, "a positive number", 0.0, math.inf)
             if number > LARGEST:
-                raise ValueError(f"{field.name}: expected at most {LARGEST:g}, got {value!r}")
+                raise BadArgument(field.name, f"at most {LARGEST:g}", repr(value))
             object.__setattr__(self, field.name, number)
 
     def __str__(self) -> str:

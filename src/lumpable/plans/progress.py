@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from lumpable.base.errors import BadArgument
 from lumpable.plans.plan import Belief, Plan, Reply, Request, Result, Sample, Split, first_pair
 
 
@@ -20,9 +21,7 @@ class Progress:
 
     def __init__(self, plan: Plan) -> None:
         if plan.begun:
-            raise ValueError(
-                f"plan: expected a fresh one, got one that was run: make {plan!r} again"
-            )
+            raise BadArgument("plan", "a fresh one", f"one that was run: make {plan!r} again")
         self.plan = plan
         self.answered = 0
         self.rounds = 0
@@ -34,10 +33,10 @@ class Progress:
     def answer(self, reply: Reply) -> None:
         """Give the open request its answer; one that does not fit changes nothing."""
         if self.request is None:
-            raise ValueError(f"sample: the plan ended after {self.answered} requests")
+            raise BadArgument("sample", why=f"the plan ended after {self.answered} requests")
         wrong = _misfit(self.request, reply)
         if wrong:
-            raise ValueError(f"sample: request {self.answered} {wrong}")
+            raise BadArgument("sample", why=f"request {self.answered} {wrong}")
         self.rounds += self.request.rounds
         self.answered += 1
         try:

@@ -17,6 +17,7 @@ from unicodedata import east_asian_width
 import numpy as np
 
 from lumpable.base.checks import IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, number
 from lumpable.lumps import beliefs, laws
 from lumpable.lumps.beliefs import LEVEL, Names, Row
@@ -49,7 +50,7 @@ RAMP = {
 def themed(chart: Any, scheme: str) -> Any:
     """Give a chart the colours of a scheme: light, dark or paper."""
     if scheme not in CONFIG:
-        raise ValueError(f"scheme: expected one of {', '.join(CONFIG)}, got {scheme!r}")
+        raise BadArgument("scheme", f"one of {', '.join(CONFIG)}", repr(scheme))
     config = CONFIG[scheme]
     axis = config["axis"]
     legend = {"labelColor": axis["labelColor"], "titleColor": axis["titleColor"]}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lumpable.base import checks
+from lumpable.base.errors import BadArgument
 from lumpable.base.version import __version__
 from lumpable.base.words import counted, number
 from lumpable.lumps import beliefs, left_over, odds
@@ -71,7 +72,7 @@ def report(
     """
     path = Path(path)
     if path.suffix != ".html":
-        raise ValueError(f"path: expected a name that ends in .html, got {path.name!r}")
+        raise BadArgument("path", "a name that ends in .html", repr(path.name))
     canvas.check(path)
     seen = learner.counts().contexts
     if contexts_known is not None:

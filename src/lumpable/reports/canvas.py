@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.reports import frame
 
@@ -75,7 +76,7 @@ def check(path: Path) -> None:
     """Raise now what `save` would raise later: no such kind of file, or the extra is missing."""
     if path.suffix not in SUFFIXES:
         kinds = ", ".join(SUFFIXES)
-        raise ValueError(f"path: expected a name that ends in {kinds}, got {path.name!r}")
+        raise BadArgument("path", f"a name that ends in {kinds}", repr(path.name))
     altair()
     need("vl_convert", "plot", "drawing pictures")
 

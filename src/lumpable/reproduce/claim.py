@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 
 SURPRISE = 1e-6
@@ -106,7 +107,7 @@ def claim(
 
     def register(measure: Callable[[Effort], Finding]) -> Callable[[Effort], Finding]:
         if number in CLAIMS:
-            raise ValueError(f"number: claim {number} is there already")
+            raise BadArgument("number", why=f"claim {number} is there already")
         CLAIMS[number] = Claim(number, title, printed, broken, measure, repaired, stands, seconds)
         return measure
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from lumpable.base import files
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.base.words import runs
 from lumpable.reproduce import claims as registered
@@ -87,7 +88,7 @@ def run(
     """
     jobs = cores() if jobs is None else jobs
     if jobs < 1:
-        raise ValueError(f"jobs: expected at least 1, got {jobs}")
+        raise BadArgument("jobs", "at least 1", f"{jobs}")
     for module, extra in NEEDED.items():
         need(module, extra, "reproducing the paper")
     numbers = None if only is None else list(only)
@@ -115,9 +116,9 @@ def choose(claims: Mapping[int, Claim], only: Iterable[int] | None) -> list[Clai
     unknown = sorted(wanted - set(claims))
     if unknown:
         named = ", ".join(map(str, unknown))
-        raise ValueError(f"only: there is no claim {named}; there are {ranges(claims)}")
+        raise BadArgument("only", why=f"there is no claim {named}; there are {ranges(claims)}")
     if not wanted:
-        raise ValueError("only: expected at least one claim")
+        raise BadArgument("only", why="expected at least one claim")
     return [claims[number] for number in sorted(wanted)]
 
 

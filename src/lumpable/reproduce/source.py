@@ -11,6 +11,8 @@ import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
+from lumpable.base.errors import BadArgument
+
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -18,7 +20,7 @@ def fingerprint(module: str) -> str:
     """Return a hash that changes when the module changes, or anything of this package behind it."""
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
-        raise ValueError(f"module: expected one with a file, got {module!r}")
+        raise BadArgument("module", "one with a file", repr(module))
     digest = hashlib.sha256()
     for path in sorted(reached(Path(spec.origin).resolve())):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -44,7 +46,7 @@ def imported(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             if node.level:
-                raise ValueError(f"{path.name}: relative imports are not followed")
+                raise BadArgument(path.name, why="relative imports are not followed")
             yield node.module or ""
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 

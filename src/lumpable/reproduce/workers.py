@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.base.interrupts import spared
 from lumpable.base.version import __version__
@@ -171,7 +172,7 @@ def measure(task: Task) -> Row:
 def drawn(figure: dict[str, Any]) -> str:
     """Return a Vega-Lite specification as SVG."""
     if not figure.get("description"):
-        raise ValueError("figure: expected a description for those who cannot see it")
+        raise BadArgument("figure", why="expected a description for those who cannot see it")
     convert = need("vl_convert", "plot", "drawing pictures").vegalite_to_svg
     version = ".".join(canvas.altair().SCHEMA_VERSION.split(".")[:2])
     picture: str = convert(figure, vl_version=version)

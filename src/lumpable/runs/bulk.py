@@ -19,6 +19,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import MOST_ROUNDS, FloatVector, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.plans.plan import Belief, Collect, Plan, Request, Result, Sample, Split
 from lumpable.plans.progress import Progress
 from lumpable.runs.run import Run, Side, Step, Turn
@@ -76,9 +77,7 @@ def exact(
     """
     limit = None if horizon is None else checks.whole("horizon", horizon, 1)
     if limit is not None and limit > LONGEST:
-        raise ValueError(
-            f"horizon: expected at most {LONGEST:g} rounds, got {limit.bit_length()} bits"
-        )
+        raise BadArgument("horizon", f"at most {LONGEST:g} rounds", f"{limit.bit_length()} bits")
     return _run(plan, world, _Exact(), limit, watch)
 
 
@@ -193,17 +192,19 @@ def _exact(request: Collect, world: World, policy: IntVector) -> Answer:
 
 def _check_rounds(request: Request) -> None:
     if request.rounds > MOST_ROUNDS:
-        raise ValueError(
-            f"rounds: a request of {request.rounds:.3g} rounds is more than can be counted "
-            f"({MOST_ROUNDS:.3g}); give the run a horizon, or a larger epsilon"
+        raise BadArgument(
+            "rounds",
+            why=f"a request of {request.rounds:.3g} rounds is more than can be counted "
+            f"({MOST_ROUNDS:.3g}); give the run a horizon, or a larger epsilon",
         )
 
 
 def _check_size(shape: tuple[int, int], world: World) -> None:
     if shape != world.mean.shape:
-        raise ValueError(
-            f"plan: it asks about {shape[0]} contexts and {shape[1]} arms, "
-            f"the world has {world.contexts} and {world.arms}"
+        raise BadArgument(
+            "plan",
+            why=f"it asks about {shape[0]} contexts and {shape[1]} arms, "
+            f"the world has {world.contexts} and {world.arms}",
         )
 
 

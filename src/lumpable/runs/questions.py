@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lumpable.base.checks import BoolMatrix, IntMatrix, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.plans.plan import Belief
 from lumpable.plans.problem import Problem
 from lumpable.runs.run import Run, Side, Turn
@@ -46,7 +47,7 @@ def phases(turns: Sequence[Turn]) -> list[Turn]:
 def clusters_of(belief: Belief) -> tuple[IntVector, BoolMatrix]:
     """Return the cluster of each context and the good arms of each cluster."""
     if belief.cluster is None or belief.good is None:
-        raise ValueError("belief: expected clusters and their good arms, got none")
+        raise BadArgument("belief", "clusters and their good arms", "none")
     return belief.cluster, belief.good
 
 

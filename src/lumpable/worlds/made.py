@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.worlds import surveys, tabular
 from lumpable.worlds.world import World, checked_frequency, checked_mean
 
@@ -107,9 +108,13 @@ def hard(
     S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
     r = checks.whole("groups", groups, 2, S)
     if case == 1 and r < K:
-        raise ValueError(f"groups: case 1 needs at least as many groups as arms ({K}), got {r}")
+        raise BadArgument(
+            "groups", why=f"case 1 needs at least as many groups as arms ({K}), got {r}"
+        )
     if case == 2 and r > K:
-        raise ValueError(f"groups: case 2 needs at most as many groups as arms ({K}), got {r}")
+        raise BadArgument(
+            "groups", why=f"case 2 needs at most as many groups as arms ({K}), got {r}"
+        )
     checks.real("epsilon", epsilon, "a number in (0, 1/8]", 0.0, 0.125)
     gap = checks.real("gap", 4 * epsilon if gap is None else gap, "in (0, 1/2]", 0.0, 0.5)
     rng = np.random.default_rng(checks.whole("seed", seed, 0))
@@ -233,7 +238,7 @@ def _sizes(sizes: str | Sequence[int], contexts: int, groups: int) -> list[int]:
     if not isinstance(sizes, str):
         given = [checks.whole("sizes", size, 1) for size in sizes]
         if len(given) != r or sum(given) != S:
-            raise ValueError(f"sizes: expected {r} numbers that add up to {S}, got {list(sizes)}")
+            raise BadArgument("sizes", f"{r} numbers that add up to {S}", f"{list(sizes)}")
         return given
     checks.choice("sizes", sizes, ("equal", "geometric", "giant"))
     if sizes == "giant":
@@ -252,7 +257,7 @@ def _group_means(
     if not isinstance(means, str):
         given = checked_mean(means)
         if given.shape != (groups, arms):
-            raise ValueError(f"means: expected shape {(groups, arms)}, got {given.shape}")
+            raise BadArgument("means", f"shape {(groups, arms)}", f"{given.shape}")
         return given
     checks.choice("means", means, ("uniform", "hard"))
     if means == "uniform":

@@ -11,6 +11,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.worlds.world import World
 
 ARRIVALS = ("iid", "bursts", "sorted", "round robin")
@@ -39,10 +40,10 @@ class Scene:
         checks.whole("delay", self.delay, 0, 10**7)
         rounds = [0, *(checks.whole("later", start, 1) for start, _ in self.later)]
         if rounds != sorted(set(rounds)):
-            raise ValueError(f"later: expected rounds in increasing order, got {rounds[1:]}")
+            raise BadArgument("later", "rounds in increasing order", f"{rounds[1:]}")
         for _, world in self.later:
             if world.mean.shape != self.world.mean.shape or world.noise != self.world.noise:
-                raise ValueError(f"later: expected worlds like the first, got {world!r}")
+                raise BadArgument("later", "worlds like the first", repr(world))
 
     def at(self, done: int) -> tuple[World, int | None]:
         """Return the world after so many rounds, and the round of its end if it has one."""

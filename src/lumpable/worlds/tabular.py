@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lumpable.base.checks import FloatMatrix
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 
 COLUMNS = ("context", "arm", "mean")
@@ -31,13 +32,13 @@ class Table(NamedTuple):
 def read(path: Path) -> Table:
     """Read a CSV or Parquet file with the columns context, arm and mean."""
     if not path.is_file():
-        raise ValueError(f"path: expected a CSV or Parquet file, got {str(path)!r}, which is none")
+        raise BadArgument("path", "a CSV or Parquet file", f"{str(path)!r}, which is none")
     if path.suffix == ".csv":
         return _read_csv(path)
     if path.suffix == ".parquet":
         parquet = need("pyarrow.parquet", "research", "reading Parquet files")
         return from_frame(parquet.read_table(path), COLUMNS)
-    raise ValueError(f"path: expected a name that ends in .csv or .parquet, got {path.name!r}")
+    raise BadArgument("path", "a name that ends in .csv or .parquet", repr(path.name))
 
 
 def from_frame(frame: Any, columns: tuple[str, str, str]) -> Table:
@@ -47,10 +48,10 @@ def from_frame(frame: Any, columns: tuple[str, str, str]) -> Table:
     try:
         table = nw.from_native(frame, eager_only=True)
     except TypeError as cause:
-        raise ValueError(f"frame: expected a data frame, got {type(frame).__name__}") from cause
+        raise BadArgument("frame", "a data frame", f"{type(frame).__name__}") from cause
     for column in columns:
         if column not in table.columns:
-            raise ValueError(f"frame: expected a column {column!r}, got {table.columns}")
+            raise BadArgument("frame", f"a column {column!r}", f"{table.columns}")
     return _table(zip(*(table[column].to_list() for column in columns), strict=True))
 
 
@@ -58,10 +59,10 @@ def _read_csv(path: Path) -> Table:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as cause:
-        raise ValueError(f"path: {str(path)!r} is not UTF-8 text: {cause}") from None
+        raise BadArgument("path", why=f"{str(path)!r} is not UTF-8 text: {cause}") from None
     rows = csv.DictReader(io.StringIO(text, newline=""))
     if not set(COLUMNS) <= set(rows.fieldnames or ()):
-        raise ValueError(f"path: expected columns context, arm, mean, got {rows.fieldnames}")
+        raise BadArgument("path", "columns context, arm, mean", f"{rows.fieldnames}")
     return _table([(row["context"], row["arm"], row["mean"]) for row in rows])
 
 
@@ -72,17 +73,17 @@ def _table(rows: Iterable[tuple[Hashable, Hashable, Any]]) -> Table:
     for context, arm, value in rows:
         cell = contexts.setdefault(context, len(contexts)), arms.setdefault(arm, len(arms))
         if cell in cells:
-            raise ValueError(f"rows: expected each pair once, got {(context, arm)} twice")
+            raise BadArgument("rows", "each pair once", f"{(context, arm)} twice")
         cells[cell] = _number(value, context, arm)
     if not cells:
-        raise ValueError("rows: expected at least one (context, arm, mean), got none")
+        raise BadArgument("rows", "at least one (context, arm, mean)", "none")
     mean = np.full((len(contexts), len(arms)), math.nan)
     for cell, number in cells.items():
         mean[cell] = number
     if np.isnan(mean).any():
         i, j = np.argwhere(np.isnan(mean))[0]
         pair = tuple(contexts)[i], tuple(arms)[j]
-        raise ValueError(f"rows: expected a mean for every pair, got none for {pair}")
+        raise BadArgument("rows", "a mean for every pair", f"none for {pair}")
     return Table(mean, tuple(contexts), tuple(arms))
 
 
@@ -93,4 +94,4 @@ def _number(value: Any, context: Hashable, arm: Hashable) -> float:
         return float(value)
     except (TypeError, ValueError):
         pair = f"context {context!r}, arm {arm!r}"
-        raise ValueError(f"mean: expected a number, got {value!r} for {pair}") from None
+        raise BadArgument("mean", "a number", f"{value!r} for {pair}") from None

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.errors import BadArgument
 
 NOISES = ("gaussian", "bernoulli")
 
@@ -44,13 +45,15 @@ class World:
         checks.choice("noise", self.noise, NOISES)
         if self.noise == "bernoulli" and (mean.min() < 0 or mean.max() > 1):
             low, high = mean.min(), mean.max()
-            raise ValueError(f"mean: Bernoulli needs means in [0, 1], got {low:g} .. {high:g}")
+            raise BadArgument(
+                "mean", why=f"Bernoulli needs means in [0, 1], got {low:g} .. {high:g}"
+            )
         if self.sd != 0:
             checks.real("sd", self.sd, "a finite number of at least 0", 0.0, math.inf)
         frequency = checked_frequency(self.frequency, len(mean))
         group = np.array(self.group)
         if group.shape != (len(mean),) or group.dtype.kind not in "iu" or group.min() < 0:
-            raise ValueError(f"group: expected {len(mean)} group numbers, got {self.group!r}")
+            raise BadArgument("group", f"{len(mean)} group numbers", repr(self.group))
         for name, value in (("mean", mean), ("frequency", frequency), ("group", group)):
             object.__setattr__(self, name, checks.frozen(value))
 
@@ -126,10 +129,10 @@ class World:
         """Return each context's loss under this policy."""
         arms = np.asarray(policy)
         if arms.shape != (self.contexts,) or arms.dtype.kind not in "iu":
-            raise ValueError(f"policy: expected {self.contexts} arms, got {_shape(arms)}")
+            raise BadArgument("policy", f"{self.contexts} arms", f"{_shape(arms)}")
         if arms.min() < 0 or arms.max() >= self.arms:
             wrong = int(arms[(arms < 0) | (arms >= self.arms)][0])
-            raise ValueError(f"policy: expected arms 0 .. {self.arms - 1}, got {wrong}")
+            raise BadArgument("policy", f"arms 0 .. {self.arms - 1}", f"{wrong}")
         loss: FloatVector = self.best - self.mean[np.arange(self.contexts), arms]
         return loss
 
@@ -139,20 +142,21 @@ def checked_mean(mean: npt.ArrayLike) -> FloatMatrix:
     try:
         matrix = np.array(mean, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"mean: expected a (contexts, arms) array, got {mean!r}") from None
+        raise BadArgument("mean", "a (contexts, arms) array", repr(mean)) from None
     if matrix.ndim != 2 or matrix.size == 0:
-        raise ValueError(f"mean: expected a (contexts, arms) array, got {_shape(matrix)}")
+        raise BadArgument("mean", "a (contexts, arms) array", f"{_shape(matrix)}")
     bad = ~np.isfinite(matrix)
     if bad.any():
         i, j = np.argwhere(bad)[0]
         value = matrix[i, j]
-        raise ValueError(f"mean: expected finite numbers, got {value} at context {i}, arm {j}")
+        raise BadArgument("mean", "finite numbers", f"{value} at context {i}, arm {j}")
     span = matrix.max(axis=1) - matrix.min(axis=1)
     if span.max() > 1 + 1e-12:
         i = int(np.argmax(span))
-        raise ValueError(
-            f"mean: expected means of one context to span at most 1, got {span[i]:g} "
-            f"at context {i}; divide the means and the sd by {span[i]:g}"
+        raise BadArgument(
+            "mean",
+            "means of one context to span at most 1",
+            f"{span[i]:g} at context {i}; divide the means and the sd by {span[i]:g}",
         )
     return matrix
 
@@ -161,11 +165,11 @@ def checked_frequency(frequency: npt.ArrayLike, contexts: int) -> FloatVector:
     """Return a copy of frequencies that add up to 1; zero is allowed."""
     nu = np.array(frequency, dtype=np.float64)
     if nu.shape != (contexts,):
-        raise ValueError(f"frequency: expected {contexts} numbers, got {_shape(nu)}")
+        raise BadArgument("frequency", f"{contexts} numbers", f"{_shape(nu)}")
     if not np.isfinite(nu).all() or nu.min() < 0:
-        raise ValueError(f"frequency: expected no negative or missing number, got {nu.min()}")
+        raise BadArgument("frequency", "no negative or missing number", f"{nu.min()}")
     if abs(nu.sum() - 1) > 1e-9:
-        raise ValueError(f"frequency: expected numbers that add up to 1, got {nu.sum()}")
+        raise BadArgument("frequency", "numbers that add up to 1", f"{nu.sum()}")
     nu /= nu.sum()
     return nu
 

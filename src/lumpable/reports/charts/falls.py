@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.reports import canvas, heat
 from lumpable.reports.canvas import Row
@@ -36,7 +37,7 @@ KINDS = {
 def fallen(run: Run) -> altair.FacetChart:
     """Draw for each cluster in which phase each arm fell, by how much it is worse than the best."""
     if not questions.latest(run):
-        raise ValueError(f"run: expected one that forms clusters, got {run.plan}")
+        raise BadArgument("run", "one that forms clusters", f"{run.plan}")
     chart: altair.FacetChart = canvas.styled(
         panel(run), "Which arms fell when", [setting(run)], words(run)
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, short
 from lumpable.reports import canvas
 from lumpable.reports.canvas import Row
@@ -28,7 +29,7 @@ def clusters(run: Run) -> altair.VConcatChart:
     Of plans side by side: by bucket, at the end.
     """
     if not any_clusters(run):
-        raise ValueError(f"run: expected one that forms clusters, got {run.plan}")
+        raise BadArgument("run", "one that forms clusters", f"{run.plan}")
     chart: altair.VConcatChart = canvas.styled(
         panel(run),
         "Who was told apart, and what is still good for them",

@@ -14,6 +14,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.base.checks import BoolMatrix, BoolVector, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.plans import bounds, regret, schedule
 from lumpable.plans.clusters import Clusters, Level
 from lumpable.plans.plan import Collect, Conversation
@@ -68,7 +69,7 @@ class Look:
         """The cluster of each context."""
         belief = self.step.request.belief
         if belief is None or belief.cluster is None:
-            raise ValueError("plan: expected one that forms clusters")
+            raise BadArgument("plan", why="expected one that forms clusters")
         return belief.cluster
 
     def blocks(self) -> Iterator[BoolVector]:
