@@ -11,7 +11,7 @@ import os
 import signal
 import time
 
-from lumpable.learners.base import Unfit
+from lumpable.learners.learner import Unfit
 
 
 class Plain:

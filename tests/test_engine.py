@@ -23,7 +23,7 @@ from lumpable.runs.playing import play
 WORLD = lb.worlds.lumpable(5, 4, 2, noise="bernoulli", seed=1)
 
 HELPER = """
-from lumpable.compiled import kernel
+from lumpable.learners.engine.clock import kernel
 
 @kernel
 def step():
@@ -33,7 +33,8 @@ MINE = """
 from typing import NamedTuple
 
 import numpy as np
-from lumpable.compiled import Kernels, kernel
+from lumpable.learners.engine.clock import kernel
+from lumpable.learners.engine.entries import Kernels
 from lumpable.learners import Compiled
 from helper import step
 
@@ -77,7 +78,7 @@ class Mine(Compiled):
 """
 RUN = """
 import lumpable as lb
-from lumpable.play import play
+from lumpable.runs.playing import play
 from mine import Mine
 
 world = lb.worlds.lumpable(5, 4, 2, noise="bernoulli", seed=1)
@@ -209,8 +210,8 @@ def test_states_of_the_same_kinds_share_no_code(tmp_path: Path) -> None:
     code = """
 from typing import NamedTuple
 import numpy as np
-from lumpable.compiled import Block, Kernels, entries, kernel
-from lumpable.draws import seeded
+from lumpable.learners.engine.clock import kernel, seeded
+from lumpable.learners.engine.entries import Block, Kernels, entries
 
 @kernel
 def choose(state, context, clock):

@@ -105,7 +105,7 @@ import os, sys
 os.chdir({str(tmp_path)!r})
 sys.modules[{missing!r}] = None
 import lumpable as lb
-from lumpable import report
+from lumpable.reports import matrix as report
 try:
     {code}
 except lb.MissingExtra as problem:

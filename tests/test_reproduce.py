@@ -34,7 +34,7 @@ TOY = '''
 """Claims to try the runner with; each leaves a mark in toy.log when it is measured."""
 import math, os, signal, time
 from pathlib import Path
-from lumpable import canvas
+from lumpable.reports import canvas
 from lumpable.reproduce.claim import Check, Claim, Finding
 
 HERE = Path(__file__).parent
@@ -99,7 +99,7 @@ SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
 import toy
-from lumpable import cli
+from lumpable.cli import main as cli
 from lumpable.reproduce import command, runner
 runner.load = lambda: toy.CLAIMS
 if "reproduce" not in cli.main.commands:

@@ -95,7 +95,7 @@ def test_regret_is_near_the_lower_bound_and_far_below_ucb1() -> None:
     """
     S, t = 100, 5000
     world = lb.worlds.from_matrix([[0.9, 0.8]] * S, noise="bernoulli")
-    scene = lb.scene.Scene(world, arrivals="round robin")
+    scene = lb.Scene(world, arrivals="round robin")
     mine = lb.play(KLUCB(S, 2, seed=1), scene, horizon=S * t, seed=2).regret / S
     ucb = lb.play(lb.learners.UCB1(S, 2, seed=1), scene, horizon=S * t, seed=2).regret / S
     line = 0.1 * math.log(t) / kl(0.8, 0.9)

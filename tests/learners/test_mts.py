@@ -100,7 +100,7 @@ def test_regret_is_bounded_and_does_not_grow_with_arms() -> None:
     regret = []
     for means in (few, many):
         world = lb.worlds.from_matrix(means[np.arange(S) % 5], noise="bernoulli")
-        scene = lb.scene.Scene(world, arrivals="round robin")
+        scene = lb.Scene(world, arrivals="round robin")
         learner = ModelThompson(S, means.shape[1], group_means=means, seed=1)
         played = lb.play(learner, scene, horizon=S * n, seed=2, at=[S * n // 4])
         regret.append([row["regret"] / S for row in played.rows()])

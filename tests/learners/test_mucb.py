@@ -79,7 +79,7 @@ def test_regret_stays_below_the_theorem_and_does_not_grow_with_arms() -> None:
     regret = []
     for means in (few, many):
         world = lb.worlds.from_matrix(means[np.arange(S) % 5], noise="bernoulli")
-        scene = lb.scene.Scene(world, arrivals="round robin")
+        scene = lb.Scene(world, arrivals="round robin")
         learner = ModelUCB(S, means.shape[1], group_means=means, horizon=n, seed=1)
         regret.append(lb.play(learner, scene, horizon=S * n, seed=2).regret / S)
     assert regret[0] == regret[1]

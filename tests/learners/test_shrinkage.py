@@ -11,6 +11,7 @@ from scipy import stats
 from stream import Stream
 
 import lumpable as lb
+from lumpable.base.checks import FloatMatrix
 from lumpable.learners.shrinkage import Shrinkage
 
 
@@ -87,7 +88,7 @@ def test_decisions_are_the_literal_ones(noise: str, spread: float, growth: float
     assert learner.state.fit.tolist() == pytest.approx([literal.m0, literal.sigma], rel=1e-9)
 
 
-def two_levels(S: int, K: int, n: int, m0: float) -> tuple[Shrinkage, lb.checks.FloatMatrix]:
+def two_levels(S: int, K: int, n: int, m0: float) -> tuple[Shrinkage, FloatMatrix]:
     """Return a learner that was told n rewards of each pair, and the true means."""
     rng = np.random.default_rng(9)
     mean = rng.normal(size=K) + rng.normal(size=(S, K)) / math.sqrt(m0)

@@ -89,7 +89,7 @@ def test_regret_grows_like_the_lower_bound_and_less_than_ucb1s() -> None:
     """
     S, T = 50, 20_000
     world = lb.worlds.from_matrix([[0.5] + [0.4] * 9] * S, noise="bernoulli")
-    scene = lb.scene.Scene(world, arrivals="round robin")
+    scene = lb.Scene(world, arrivals="round robin")
     mine = lb.play(BetaThompson(S, 10, seed=1), scene, horizon=S * T, seed=2, at=[S * T // 10])
     early, late = (row["regret"] / S for row in mine.rows())
     ucb = lb.play(lb.learners.UCB1(S, 10, seed=1), scene, horizon=S * T, seed=2).regret / S

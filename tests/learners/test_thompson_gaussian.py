@@ -89,7 +89,7 @@ def test_regret_is_near_the_lower_bound() -> None:
     """
     S, T = 300, 10_000
     world = lb.worlds.from_matrix([[0.0, 1.0]] * S, sd=1.0)
-    scene = lb.scene.Scene(world, arrivals="round robin")
+    scene = lb.Scene(world, arrivals="round robin")
     mine = lb.play(GaussianThompson(S, 2, seed=1), scene, horizon=S * T, seed=2).regret / S
     line = 2 * math.log(T)
     assert line / 1.7 < mine < 1.7 * line
