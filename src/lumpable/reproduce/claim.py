@@ -1,19 +1,35 @@
-"""A claim of the paper as a program checks it: what is said, what was measured, whether it holds.
+"""A claim of the paper as a program checks it: measured, judged, worded, drawn.
 
-Bars are part of the code: what counts as "holds" is fixed before anything is measured. Every claim
-also measures a broken variant, which must not hold: a check that cannot fail is no check.
+Four functions, each blind to the later ones. Only what was measured is kept on disk, and the other
+three read what was decoded from there: a fresh run and a resumed one are the same, and a new bar,
+sentence or caption costs no new measurement. Bars are part of the code. Every claim also measures
+a broken variant, which must not hold: a check that cannot fail is no check.
+
+The recipe, in a module of `claims` (`steps.py` is the model):
+
+1. `measure_x(effort) -> Measured`: run it. Numbers only: no bar, no sentence, no chart.
+2. `setting` holds the sizes (`{"S": 100, "K": 100}`), `seeds` how many runs are behind it.
+3. `rows` is one flat dict a point, as `draw_x` needs it, with a `series` where there are several.
+4. `facts` holds what else a check or a sentence needs, by name. In JSON a tuple is a list and a key
+   is text: `{"4": 17}`, not `{4: 17}`. Numpy's numbers and arrays, inf and NaN may stand anywhere.
+5. `judge_x(measured) -> Verdict`: the checks of each form, with their bars.
+6. `word_x(measured, verdict) -> Words`: the setting in a sentence, and what to take away.
+7. `draw_x(measured)`: an Altair chart with a title and a description; or `draw=None`.
+8. `X = Claim(number, title, printed=..., ...)` below them, and `module.X` in `listed.py`.
+9. Nothing is computed twice: what `measure_x` put into `facts` is read, never run again.
+10. `pytest tests/test_reproduce_quick.py -k claim-N` runs all four on what came back from JSON.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
+import msgspec
 import numpy as np
 
-from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 
 SURPRISE = 1e-6
@@ -40,26 +56,6 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What was measured for one claim."""
-
-    setting: str
-    """Sizes, accuracies, worlds and constants, so that a reader could repeat it."""
-    seeds: int
-    """How many independent runs (or draws, where the claim is about draws) are behind it."""
-    printed: tuple[Check, ...]
-    """The claim as printed."""
-    broken: tuple[Check, ...]
-    """Checks of the broken variant, of the same kind: at least one must fail."""
-    repaired: tuple[Check, ...] = ()
-    """The repaired form, where the claim has one."""
-    words: str = ""
-    """What a reader should take away, in a sentence or two."""
-    figure: Any = None
-    """An Altair chart, titled, with a description for those who cannot see it."""
-
-
-@dataclass(frozen=True, slots=True)
 class Effort:
     """How much a claim may take: a look (`quick`) or the whole measurement."""
 
@@ -70,48 +66,62 @@ class Effort:
         return quick if self.quick else full
 
 
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """What was measured for one claim: numbers, and the names of series."""
+
+    seeds: int
+    """How many independent runs (or draws, where the claim is about draws) are behind it."""
+    setting: dict[str, Any]
+    """Sizes, accuracies and constants by name, so that a reader could repeat it."""
+    rows: list[dict[str, Any]] = []
+    """The points of the figure."""
+    facts: dict[str, Any] = {}
+    """What else the checks and the sentences need."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The checks of each form of a claim."""
+
+    printed: tuple[Check, ...]
+    """The claim as printed."""
+    broken: tuple[Check, ...]
+    """Checks of the broken variant, of the same kind: at least one must fail."""
+    repaired: tuple[Check, ...] = ()
+    """The repaired form, where the claim has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a reader is told."""
+
+    setting: str
+    """Sizes, accuracies, worlds and constants, so that a reader could repeat it."""
+    takeaway: str
+    """What to take away, in a sentence or two."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim of the paper and the function that measures it."""
+    """A claim of the paper and the four functions behind it."""
 
     number: int
     title: str
-    printed: str
+    printed: str = field(kw_only=True)
     """The claim, as the paper prints it."""
-    broken: str
+    broken: str = field(kw_only=True)
     """What the broken variant does wrong."""
-    measure: Callable[[Effort], Finding]
-    repaired: str
-    """The repaired form; empty where the printed one stands."""
-    stands: bool
-    """Whether the printed form is expected to hold; where it is not, the repaired one is."""
-    seconds: tuple[float, float]
+    seconds: tuple[float, float] = field(kw_only=True)
     """About how long it takes on one core, quick and whole: only for the time left."""
-
-
-CLAIMS: dict[int, Claim] = {}
-"""Every claim by its number, once the modules of this package are imported."""
-
-
-def claim(
-    number: int,
-    title: str,
-    *,
-    printed: str,
-    broken: str,
-    seconds: tuple[float, float],
-    repaired: str = "",
-    stands: bool = True,
-) -> Callable[[Callable[[Effort], Finding]], Callable[[Effort], Finding]]:
-    """Register the function that measures a claim."""
-
-    def register(measure: Callable[[Effort], Finding]) -> Callable[[Effort], Finding]:
-        if number in CLAIMS:
-            raise BadArgument("number", why=f"claim {number} is there already")
-        CLAIMS[number] = Claim(number, title, printed, broken, measure, repaired, stands, seconds)
-        return measure
-
-    return register
+    measure: Callable[[Effort], Measured] = field(kw_only=True)
+    judge: Callable[[Measured], Verdict] = field(kw_only=True)
+    word: Callable[[Measured, Verdict], Words] = field(kw_only=True)
+    draw: Callable[[Measured], Any] | None = field(kw_only=True, default=None)
+    """Returns an Altair chart, titled, with a description for those who cannot see it."""
+    repaired: str = field(kw_only=True, default="")
+    """The repaired form; empty where the printed one stands."""
+    stands: bool = field(kw_only=True, default=True)
+    """Whether the printed form is expected to hold; where it is not, the repaired one is."""
 
 
 def rate(what: str, failures: int, runs: int, promised: float) -> Check:

@@ -1,6 +1,7 @@
-"""What was measured for a claim, as one row: its verdicts, and how it lies on disk.
+"""What was measured for a claim, as it lies on disk, and the row that comes of it.
 
-Measures nothing and shows nothing. pyarrow is imported only when a table is written.
+Measures nothing and shows nothing. A row is always made from what was decoded, so that a fresh run
+and a resumed one are the same. pyarrow is imported only when a table is written.
 """
 
 from __future__ import annotations
@@ -10,12 +11,25 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from lumpable.base.extras import need
-from lumpable.reproduce.claim import Check, Claim, Finding
+from lumpable.reproduce.claim import Check, Claim, Measured, Verdict, Words
 
 Form = Literal["printed", "repaired", "broken"]
 FORMS: tuple[Form, ...] = ("printed", "repaired", "broken")
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """What was measured for one claim, and what it must agree with to be taken over."""
+
+    number: int
+    quick: bool
+    version: str
+    source: str
+    """A fingerprint of the code that measures: other code measures again."""
+    seconds: float
+    measured: Measured
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -79,38 +93,34 @@ def caught(checks: Sequence[Check]) -> bool:
     return any(not check.holds for check in checks)
 
 
-def as_expected(claim: Claim, finding: Finding) -> bool:
+def as_expected(claim: Claim, verdict: Verdict) -> bool:
     """Whether a claim came out as its author said it would.
 
     The printed form holds exactly where it is expected to stand, the repaired form holds where
     there is one, and the broken variant is caught.
     """
     return (
-        hold(finding.printed) == claim.stands
-        and hold(finding.repaired or finding.printed)
-        and caught(finding.broken)
+        hold(verdict.printed) == claim.stands
+        and hold(verdict.repaired or verdict.printed)
+        and caught(verdict.broken)
     )
 
 
-def verdicts(claim: Claim, finding: Finding) -> dict[str, Any]:
-    """Return everything of a row that a finding decides, but for its figure."""
-    return {
-        "setting": finding.setting,
-        "seeds": int(finding.seeds),
-        "words": finding.words,
-        "checks": tuple(_lines(finding)),
-        "printed_holds": hold(finding.printed),
-        "repaired_holds": hold(finding.repaired) if finding.repaired else None,
-        "broken_caught": caught(finding.broken),
-        "as_expected": as_expected(claim, finding),
-    }
-
-
-def _lines(finding: Finding) -> Iterator[Line]:
-    for form in FORMS:
-        for check in getattr(finding, form):
-            measured, bar = float(check.measured), float(check.bar)
-            yield Line(form, check.what, measured, check.relation, bar, bool(check.holds))
+def row(claim: Claim, kept: Kept, verdict: Verdict, words: Words, **drawn: Any) -> Row:
+    """Return the row of a claim that was measured."""
+    return Row(
+        **_said(claim),
+        **{name: getattr(kept, name) for name in ("quick", "version", "source", "seconds")},
+        setting=words.setting,
+        seeds=kept.measured.seeds,
+        words=words.takeaway,
+        checks=tuple(_lines(verdict)),
+        printed_holds=hold(verdict.printed),
+        repaired_holds=hold(verdict.repaired) if verdict.repaired else None,
+        broken_caught=caught(verdict.broken),
+        as_expected=as_expected(claim, verdict),
+        **drawn,
+    )
 
 
 def unmeasured(claim: Claim, error: str, **about: Any) -> Row:
@@ -118,9 +128,11 @@ def unmeasured(claim: Claim, error: str, **about: Any) -> Row:
     return Row(**_said(claim), **about, error=error)
 
 
-def row(claim: Claim, finding: Finding, **about: Any) -> Row:
-    """Return the row of a claim that was measured."""
-    return Row(**_said(claim), **about, **verdicts(claim, finding))
+def _lines(verdict: Verdict) -> Iterator[Line]:
+    for form in FORMS:
+        for check in getattr(verdict, form):
+            measured, bar = float(check.measured), float(check.bar)
+            yield Line(form, check.what, measured, check.relation, bar, bool(check.holds))
 
 
 def _said(claim: Claim) -> dict[str, Any]:
@@ -131,19 +143,42 @@ def _said(claim: Claim) -> dict[str, Any]:
 # --- Files ----------------------------------------------------------------------------------
 
 
-def encode(row: Row) -> bytes:
-    """Return a row as JSON, which has no infinity and no NaN: these become words."""
-    plain = msgspec.to_builtins(row)
-    for line in plain["checks"]:
-        for name in ("measured", "bar"):
-            if not math.isfinite(line[name]):
-                line[name] = str(line[name])
-    return msgspec.json.format(msgspec.json.encode(plain), indent=1) + b"\n"
+WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+"""JSON has no infinity and no NaN: these become words, and numbers again when they are read."""
 
 
-def decode(text: bytes) -> Row:
-    """Read a row back; what is none is a `msgspec.MsgspecError`."""
-    return msgspec.json.decode(text, type=Row, strict=False)  # so that "inf" is a number again
+def encode(kept: Kept) -> bytes:
+    """Return as JSON what was measured."""
+    plain = {name: getattr(kept, name) for name in kept.__struct_fields__}
+    measured = {name: getattr(kept.measured, name) for name in Measured.__struct_fields__}
+    content = msgspec.json.encode(_plain({**plain, "measured": measured}))
+    return msgspec.json.format(content, indent=1) + b"\n"
+
+
+def decode(text: bytes) -> Kept:
+    """Read back what was measured; what is none is a `msgspec.MsgspecError`."""
+    return msgspec.convert(_numbers(msgspec.json.decode(text)), Kept)
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can say: no arrays, no numbers of numpy, no infinity, keys that are text."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _numbers(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_numbers(each) for each in value]
+    return WORDS.get(value, value) if isinstance(value, str) else value
 
 
 def parquet(rows: Sequence[Row]) -> bytes:
@@ -159,16 +194,11 @@ def parquet(rows: Sequence[Row]) -> bytes:
     schema |= {"seeds": arrow.int64(), "words": text, "checks": arrow.list_(arrow.struct(line))}
     schema |= {"figure": text, "seconds": arrow.float64(), "quick": yes, "version": text}
     schema |= {"source": text, "error": text}
-    table = [{**_plain(row), "figure": _specification(row)} for row in rows]
+    table = [{**msgspec.to_builtins(row), "figure": _specification(row)} for row in rows]
     sink = arrow.BufferOutputStream()
     files.write_table(arrow.Table.from_pylist(table, schema=arrow.schema(schema)), sink)
     content: bytes = sink.getvalue().to_pybytes()
     return content
-
-
-def _plain(row: Row) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.to_builtins(row)
-    return plain
 
 
 def _specification(row: Row) -> str | None:

@@ -7,9 +7,7 @@ that a run which was stopped goes on where it was.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
-import pkgutil
 import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -23,11 +21,10 @@ from lumpable.base import files
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.base.words import runs
-from lumpable.reproduce import claims as registered
 from lumpable.reproduce import record
-from lumpable.reproduce.claim import CLAIMS, Claim
+from lumpable.reproduce.claim import Claim
 from lumpable.reproduce.record import Row
-from lumpable.reproduce.workers import Running, Task, measured
+from lumpable.reproduce.workers import Answer, Running, Task, finish, measured
 
 NEEDED = {
     "altair": "plot",
@@ -104,10 +101,10 @@ def run(
 
 
 def load() -> dict[int, Claim]:
-    """Import the modules that register claims, and return all of them by number."""
-    for module in pkgutil.iter_modules(registered.__path__, f"{registered.__name__}."):
-        importlib.import_module(module.name)
-    return dict(sorted(CLAIMS.items()))
+    """Return every claim of the paper by its number."""
+    from lumpable.reproduce import listed
+
+    return {claim.number: claim for claim in listed.CLAIMS}
 
 
 def choose(claims: Mapping[int, Claim], only: Iterable[int] | None) -> list[Claim]:
@@ -161,7 +158,11 @@ def measure(
     if fresh:
         for task in tasks:
             place(folder, task).unlink(missing_ok=True)
-    rows = {task.claim.number: row for task in tasks if (row := kept(folder, task)) is not None}
+    rows = {
+        task.claim.number: finish(task.claim, found)
+        for task in tasks
+        if (found := kept(folder, task)) is not None
+    }
     taken = tuple(rows)
     ahead = [task for task in tasks if task.claim.number not in rows]
     ahead.sort(key=lambda task: -task.expected)
@@ -174,10 +175,11 @@ def measure(
     tell(None, ())
     try:
         with contextlib.closing(measured(ahead, jobs)) as events:
-            for latest, running in events:
-                if latest is not None:
-                    rows[latest.number] = latest
-                    keep(folder, latest)
+            for answer, running in events:
+                latest = None
+                if answer is not None:
+                    keep(folder, answer)
+                    latest = rows[answer.task.claim.number] = answer.row()
                 tell(latest, running)
     except KeyboardInterrupt:
         done = f"stopped after {len(rows)} of {len(tasks)} claims"
@@ -210,38 +212,33 @@ def fingerprinted(claims: Iterable[Claim]) -> list[tuple[Claim, str]]:
     from lumpable.reproduce.source import fingerprint
 
     claims = list(claims)
-    modules = {claim.measure.__module__ for claim in claims}
-    found = {module: fingerprint(module) for module in modules}
-    return [(claim, found[claim.measure.__module__]) for claim in claims]
+    home = {claim.number: getattr(claim.measure, "func", claim.measure) for claim in claims}
+    found = {module: fingerprint(module) for module in {each.__module__ for each in home.values()}}
+    return [(claim, found[home[claim.number].__module__]) for claim in claims]
 
 
 # --- Files ----------------------------------------------------------------------------------
 
 
 def place(folder: Path, task: Task) -> Path:
-    """Return where the row of a claim is kept."""
-    return _file(folder, task.claim.number, task.quick)
+    """Return where a claim is kept; a quick look must not overwrite the whole measurement."""
+    return folder / "claims" / f"{task.claim.number:02d}{'-quick' if task.quick else ''}.json"
 
 
-def _file(folder: Path, number: int, quick: bool) -> Path:
-    """A quick look must not overwrite the whole measurement."""
-    return folder / "claims" / f"{number:02d}{'-quick' if quick else ''}.json"
+def keep(folder: Path, answer: Answer) -> None:
+    """Keep what was measured; what could not be is left for the next run."""
+    if not answer.error:
+        files.replace(place(folder, answer.task), answer.content)
 
 
-def keep(folder: Path, row: Row) -> None:
-    """Keep a row; one that could not be measured is left for the next run."""
-    if not row.error:
-        files.replace(_file(folder, row.number, row.quick), record.encode(row))
-
-
-def kept(folder: Path, task: Task) -> Row | None:
-    """Return the row that is kept, if the same code measured it with the same effort."""
+def kept(folder: Path, task: Task) -> record.Kept | None:
+    """Return what is kept, if the same code measured it with the same effort."""
     try:
-        row = record.decode(place(folder, task).read_bytes())
+        found = record.decode(place(folder, task).read_bytes())
     except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
         return None  # none, or damaged: measured again
-    same = (row.number, row.quick, row.version, row.source) == task.key
-    return row if same else None
+    same = (found.number, found.quick, found.version, found.source) == task.key
+    return found if same else None
 
 
 def write(rows: list[Row], folder: Path, typed: str, jobs: int, seconds: float) -> None:

@@ -20,8 +20,6 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import msgspec
-
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.base.interrupts import spared
@@ -67,14 +65,29 @@ class Running(NamedTuple):
     since: float
 
 
-Event = tuple[Row | None, list[Running]]
-"""A row that has come, or None, and what is running then."""
+class Answer(NamedTuple):
+    """What came of a task: what was measured, as it is kept, or what went wrong."""
+
+    task: Task
+    seconds: float
+    content: bytes = b""
+    error: str = ""
+
+    def row(self) -> Row:
+        """Judge, word and draw it."""
+        if self.error:
+            return record.unmeasured(self.task.claim, self.error, **self.task.about(self.seconds))
+        return finish(self.task.claim, record.decode(self.content))
+
+
+Event = tuple[Answer | None, list[Running]]
+"""An answer that has come, or None, and what is running then."""
 
 
 def measured(tasks: list[Task], jobs: int) -> Generator[Event, None, None]:
-    """Yield each row as it comes, or None about once a second, with what is running then.
+    """Yield each answer as it comes, or None about once a second, with what is running then.
 
-    When a worker dies (killed, out of memory), those that were running are rows with an error,
+    When a worker dies (killed, out of memory), those that were running are answers with an error,
     and new workers take the rest.
     """
     waiting = deque(tasks)
@@ -86,7 +99,7 @@ def measured(tasks: list[Task], jobs: int) -> Generator[Event, None, None]:
 def _until_broken(
     pool: ProcessPoolExecutor, waiting: deque[Task], jobs: int
 ) -> Generator[Event, None, None]:
-    running: dict[Future[Row], Running] = {}
+    running: dict[Future[Answer], Running] = {}
     broken = False
     while running or (waiting and not broken):
         while waiting and len(running) < jobs and not broken:
@@ -100,26 +113,26 @@ def _until_broken(
             error = future.exception()
             task, since = running.pop(future)
             broken = broken or isinstance(error, BrokenProcessPool)
-            row = _lost(task, since, error) if error else future.result()
-            yield row, list(running.values())
+            answer = _lost(task, since, error) if error else future.result()
+            yield answer, list(running.values())
 
 
-def _submit(pool: ProcessPoolExecutor, task: Task) -> Future[Row]:
+def _submit(pool: ProcessPoolExecutor, task: Task) -> Future[Answer]:
     """Hand a task to a worker; where none is left, the answer is that error."""
     try:
         with spared():
             return pool.submit(measure, task)
     except BrokenProcessPool as error:
-        failed: Future[Row] = Future()
+        failed: Future[Answer] = Future()
         failed.set_exception(error)
         return failed
 
 
-def _lost(task: Task, since: float, error: BaseException) -> Row:
+def _lost(task: Task, since: float, error: BaseException) -> Answer:
     words = f"{type(error).__name__}: {error}"
     if isinstance(error, BrokenProcessPool):
         words = "a worker process ended abruptly (killed, or out of memory)"
-    return record.unmeasured(task.claim, words, **task.about(time.monotonic() - since))
+    return Answer(task, time.monotonic() - since, error=words)
 
 
 @contextlib.contextmanager
@@ -154,19 +167,33 @@ def _begin() -> None:
 # --- In a worker ----------------------------------------------------------------------------
 
 
-def measure(task: Task) -> Row:
-    """Measure one claim and draw its figure; an error becomes part of the row."""
+def measure(task: Task) -> Answer:
+    """Measure one claim; what comes back is what is kept."""
     began = time.perf_counter()
     try:
-        finding = task.claim.measure(Effort(task.quick))
-        figure = None if finding.figure is None else finding.figure.to_dict()
-        picture = "" if figure is None else drawn(figure)
-        row = record.row(task.claim, finding, **task.about(time.perf_counter() - began))
+        found = task.claim.measure(Effort(task.quick))
+        seconds = time.perf_counter() - began
+        kept = record.Kept(number=task.claim.number, measured=found, **task.about(seconds))
+        return Answer(task, seconds, record.encode(kept))
     except Exception as error:
-        return record.unmeasured(
-            task.claim, _words(error), **task.about(time.perf_counter() - began)
-        )
-    return msgspec.structs.replace(row, figure=figure, picture=picture)
+        return Answer(task, time.perf_counter() - began, error=_words(error))
+
+
+# --- From what is kept ----------------------------------------------------------------------
+
+
+def finish(claim: Claim, kept: record.Kept) -> Row:
+    """Judge, word and draw what was measured; an error becomes part of the row."""
+    try:
+        verdict = claim.judge(kept.measured)
+        words = claim.word(kept.measured, verdict)
+        chart = None if claim.draw is None else claim.draw(kept.measured)
+        figure = chart if chart is None or isinstance(chart, dict) else chart.to_dict()
+        picture = "" if figure is None else drawn(figure)
+        return record.row(claim, kept, verdict, words, figure=figure, picture=picture)
+    except Exception as error:
+        about = {name: getattr(kept, name) for name in ("quick", "version", "source", "seconds")}
+        return record.unmeasured(claim, _words(error), **about)
 
 
 def drawn(figure: dict[str, Any]) -> str:

@@ -14,10 +14,11 @@ from lumpable.base.checks import FloatVector, IntVector
 from lumpable.base.extras import need
 from lumpable.plans import bounds, pac
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
+from lumpable.reproduce.claim import Check, Effort, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
 from lumpable.reproduce.claims.witness import DELTA
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 # --- 13: buckets ----------------------------------------------------------------------------
 
@@ -250,3 +251,6 @@ def _slips(effort: Effort) -> object:
             "a sixteenth of the contexts."
         ),
     )
+
+
+FREQUENCIES_AND_BUCKETS = CLAIMS[13]

@@ -12,10 +12,11 @@ import lumpable as lb
 from lumpable import worlds
 from lumpable.base.checks import FloatVector
 from lumpable.plans.problem import PAPER, Constants
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
+from lumpable.reproduce.claim import Check, Effort, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
 from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 # --- 5: a near-optimal candidate ------------------------------------------------------------
 
@@ -218,3 +219,7 @@ def candidates_suffice(effort: Effort) -> Finding:
         ),
         figure=_losses(rows),
     )
+
+
+NEAR_OPTIMAL_CANDIDATE = CLAIMS[5]
+CANDIDATES_SUFFICE = CLAIMS[6]

@@ -17,9 +17,10 @@ from lumpable.plans import regret, schedule
 from lumpable.plans.plan import Belief
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.plans.schedule import Phase
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
+from lumpable.reproduce.claim import Check, Effort, rate
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 from lumpable.runs.bulk import answer
 
 # --- 16: Algorithm 5 ------------------------------------------------------------------------
@@ -291,3 +292,7 @@ def few_calls(effort: Effort) -> Finding:
             ),
         ),
     )
+
+
+CLUSTERING = CLAIMS[16]
+FEW_CALLS = CLAIMS[17]

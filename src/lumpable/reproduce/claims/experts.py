@@ -9,9 +9,10 @@ import numpy as np
 import lumpable as lb
 from lumpable import worlds
 from lumpable.learners import ConstantExperts
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
+from lumpable.reproduce.claim import Check, Effort, slope
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 CONTEXTS = 10
 KINDS = {"w ≥ 0": False, "signed weights": True}
@@ -127,3 +128,6 @@ def constant_experts(effort: Effort) -> Finding:
             ),
         ),
     )
+
+
+CONSTANT_EXPERTS = CLAIMS[28]

@@ -12,10 +12,11 @@ import lumpable as lb
 from lumpable.plans import reductions, regret, schedule
 from lumpable.plans.plan import Conversation
 from lumpable.plans.problem import PAPER, Problem
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
+from lumpable.reproduce.claim import Check, Effort, slope
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.factors import Factored, spread
 from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 SIZES = (Problem(40, 10, 1), Problem(30, 30, 1))
 """Judged both; the first is drawn."""
@@ -192,3 +193,6 @@ def cover_figure(
             "without the freeze it falls faster, and frozen after phase 1 it stays."
         ),
     )
+
+
+LOW_RANK_EXPONENT = CLAIMS[30]

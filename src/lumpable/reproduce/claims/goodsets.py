@@ -12,10 +12,11 @@ from lumpable import worlds
 from lumpable.base import words
 from lumpable.plans import regret, schedule
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
+from lumpable.reproduce.claim import Check, Effort, rate
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.phases import Look
 from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 # --- 18: coverage ---------------------------------------------------------------------------
 
@@ -255,3 +256,7 @@ def nested(effort: Effort) -> Finding:
             ),
         ),
     )
+
+
+COVERAGE = CLAIMS[18]
+NESTED = CLAIMS[23]

@@ -14,7 +14,7 @@ from lumpable.base import words
 from lumpable.base.checks import FloatVector
 from lumpable.plans import bounds, regret, standard
 from lumpable.plans.problem import Problem
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
+from lumpable.reproduce.claim import Check, Effort, slope
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.rates import (
     any_logs,
@@ -25,6 +25,7 @@ from lumpable.reproduce.claims.rates import (
     standard_logs,
 )
 from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 Logs = Callable[[Problem, float], float]
 Worlds = Callable[[Problem, int], lb.World]
@@ -269,3 +270,6 @@ def growth_figure(worst: dict[str, list[FloatVector]], fixed: FloatVector) -> An
             "fixed world it goes from slope one to flat."
         ),
     )
+
+
+GROWING = CLAIMS[22]

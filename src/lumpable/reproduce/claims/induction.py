@@ -10,10 +10,11 @@ from lumpable import worlds
 from lumpable.base import words
 from lumpable.plans import bounds, regret, schedule
 from lumpable.plans.problem import PAPER, Problem
-from lumpable.reproduce.claim import Effort, Finding, claim, rate
+from lumpable.reproduce.claim import Effort, rate
 from lumpable.reproduce.claims import phases, sketch
 from lumpable.reproduce.claims.phases import Look
 from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 SIZE = 150
 """S = K of the world in which the induction fails."""
@@ -166,3 +167,6 @@ def best_arm(effort: Effort) -> Finding:
             ),
         ),
     )
+
+
+BEST_ARM = CLAIMS[19]

@@ -11,10 +11,11 @@ from dataclasses import replace
 import lumpable as lb
 from lumpable import worlds
 from lumpable.plans.problem import PAPER
-from lumpable.reproduce.claim import Effort, Finding, claim, rate
+from lumpable.reproduce.claim import Effort, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
 from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 # --- 3: coverage ----------------------------------------------------------------------------
 
@@ -159,3 +160,7 @@ def few_candidates(effort: Effort) -> Finding:
             ),
         ),
     )
+
+
+COVERAGE = CLAIMS[3]
+FEW_CANDIDATES = CLAIMS[4]

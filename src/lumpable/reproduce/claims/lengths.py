@@ -14,9 +14,10 @@ from lumpable.base.checks import FloatVector
 from lumpable.plans import regret
 from lumpable.plans.problem import PAPER
 from lumpable.reports import canvas
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
+from lumpable.reproduce.claim import Check, Effort, slope
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.rates import any_logs, curve, exponent
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 LATE = tuple(4.0**k for k in range(24, 32))
 """Rounds from which the gaps of a fixed world have long been seen."""
@@ -189,3 +190,6 @@ def _axis(
     bare = "replace(format(datum.value, '~e'), '+', '')"
     axis = alt.Axis(values=ticks, labelExpr=bare) if ticks else alt.Axis(tickMinStep=1)
     return channel(f"{field}:Q", title=title, scale=scale, axis=axis)
+
+
+LEVEL_LENGTHS = CLAIMS[24]

@@ -12,10 +12,11 @@ from lumpable.plans import bounds, pac
 from lumpable.plans.plan import Belief, Collect, Conversation
 from lumpable.plans.problem import Problem
 from lumpable.plans.standard import best_of
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
+from lumpable.reproduce.claim import Check, Effort, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Series
 from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 
 @lb.algorithm
@@ -136,3 +137,6 @@ def several_levels(effort: Effort) -> Finding:
         ),
         figure=_missing(missing, runs, own),
     )
+
+
+SEVERAL_LEVELS = CLAIMS[12]

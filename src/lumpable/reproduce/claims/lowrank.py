@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import lumpable as lb
 from lumpable.plans import bounds, reductions, schedule
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
+from lumpable.reproduce.claim import Check, Effort, slope
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.factors import Factored, decoys, spread
 from lumpable.reproduce.claims.sketch import Axis, Series
 from lumpable.reproduce.claims.witness import DELTA
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 SIZE = (500, 30)
 ACCURACY = 0.005
@@ -155,3 +156,6 @@ def low_rank_pac(effort: Effort) -> Finding:
             ),
         ),
     )
+
+
+LOW_RANK_PAC = CLAIMS[29]

@@ -13,7 +13,7 @@ from lumpable.base import words
 from lumpable.plans import reductions, regret
 from lumpable.plans.plan import Conversation
 from lumpable.plans.problem import PAPER, Problem
-from lumpable.reproduce.claim import Check, Effort, Finding, claim
+from lumpable.reproduce.claim import Check, Effort
 from lumpable.reproduce.claims import sketch, skewed
 from lumpable.reproduce.claims.sketch import Axis, Series
 from lumpable.reproduce.claims.skewed import (
@@ -27,6 +27,7 @@ from lumpable.reproduce.claims.skewed import (
     reduced,
     uniform_regret,
 )
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 # --- 25: any context frequencies ------------------------------------------------------------
 
@@ -273,3 +274,7 @@ def _same_groups(run: lb.Run) -> bool:
         return False
     pairs = {(int(b), int(c)) for b, c in zip(run.world.group, label, strict=True)}
     return len(pairs) == run.world.groups == len({c for _, c in pairs})
+
+
+ANY_FREQUENCIES = CLAIMS[25]
+DOUBLING = CLAIMS[26]

@@ -12,10 +12,11 @@ import numpy as np
 from lumpable import worlds
 from lumpable.plans import bounds
 from lumpable.plans.problem import PAPER, Problem
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
+from lumpable.reproduce.claim import Check, Effort, slope
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
 from lumpable.reproduce.claims.witness import DELTA, algorithm_1
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 # --- 10: the 524 formula --------------------------------------------------------------------
 
@@ -262,3 +263,7 @@ def growth(effort: Effort) -> Finding:
         ),
         figure=_growth(same, squares, runs),
     )
+
+
+SAMPLES_BOUND = CLAIMS[10]
+GROWTH = CLAIMS[11]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ import lumpable as lb
 from lumpable import worlds
 from lumpable.plans import standard
 from lumpable.plans.problem import PAPER
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
 from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
@@ -19,6 +20,7 @@ from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
 # --- 7: the good event ----------------------------------------------------------------------
 
 PRINTED_WIDTH, PROVED_WIDTH = 0.5, 2.0
+QUIET, LOUD = "noise of sd 1", "noise of sd 4"
 
 
 def largest_errors(run: Watched) -> dict[int, float]:
@@ -33,7 +35,83 @@ def largest_errors(run: Watched) -> dict[int, float]:
     return found
 
 
-@claim(
+def measure_good_event(effort: Effort) -> Measured:
+    """Compare every mean of whole runs with the truth."""
+    S, K, r, epsilon = 100, 100, 2, 0.1
+    runs = effort.pick(40, 400)
+    errors: dict[str, dict[int, list[float]]] = {}
+    for name, sd in ((QUIET, 1.0), (LOUD, 4.0)):
+        by_level = errors.setdefault(name, {})
+        for seed in range(runs):
+            world = worlds.lumpable(S, K, r, sd=sd, seed=seed)
+            for level, error in largest_errors(algorithm_1(world, epsilon, seed)).items():
+                by_level.setdefault(level, []).append(error)
+    return Measured(
+        seeds=runs,
+        setting={"S": S, "K": K, "r": r, "epsilon": epsilon, "delta": DELTA},
+        rows=[
+            {"series": name, "level": level, "error": float(np.median(found))}
+            for name, by_level in errors.items()
+            for level, found in by_level.items()
+        ],
+        facts={"errors": errors},
+    )
+
+
+def judge_good_event(measured: Measured) -> Verdict:
+    """A level fails when one of its means errs by more than the width; the worst level counts."""
+
+    def check(name: str, width: float) -> Check:
+        by_level = measured.facts["errors"][name].values()
+        failures = max(sum(error > width for error in errors) for errors in by_level)
+        what = f"some error above {width:g} √(log x / 2ⁿ), at the worst level"
+        promised = 2 * measured.setting["delta"] / measured.setting["r"]
+        return rate(what, failures, measured.seeds, promised)
+
+    return Verdict(
+        printed=(check(QUIET, PRINTED_WIDTH),),
+        repaired=(check(QUIET, PROVED_WIDTH),),
+        broken=(check(LOUD, PROVED_WIDTH),),
+    )
+
+
+def word_good_event(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how large the largest error is."""
+    at, errors = measured.setting, measured.facts["errors"][QUIET]
+    deep = np.array(errors[max(errors, key=int)])
+    return Words(
+        setting=(
+            f"S = {at['S']}, K = {at['K']}, r = {at['r']}, ε = {at['epsilon']:g}, "
+            f"δ = {at['delta']:g}, Gaussian noise"
+        ),
+        takeaway=(
+            f"At the deepest level the largest of the {at['S'] * at['K']:,} errors is "
+            f"{np.median(deep):.2f} √(log x/2ⁿ) (median of {measured.seeds} runs), above ½ in "
+            f"{np.mean(deep > 0.5):.0%} of the runs and at most {max(deep):.2f}. The screening "
+            "threshold of 4 is made for 2."
+        ),
+    )
+
+
+def draw_good_event(measured: Measured) -> Any:
+    """Draw the largest error at each level."""
+    deepest = max(row["level"] for row in measured.rows if row["series"] == QUIET)
+    return sketch.picture(
+        measured.rows,
+        Axis("level", "accuracy level n", values=range(1, deepest + 1)),
+        Axis("error", "largest error, in √(log x / 2ⁿ)", "log", (0.05, 0.1, 0.2, 0.5, 1, 2, 4)),
+        {QUIET: Series(sketch.BLUE), LOUD: Series(sketch.ORANGE)},
+        bars={"½, printed": PRINTED_WIDTH, "2, repaired": PROVED_WIDTH},
+        title="The good event needs 2, not ½",
+        subtitle=[f"Median over {measured.seeds} runs of the largest error among all pairs."],
+        description=(
+            "Largest error of an estimate at each level: below both bars at low levels, where "
+            "plays are pooled, above one half at the deepest level, always below 2."
+        ),
+    )
+
+
+GOOD_EVENT = Claim(
     7,
     "The good event of the proof",
     printed="At a level all estimates err by ≤ ½ √(log(rSK/δ)/2ⁿ) with probability ≥ 1 − 2δ/r",
@@ -41,60 +119,11 @@ def largest_errors(run: Watched) -> dict[int, float]:
     broken="noise of standard deviation 4: as if every mean had a sixteenth of its rewards",
     seconds=(1.0, 10.0),
     stands=False,
+    measure=measure_good_event,
+    judge=judge_good_event,
+    word=word_good_event,
+    draw=draw_good_event,
 )
-def good_event(effort: Effort) -> Finding:
-    """Compare every mean of whole runs with the truth."""
-    S, K, r, epsilon = 100, 100, 2, 0.1
-    runs = effort.pick(40, 400)
-    rows: Rows = []
-    worst: dict[str, dict[int, list[float]]] = {}
-    for name, sd in (("noise of sd 1", 1.0), ("noise of sd 4", 4.0)):
-        by_level: dict[int, list[float]] = {}
-        for seed in range(runs):
-            world = worlds.lumpable(S, K, r, sd=sd, seed=seed)
-            for level, error in largest_errors(algorithm_1(world, epsilon, seed)).items():
-                by_level.setdefault(level, []).append(error)
-        worst[name] = by_level
-        rows += [
-            {"series": name, "level": level, "error": float(np.median(errors))}
-            for level, errors in by_level.items()
-        ]
-
-    def check(name: str, width: float) -> Check:
-        failures = max(sum(e > width for e in errors) for errors in worst[name].values())
-        what = f"some error above {width:g} √(log x / 2ⁿ), at the worst level"
-        return rate(what, failures, runs, 2 * DELTA / r)
-
-    deepest = max(worst["noise of sd 1"])
-    deep = worst["noise of sd 1"][deepest]
-    return Finding(
-        setting=f"S = {S}, K = {K}, r = {r}, ε = {epsilon:g}, δ = {DELTA:g}, Gaussian noise",
-        seeds=runs,
-        printed=(check("noise of sd 1", PRINTED_WIDTH),),
-        repaired=(check("noise of sd 1", PROVED_WIDTH),),
-        broken=(check("noise of sd 4", PROVED_WIDTH),),
-        words=(
-            f"At the deepest level the largest of the {S * K:,} errors is {np.median(deep):.2f} "
-            f"√(log x/2ⁿ) (median of {runs} runs), above ½ in {np.mean(np.array(deep) > 0.5):.0%} "
-            f"of the runs and at most {max(deep):.2f}. The screening threshold of 4 is made for 2."
-        ),
-        figure=sketch.picture(
-            rows,
-            Axis("level", "accuracy level n", values=range(1, deepest + 1)),
-            Axis("error", "largest error, in √(log x / 2ⁿ)", "log", (0.05, 0.1, 0.2, 0.5, 1, 2, 4)),
-            {
-                "noise of sd 1": Series(sketch.BLUE),
-                "noise of sd 4": Series(sketch.ORANGE),
-            },
-            bars={"½, printed": PRINTED_WIDTH, "2, repaired": PROVED_WIDTH},
-            title="The good event needs 2, not ½",
-            subtitle=[f"Median over {runs} runs of the largest error among all pairs."],
-            description=(
-                "Largest error of an estimate at each level: below both bars at low levels, where "
-                "plays are pooled, above one half at the deepest level, always below 2."
-            ),
-        ),
-    )
 
 
 # --- 8: Step 3 ------------------------------------------------------------------------------
@@ -113,7 +142,86 @@ def barely_wrong(contexts: int, candidates: int, epsilon: float) -> lb.World:
     return lb.worlds.from_matrix(mean, frequency=witness.most_uneven(contexts))
 
 
-@claim(
+def measure_settling(effort: Effort) -> Measured:
+    """Run Step 3 under the most uneven frequencies that are allowed."""
+    S, K, epsilon = 180, 20, 0.1
+    runs = effort.pick(60, 500)
+    world = barely_wrong(S, K, epsilon)
+    problem = lb.Problem(S, K, K)
+    rows: Rows = []
+    facts = {}
+    for constant in SETTLES:
+        constants = replace(PAPER, policy=constant)
+        wrong, losses = [], []
+        for seed in range(runs):
+            plan = standard.naive(problem, epsilon=epsilon, delta=DELTA, constants=constants)
+            policy = lb.simulate(plan, world, seed=seed).policy
+            wrong.append(float(np.mean(world.loss_by_context(policy) > epsilon)))
+            losses.append(world.loss(policy))
+        failed, share = sum(each > 0 for each in wrong), float(np.mean(wrong))
+        facts[f"{constant:g}"] = {"failed": failed, "share": share, "loss": max(losses)}
+        rows += [
+            {"series": "share of contexts", "constant": constant, "wrong": share},
+            {"series": "share of runs", "constant": constant, "wrong": failed / runs},
+        ]
+    setting = {"S": S, "K": K, "epsilon": epsilon, "delta": DELTA}
+    return Measured(seeds=runs, setting=setting, rows=rows, facts=facts)
+
+
+def judge_settling(measured: Measured) -> Verdict:
+    """A run fails when one context loses more than epsilon."""
+    delta = measured.setting["delta"]
+
+    def check(constant: int, promised: float) -> Check:
+        what = f"a context more than ε below its best candidate, constant {constant}"
+        return rate(what, measured.facts[f"{constant}"]["failed"], measured.seeds, promised)
+
+    return Verdict(
+        printed=(check(4, delta),),
+        repaired=(check(64, 2 * delta),),
+        broken=(check(16, 2 * delta),),
+    )
+
+
+def word_settling(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how many contexts and runs fail with each constant."""
+    at, four = measured.setting, measured.facts["4"]
+    runs = {key: each["failed"] / measured.seeds for key, each in measured.facts.items()}
+    return Words(
+        setting=(
+            f"S = {at['S']}, {at['K']} candidates, ε = {at['epsilon']:g}, δ = {at['delta']:g}; "
+            "one arm 1.01 ε better in each context; ν = 8/S for a ninth of the contexts and "
+            "1/(8S) for the others"
+        ),
+        takeaway=(
+            f"With the printed 4, {four['share']:.0%} of the contexts end more than ε below their "
+            f"best candidate, in {runs['4']:.0%} of the runs at least one; with 16 still in "
+            f"{runs['16']:.0%}, with 64 in {runs['64']:.0%}. The wrong ones hardly ever come: even "
+            f"with 4 the mean loss was at most {four['loss'] / at['epsilon']:.2f} ε."
+        ),
+    )
+
+
+def draw_settling(measured: Measured) -> Any:
+    """Draw the shares of contexts and of runs that fail."""
+    return sketch.picture(
+        measured.rows,
+        Axis("constant", "constant of Step 3 (4 is printed, 64 is proved)", "log", SETTLES),
+        Axis("wrong", "share with a loss above ε"),
+        {"share of contexts": Series(sketch.BLUE), "share of runs": Series(sketch.ORANGE)},
+        bars={"2δ": 2 * measured.setting["delta"]},
+        title="Step 3: 4 is too few for every context",
+        subtitle=[
+            f"{measured.seeds} runs a point. A run fails when one context loses more than ε."
+        ],
+        description=(
+            "Share of contexts and of runs with a loss above epsilon, against the constant of "
+            "Step 3: all runs fail at 4, none at 64."
+        ),
+    )
+
+
+SETTLING = Claim(
     8,
     "Step 3: the best candidate of every context",
     printed=(
@@ -126,61 +234,8 @@ def barely_wrong(contexts: int, candidates: int, epsilon: float) -> lb.World:
     broken="16 in place of 64: a quarter of the samples",
     seconds=(2.0, 16.0),
     stands=False,
+    measure=measure_settling,
+    judge=judge_settling,
+    word=word_settling,
+    draw=draw_settling,
 )
-def settling(effort: Effort) -> Finding:
-    """Run Step 3 under the most uneven frequencies that are allowed."""
-    S, K, epsilon = 180, 20, 0.1
-    runs = effort.pick(60, 500)
-    world = barely_wrong(S, K, epsilon)
-    rows: Rows = []
-    failed, share, loss = {}, {}, {}
-    for constant in SETTLES:
-        constants = replace(PAPER, policy=constant)
-        wrong, losses = [], []
-        for seed in range(runs):
-            problem = lb.Problem(S, K, K)
-            plan = standard.naive(problem, epsilon=epsilon, delta=DELTA, constants=constants)
-            policy = lb.simulate(plan, world, seed=seed).policy
-            wrong.append(float(np.mean(world.loss_by_context(policy) > epsilon)))
-            losses.append(world.loss(policy))
-        failed[constant] = sum(each > 0 for each in wrong)
-        share[constant], loss[constant] = float(np.mean(wrong)), max(losses)
-        rows += [
-            {"series": "share of contexts", "constant": constant, "wrong": share[constant]},
-            {"series": "share of runs", "constant": constant, "wrong": failed[constant] / runs},
-        ]
-    what = "a context more than ε below its best candidate"
-    return Finding(
-        setting=(
-            f"S = {S}, {K} candidates, ε = {epsilon:g}, δ = {DELTA:g}; one arm 1.01 ε better in "
-            "each context; ν = 8/S for a ninth of the contexts and 1/(8S) for the others"
-        ),
-        seeds=runs,
-        printed=(rate(f"{what}, constant 4", failed[4.0], runs, DELTA),),
-        repaired=(rate(f"{what}, constant 64", failed[64.0], runs, 2 * DELTA),),
-        broken=(rate(f"{what}, constant 16", failed[16.0], runs, 2 * DELTA),),
-        words=(
-            f"With the printed 4, {share[4.0]:.0%} of the contexts end more than ε below their "
-            f"best candidate, in {failed[4.0] / runs:.0%} of the runs at least one; with 16 still "
-            f"in {failed[16.0] / runs:.0%}, with 64 in {failed[64.0] / runs:.0%}. The wrong ones "
-            f"hardly ever come: even with 4 the mean loss was at most {loss[4.0] / epsilon:.2f} ε."
-        ),
-        figure=sketch.picture(
-            rows,
-            Axis("constant", "constant of Step 3 (4 is printed, 64 is proved)", "log", SETTLES),
-            Axis("wrong", "share with a loss above ε"),
-            {
-                "share of contexts": Series(sketch.BLUE),
-                "share of runs": Series(sketch.ORANGE),
-            },
-            bars={"2δ": 2 * DELTA},
-            title="Step 3: 4 is too few for every context",
-            subtitle=[
-                f"{runs} runs a point. A run fails when one context loses more than ε.",
-            ],
-            description=(
-                "Share of contexts and of runs with a loss above epsilon, against the constant of "
-                "Step 3: all runs fail at 4, none at 64."
-            ),
-        ),
-    )

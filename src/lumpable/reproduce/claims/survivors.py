@@ -14,9 +14,10 @@ from lumpable.plans import regret, schedule
 from lumpable.plans.plan import Collect, Sample
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.plans.progress import Progress
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
+from lumpable.reproduce.claim import Check, Effort, rate
 from lumpable.reproduce.claims import phases, sketch
 from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 # --- 20: survivors --------------------------------------------------------------------------
 
@@ -277,3 +278,7 @@ def good_event(effort: Effort) -> Finding:
             ),
         ),
     )
+
+
+SURVIVING = CLAIMS[20]
+GOOD_EVENT = CLAIMS[21]

@@ -16,9 +16,10 @@ import lumpable as lb
 from lumpable import worlds
 from lumpable.plans import bounds, reductions, regret, standard
 from lumpable.plans.problem import Problem
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
+from lumpable.reproduce.claim import Check, Effort, slope
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 Algorithm = Callable[[Problem], lb.Plan]
 SWITCHED = Problem(60, 20, 3)
@@ -186,3 +187,6 @@ def switch_figure(horizons: tuple[int, ...], ratios: dict[str, list[float]], sma
             "not, and also where it would have to but does not."
         ),
     )
+
+
+SWITCH = CLAIMS[27]

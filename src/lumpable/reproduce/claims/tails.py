@@ -9,9 +9,10 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.base.extras import need
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
+from lumpable.reproduce.claim import Check, Effort, rate
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 from lumpable.runs.bulk import answer
 
 
@@ -234,3 +235,7 @@ def tails(effort: Effort) -> Finding:
 
 def _most(tails: list[float], risks: list[float]) -> float:
     return max(tail / risk for tail, risk in zip(tails, risks, strict=True))
+
+
+COUPON_COLLECTOR = CLAIMS[1]
+TAILS = CLAIMS[2]

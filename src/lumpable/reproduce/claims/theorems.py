@@ -15,10 +15,11 @@ from lumpable import worlds
 from lumpable.base.checks import FloatVector
 from lumpable.plans import bounds, pac
 from lumpable.plans.problem import PAPER
-from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
+from lumpable.reproduce.claim import Check, Effort, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
 from lumpable.reproduce.claims.witness import DELTA, algorithm_1
+from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 
 def _figure(
@@ -220,3 +221,7 @@ def theorem_2(effort: Effort) -> Finding:
             f"{runs} runs at each ε; one context has 60 % of all arrivals.",
         ),
     )
+
+
+THEOREM_1 = CLAIMS[9]
+THEOREM_2 = CLAIMS[14]
