@@ -14,14 +14,14 @@ from lumpable import PAPER, bounds, pac, schedule, worlds
 from lumpable.base.checks import FloatVector
 from lumpable.reproduce.claims import (
     buckets,
-    candidates,
     clustering,
     frozen,
     growth,
-    levels,
     lower,
     lowrank,
+    near_optimal,
     samples,
+    several_levels,
     sketch,
     skewed,
     switch,
@@ -90,13 +90,14 @@ def test_what_a_run_missed_is_seen() -> None:
 def test_one_arm_for_all_is_the_best_single_candidate() -> None:
     run = witness.algorithm_1(witness.planted(6, 4, 2, 0.5), 2.0**-6, 0)
     assert run.candidates == [0, 1]
-    assert candidates.one_arm_for_all(run) == pytest.approx(0.25)
+    assert near_optimal.one_arm_for_all(run) == pytest.approx(0.25)
 
 
 def test_the_deepest_level_alone_is_one_level_of_algorithm_1() -> None:
     world = worlds.lumpable(6, 5, 2, seed=1)
     problem = witness.size_of(world)
-    alone = witness.watch(levels.deepest_level_only(problem, epsilon=0.1, delta=0.05), world, 1)
+    plan = several_levels.deepest_level_only(problem, epsilon=0.1, delta=0.05)
+    alone = witness.watch(plan, world, 1)
     N = bounds.lengths(problem, 0.1, 0.05).levels
     repeats = [step.request.repeats for step in alone.steps]
     assert repeats == [2**N, 2**N] + [1] * len(alone.candidates)

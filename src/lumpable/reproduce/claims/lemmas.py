@@ -1,6 +1,6 @@
 """Claims 3 and 4: that Step 1 covers every block, and that screening finds few candidates.
 
-Claims 1 and 2 are in `tails`, 5 and 6 in `candidates`, 7 and 8 in `steps`.
+Claims 1 and 2 are in `tails`, 5 and 6 in `near_optimal`, 7 and 8 in `good_event`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Claims 9 and 14: the losses of Theorems 1 and 2.
 
-Claims 10 and 11 are in `samples`, 12 in `levels`, 13 in `buckets`, 15 in `lower`.
+Claims 10 and 11 are in `samples`, 12 in `several_levels`, 13 in `buckets`, 15 in `lower`.
 """
 
 from __future__ import annotations
