@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
+from lumpable.base.checks import FloatVector
 from lumpable.base.extras import need
-from lumpable.reproduce.claim import Check, Effort, rate
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
-from lumpable.reproduce.old import CLAIMS, Finding, claim
 from lumpable.runs.bulk import answer
 
 
@@ -24,7 +24,9 @@ def stats() -> Any:
 # --- 1: coupon collector --------------------------------------------------------------------
 
 RISK = 0.1
-"""delta' of the runs; exact probabilities are worked out for others too."""
+"""delta' of the runs."""
+RISKS = (0.4, RISK, 0.01, 0.001)
+"""delta' of the exact probabilities."""
 
 
 def draws_as_printed(elements: int, risk: float) -> int:
@@ -63,70 +65,97 @@ def misses(elements: int, draws: int, runs: int, rng: np.random.Generator) -> in
     return sum(bool((rng.multinomial(draws, uniform) == 0).any()) for _ in range(runs))
 
 
-@claim(
+def measure_coupon_collector(effort: Effort) -> Measured:
+    """Count what is missed, and work out the same probability exactly."""
+    sizes = effort.pick((2, 5, 20, 100), (2, 5, 10, 20, 50, 100, 300, 1000))
+    runs = effort.pick(2000, 20000)
+    rng = np.random.default_rng(1)
+    rows: Rows = []
+    facts = {}
+    for name, draws in (("printed", draws_as_printed), ("K log K draws", draws_without_risk)):
+        missed = {K: misses(K, draws(K, RISK), runs, rng) for K in sizes}
+        exact = {(K, d): miss_probability(K, draws(K, d)) for K in sizes for d in RISKS}
+        for K in sizes:
+            rows.append({"series": name, "K": K, "missed": missed[K] / runs})
+            rows.append({"series": f"{name}, exact", "K": K, "missed": exact[K, RISK]})
+        ratio = max(probability / d for (_, d), probability in exact.items())
+        facts[name] = {"missed": max(missed.values()), "ratio": ratio}
+    setting = {"K": sizes, "risk": RISK, "risks": RISKS, "runs": runs}
+    return Measured(seeds=runs * len(sizes), setting=setting, rows=rows, facts=facts)
+
+
+def judge_coupon_collector(measured: Measured) -> Verdict:
+    """Hold the misses at the worst K, drawn and exact, against delta'."""
+    runs, risk = measured.setting["runs"], measured.setting["risk"]
+
+    def checks(name: str) -> tuple[Check, ...]:
+        got = measured.facts[name]
+        return (
+            rate("some element was missed, at the worst K", got["missed"], runs, risk),
+            Check("exact probability of a miss over δ′, largest", got["ratio"], "<=", 1.0),
+        )
+
+    return Verdict(printed=checks("printed"), broken=checks("K log K draws"))
+
+
+def word_coupon_collector(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how tight the lemma is."""
+    at = measured.setting
+    exact = [row["missed"] for row in measured.rows if row["series"] == "printed, exact"]
+    return Words(
+        setting=(
+            f"K in {tuple(at['K'])}, δ′ = {at['risk']:g} in the runs, δ′ in {tuple(at['risks'])} "
+            "for exact probabilities"
+        ),
+        takeaway=(
+            f"At δ′ = {at['risk']:g} the exact probability of a miss is {min(exact):.3f} to "
+            f"{max(exact):.3f}: the lemma is tight to within {1 - max(exact) / at['risk']:.0%} "
+            f"at K = {at['K'][-1]}."
+        ),
+    )
+
+
+def draw_coupon_collector(measured: Measured) -> Any:
+    """Draw the share of misses against K."""
+    at = measured.setting
+    return sketch.picture(
+        measured.rows,
+        Axis("K", "elements K", "log", at["K"]),
+        Axis("missed", "share of runs that missed an element", "log", (0.05, 0.1, 0.2, 0.5, 1)),
+        {
+            "printed": Series(sketch.BLUE, "point"),
+            "printed, exact": Series(sketch.SKY, "line"),
+            "K log K draws": Series(sketch.ORANGE, "point"),
+            "K log K draws, exact": Series(sketch.PINK, "line"),
+        },
+        bars={f"δ′ = {at['risk']:g}": at["risk"]},
+        title="K log(K/δ′) draws show everything",
+        subtitle=[f"Points: {at['runs']:,} runs each. Lines: inclusion and exclusion."],
+        description=(
+            "Share of runs that missed an element against K: just below δ′ with the printed "
+            "number of draws, about six times as high without δ′ in it."
+        ),
+    )
+
+
+COUPON_COLLECTOR = Claim(
     1,
     "Coupon collector",
     printed="M ≥ K log(K/δ′) draws from K elements show every element with probability ≥ 1 − δ′",
     broken="K log K draws: δ′ is forgotten",
     seconds=(2.0, 8.0),
+    measure=measure_coupon_collector,
+    judge=judge_coupon_collector,
+    word=word_coupon_collector,
+    draw=draw_coupon_collector,
 )
-def coupon_collector(effort: Effort) -> Finding:
-    """Count what is missed, and work out the same probability exactly."""
-    sizes = effort.pick((2, 5, 20, 100), (2, 5, 10, 20, 50, 100, 300, 1000))
-    risks = (0.4, RISK, 0.01, 0.001)
-    runs = effort.pick(2000, 20000)
-    rng = np.random.default_rng(1)
-    rows: Rows = []
-    checks: dict[str, tuple[Check, ...]] = {}
-    for name, draws in (("printed", draws_as_printed), ("K log K draws", draws_without_risk)):
-        worst = 0
-        for K in sizes:
-            missed = misses(K, draws(K, RISK), runs, rng)
-            worst = max(worst, missed)
-            rows.append({"series": name, "K": K, "missed": missed / runs})
-            exact = miss_probability(K, draws(K, RISK))
-            rows.append({"series": f"{name}, exact", "K": K, "missed": exact})
-        ratio = max(miss_probability(K, draws(K, d)) / d for K in sizes for d in risks)
-        checks[name] = (
-            rate("some element was missed, at the worst K", worst, runs, RISK),
-            Check("exact probability of a miss over δ′, largest", ratio, "<=", 1.0),
-        )
-    exact_here = [miss_probability(K, draws_as_printed(K, RISK)) for K in sizes]
-    return Finding(
-        setting=f"K in {sizes}, δ′ = {RISK:g} in the runs, δ′ in {risks} for exact probabilities",
-        seeds=runs * len(sizes),
-        printed=checks["printed"],
-        broken=checks["K log K draws"],
-        words=(
-            f"At δ′ = {RISK:g} the exact probability of a miss is {min(exact_here):.3f} to "
-            f"{max(exact_here):.3f}: the lemma is tight to within {1 - max(exact_here) / RISK:.0%} "
-            f"at K = {sizes[-1]}."
-        ),
-        figure=sketch.picture(
-            rows,
-            Axis("K", "elements K", "log", sizes),
-            Axis("missed", "share of runs that missed an element", "log", (0.05, 0.1, 0.2, 0.5, 1)),
-            {
-                "printed": Series(sketch.BLUE, "point"),
-                "printed, exact": Series(sketch.SKY, "line"),
-                "K log K draws": Series(sketch.ORANGE, "point"),
-                "K log K draws, exact": Series(sketch.PINK, "line"),
-            },
-            bars={f"δ′ = {RISK:g}": RISK},
-            title="K log(K/δ′) draws show everything",
-            subtitle=[f"Points: {runs:,} runs each. Lines: inclusion and exclusion."],
-            description=(
-                "Share of runs that missed an element against K: just below δ′ with the printed "
-                "number of draws, about six times as high without δ′ in it."
-            ),
-        ),
-    )
 
 
 # --- 2: tails -------------------------------------------------------------------------------
 
 RADIUS, EXPECTED = 2.0, 16.0
 """2 sqrt(log(1/delta') / M) and M p >= 16 log(1/delta')."""
+DRAWN_RISK = 0.05
 
 
 def largest_error_tail(risk: float, radius: float) -> float:
@@ -151,17 +180,97 @@ def largest_count_tail(risk: float, expected: float) -> float:
     return max(tails)
 
 
-def drawn_errors(runs: int, radius: float, risk: float) -> int:
-    """Count means of the package's own simulator that are further off than the lemma says."""
+def simulate_errors(runs: int) -> tuple[FloatVector, FloatVector]:
+    """Return errors of means of the package's own simulator, and sqrt(log(1/delta') / M) each."""
     world = lb.World(np.full((runs, 1), 0.5), np.full(runs, 1 / runs), np.zeros(runs, dtype=int))
     request = lb.Collect(40 * runs, 8, np.ones((runs, 1), dtype=bool))
     got = answer(request, world, np.random.default_rng(2)).sample
     seen = got.plays[:, 0] > 0
-    radii = radius * np.sqrt(math.log(1 / risk) / (8 * np.maximum(got.plays[:, 0], 1)))
-    return int(np.sum(np.abs(got.mean[seen, 0] - 0.5) > radii[seen]))
+    unit = np.sqrt(math.log(1 / DRAWN_RISK) / (8 * got.plays[seen, 0]))
+    return np.abs(got.mean[seen, 0] - 0.5), unit
 
 
-@claim(
+def measure_tails(effort: Effort) -> Measured:
+    """Work out both tails for noises and sizes where they are largest."""
+    risks = [float(risk) for risk in np.geomspace(1e-8, 0.499, effort.pick(25, 200))]
+    runs = effort.pick(20_000, 500_000)
+    errors, unit = simulate_errors(runs)
+    rows: Rows = []
+    far = {}
+    for name, radius, expected in (
+        ("printed", RADIUS, EXPECTED),
+        ("broken", RADIUS / 2, EXPECTED / 4),
+    ):
+        for what, largest, constant in (
+            ("mean", largest_error_tail, radius),
+            ("count", largest_count_tail, expected),
+        ):
+            rows += [
+                {"series": f"{what}, {name}", "risk": risk, "tail": largest(risk, constant)}
+                for risk in risks
+            ]
+        far[name] = int(np.sum(errors > radius * unit))
+    rows += [{"series": "tail = δ′", "risk": risk, "tail": risk} for risk in risks]
+    return Measured(seeds=runs, setting={"risk": DRAWN_RISK}, rows=rows, facts={"far": far})
+
+
+def judge_tails(measured: Measured) -> Verdict:
+    """Hold exact tails and simulated means against delta'."""
+    risk = measured.setting["risk"]
+
+    def ratio(series: str) -> float:
+        mine = [row for row in measured.rows if row["series"] == series]
+        return max(float(row["tail"] / row["risk"]) for row in mine)
+
+    def checks(name: str) -> tuple[Check, ...]:
+        far = measured.facts["far"][name]
+        return (
+            Check("tail of the mean over δ′, largest", ratio(f"mean, {name}"), "<=", 1.0),
+            Check("tail of the count over δ′, largest", ratio(f"count, {name}"), "<=", 1.0),
+            rate(f"simulated mean too far off, δ′ = {risk:g}", far, measured.seeds, risk),
+        )
+
+    return Verdict(printed=checks("printed"), broken=checks("broken"))
+
+
+def word_tails(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how much room the lemmas have."""
+    mean, count, _ = (check.measured for check in verdict.printed)
+    return Words(
+        setting="δ′ in 1e-8 .. 1/2; Gaussian noise and fair signs, M = 1 .. 1000; p in 1e-4 .. 1/2",
+        takeaway=(
+            f"The exact tails are at most {mean:.2f} δ′ (means) and {count:.2f} δ′ (counts); both "
+            "lemmas have room: the tails fall like δ′² and faster."
+        ),
+    )
+
+
+def draw_tails(measured: Measured) -> Any:
+    """Draw the exact tails against delta'."""
+    return sketch.picture(
+        measured.rows,
+        Axis("risk", "δ′, the probability that is promised", "log"),
+        Axis("tail", "largest exact tail", "log", [10.0**-p for p in range(0, 25, 4)]),
+        {
+            "mean, printed": Series(sketch.BLUE, "line"),
+            "count, printed": Series(sketch.SKY, "line"),
+            "tail = δ′": Series("#222222", "dash"),
+            "mean, broken": Series(sketch.ORANGE, "line"),
+            "count, broken": Series(sketch.PINK, "line"),
+        },
+        title="Both tail lemmas hold with room",
+        subtitle=[
+            "A lemma holds where its line is below the dashed one.",
+            "Broken: half the radius, a quarter of the expected count.",
+        ],
+        description=(
+            "Exact tails against the promised probability on log axes: the printed lemmas lie "
+            "below the diagonal everywhere, the broken ones above it."
+        ),
+    )
+
+
+TAILS = Claim(
     2,
     "Sub-Gaussian means and counts",
     printed=(
@@ -170,72 +279,8 @@ def drawn_errors(runs: int, radius: float, risk: float) -> int:
     ),
     broken="half the radius, a quarter of the expected count",
     seconds=(0.5, 2.0),
+    measure=measure_tails,
+    judge=judge_tails,
+    word=word_tails,
+    draw=draw_tails,
 )
-def tails(effort: Effort) -> Finding:
-    """Work out both tails for noises and sizes where they are largest."""
-    risks = [float(risk) for risk in np.geomspace(1e-8, 0.499, effort.pick(25, 200))]
-    runs = effort.pick(20_000, 500_000)
-    rows: Rows = []
-    checks: dict[str, tuple[Check, ...]] = {}
-    for name, radius, expected in (
-        ("printed", RADIUS, EXPECTED),
-        ("broken", RADIUS / 2, EXPECTED / 4),
-    ):
-        error = [largest_error_tail(risk, radius) for risk in risks]
-        count = [largest_count_tail(risk, expected) for risk in risks]
-        for what, found in (("mean", error), ("count", count)):
-            rows += [
-                {"series": f"{what}, {name}", "risk": risk, "tail": tail}
-                for risk, tail in zip(risks, found, strict=True)
-            ]
-        checks[name] = (
-            Check("tail of the mean over δ′, largest", _most(error, risks), "<=", 1.0),
-            Check("tail of the count over δ′, largest", _most(count, risks), "<=", 1.0),
-            rate(
-                "simulated mean too far off, δ′ = 0.05",
-                drawn_errors(runs, radius, 0.05),
-                runs,
-                0.05,
-            ),
-        )
-    rows += [{"series": "tail = δ′", "risk": risk, "tail": risk} for risk in risks]
-    mean, count_ratio = checks["printed"][0].measured, checks["printed"][1].measured
-    return Finding(
-        setting="δ′ in 1e-8 .. 1/2; Gaussian noise and fair signs, M = 1 .. 1000; p in 1e-4 .. 1/2",
-        seeds=runs,
-        printed=checks["printed"],
-        broken=checks["broken"],
-        words=(
-            f"The exact tails are at most {mean:.2f} δ′ (means) and {count_ratio:.2f} δ′ (counts); "
-            "both lemmas have room: the tails fall like δ′² and faster."
-        ),
-        figure=sketch.picture(
-            rows,
-            Axis("risk", "δ′, the probability that is promised", "log"),
-            Axis("tail", "largest exact tail", "log", [10.0**-p for p in range(0, 25, 4)]),
-            {
-                "mean, printed": Series(sketch.BLUE, "line"),
-                "count, printed": Series(sketch.SKY, "line"),
-                "tail = δ′": Series("#222222", "dash"),
-                "mean, broken": Series(sketch.ORANGE, "line"),
-                "count, broken": Series(sketch.PINK, "line"),
-            },
-            title="Both tail lemmas hold with room",
-            subtitle=[
-                "A lemma holds where its line is below the dashed one.",
-                "Broken: half the radius, a quarter of the expected count.",
-            ],
-            description=(
-                "Exact tails against the promised probability on log axes: the printed lemmas lie "
-                "below the diagonal everywhere, the broken ones above it."
-            ),
-        ),
-    )
-
-
-def _most(tails: list[float], risks: list[float]) -> float:
-    return max(tail / risk for tail, risk in zip(tails, risks, strict=True))
-
-
-COUPON_COLLECTOR = CLAIMS[1]
-TAILS = CLAIMS[2]
