@@ -5,17 +5,17 @@ Claims 1 and 2 are in `tails`, 5 and 6 in `near_optimal`, 7 and 8 in `good_event
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import lumpable as lb
 from lumpable import worlds
 from lumpable.plans.problem import PAPER
-from lumpable.reproduce.claim import Effort, rate
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
-from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
-from lumpable.reproduce.old import CLAIMS, Finding, claim
+from lumpable.reproduce.claims.witness import DELTA, algorithm_1
 
 # --- 3: coverage ----------------------------------------------------------------------------
 
@@ -28,11 +28,13 @@ COVERED: dict[str, Callable[[int], lb.World]] = {
 }
 JUST_ABOVE = 0.245
 """An epsilon with 1/epsilon^2 just above a power of two: then 2^n_b is nearly 2/epsilon^2."""
+DIVISORS = (1, *(2**k for k in range(2, 9)))
+"""What the printed rounds of Step 1 are divided by."""
 
 
-def uncovered_runs(share: float, runs: int, make: Callable[[int], lb.World]) -> int:
-    """Count runs in which a sizeable block lacks an arm, with this share of Step 1's rounds."""
-    constants = replace(PAPER, explore=PAPER.explore * share)
+def uncovered_runs(divisor: int, runs: int, make: Callable[[int], lb.World]) -> int:
+    """Count runs in which a sizeable block lacks an arm, with fewer rounds in Step 1."""
+    constants = replace(PAPER, explore=PAPER.explore / divisor)
     seen = (
         algorithm_1(make(seed), JUST_ABOVE, seed, constants, only_step_1=True)
         for seed in range(runs)
@@ -40,7 +42,73 @@ def uncovered_runs(share: float, runs: int, make: Callable[[int], lb.World]) -> 
     return sum(any(run.uncovered(block) for block in run.blocks()) for run in seen)
 
 
-@claim(
+def measure_coverage(effort: Effort) -> Measured:
+    """Run Step 1 in three kinds of worlds, with the printed rounds and with fewer."""
+    runs = effort.pick(40, 300)
+    missed = {
+        (name, divisor): uncovered_runs(divisor, runs, make)
+        for name, make in COVERED.items()
+        for divisor in DIVISORS
+    }
+    return Measured(
+        seeds=runs * len(COVERED),
+        setting={"epsilon": JUST_ABOVE, "delta": DELTA, "runs": runs},
+        rows=[
+            {"series": name, "divisor": divisor, "missed": count / runs}
+            for (name, divisor), count in missed.items()
+        ],
+        facts={str(d): max(missed[name, d] for name in COVERED) for d in DIVISORS},
+    )
+
+
+def judge_coverage(measured: Measured) -> Verdict:
+    """Hold the runs that miss an arm in the worst world against 2 delta."""
+
+    def check(divisor: str) -> Check:
+        promised = 2 * measured.setting["delta"]
+        missed = measured.facts[divisor]
+        return rate("an arm is missing, worst world", missed, measured.setting["runs"], promised)
+
+    return Verdict(printed=(check("1"),), broken=(check("64"),))
+
+
+def word_coverage(measured: Measured, verdict: Verdict) -> Words:
+    """Tell with how few rounds the promise is still kept."""
+    at, missed = measured.setting, measured.facts
+    allowed = 2 * at["delta"] * at["runs"]
+    enough = max((int(d) for d, count in missed.items() if count <= allowed), default=0)
+    return Words(
+        setting=(
+            f"S = 12 (uneven: 18), K = 60, r = 3, ε = {at['epsilon']:g}, δ = {at['delta']:g}; "
+            "equal groups, one giant group, most uneven frequencies"
+        ),
+        takeaway=(
+            f"With the printed rounds {missed['1']} of {at['runs']} runs missed an arm in the "
+            f"worst world, and the promise is kept with up to {enough} times fewer: Step 1 "
+            "collects for accuracy, coverage comes free."
+        ),
+    )
+
+
+def draw_coverage(measured: Measured) -> Any:
+    """Draw the share of runs that miss an arm against the divisor."""
+    colours = (sketch.BLUE, sketch.GREEN, sketch.ORANGE)
+    return sketch.picture(
+        measured.rows,
+        Axis("divisor", "printed rounds of Step 1, divided by", "log", DIVISORS),
+        Axis("missed", "share of runs with a missing arm"),
+        {name: Series(colour) for name, colour in zip(COVERED, colours, strict=True)},
+        bars={"2δ": 2 * measured.setting["delta"]},
+        title="How much of Step 1 coverage needs",
+        subtitle=[f"{measured.setting['runs']} runs a point. Broken variant: the points at 64."],
+        description=(
+            "Share of runs in which a sizeable block lacks an arm, against the number by which "
+            "the printed rounds are divided: zero up to 8, most of them from 64 on."
+        ),
+    )
+
+
+COVERAGE = Claim(
     3,
     "Lemma pac-2: every block tries every arm",
     printed=(
@@ -49,118 +117,101 @@ def uncovered_runs(share: float, runs: int, make: Callable[[int], lb.World]) -> 
     ),
     broken="a sixty-fourth of Step 1's rounds",
     seconds=(2.5, 15.0),
+    measure=measure_coverage,
+    judge=judge_coverage,
+    word=word_coverage,
+    draw=draw_coverage,
 )
-def coverage(effort: Effort) -> Finding:
-    """Run Step 1 in three kinds of worlds, with the printed rounds and with fewer."""
-    runs = effort.pick(40, 300)
-    shares = [1.0, *(0.5**k for k in range(2, 9))]
-    rows: Rows = []
-    worst = dict.fromkeys(shares, 0)
-    for name, make in COVERED.items():
-        for share in shares:
-            missed = uncovered_runs(share, runs, make)
-            worst[share] = max(worst[share], missed)
-            rows.append({"series": name, "divisor": 1 / share, "missed": missed / runs})
-    kept = max((1 / s for s in shares if worst[s] <= 2 * DELTA * runs), default=0.0)
-    return Finding(
-        setting=(
-            f"S = 12 (uneven: 18), K = 60, r = 3, ε = {JUST_ABOVE:g}, δ = {DELTA:g}; equal groups, "
-            "one giant group, most uneven frequencies"
-        ),
-        seeds=runs * len(COVERED),
-        printed=(rate("an arm is missing, worst world", worst[1.0], runs, 2 * DELTA),),
-        broken=(rate("an arm is missing, worst world", worst[1 / 64], runs, 2 * DELTA),),
-        words=(
-            f"With the printed rounds {worst[1.0]} of {runs} runs missed an arm in the worst "
-            f"world, and the promise is kept with up to {kept:g} times fewer: Step 1 collects for "
-            "accuracy, coverage comes free."
-        ),
-        figure=sketch.picture(
-            rows,
-            Axis("divisor", "printed rounds of Step 1, divided by", "log", [1 / s for s in shares]),
-            Axis("missed", "share of runs with a missing arm"),
-            {
-                name: Series(colour)
-                for name, colour in zip(
-                    COVERED, (sketch.BLUE, sketch.GREEN, sketch.ORANGE), strict=True
-                )
-            },
-            bars={"2δ": 2 * DELTA},
-            title="How much of Step 1 coverage needs",
-            subtitle=[f"{runs} runs a point. Broken variant: the points at 64."],
-            description=(
-                "Share of runs in which a sizeable block lacks an arm, against the number by which "
-                "the printed rounds are divided: zero up to 8, most of them from 64 on."
-            ),
-        ),
-    )
 
 
 # --- 4: few candidates ----------------------------------------------------------------------
 
 
-def most_screenings(seen: Sequence[Watched]) -> list[int]:
-    """Return the most screenings of any run at each level."""
-    counts = [run.run.result.screenings for run in seen if run.run.result is not None]
-    return [max(level) for level in zip(*counts, strict=True)]
+def measure_few_candidates(effort: Effort) -> Measured:
+    """Count screenings at accuracies where the threshold tells groups apart."""
+    S, K, r, epsilon = 100, 100, 3, 2.0**-7
+    runs = effort.pick(40, 300)
+    rows: Rows = []
+    facts = {}
+    for name, constants in (("printed", PAPER), ("broken", witness.threshold_times(1 / 32))):
+        results = []
+        for seed in range(runs):
+            world = worlds.lumpable(S, K, r, seed=seed)
+            if result := algorithm_1(world, epsilon, seed, constants).run.result:
+                results.append(result)
+        by_level = zip(*(result.screenings for result in results), strict=True)
+        rows += [
+            {"series": name, "level": n, "most": max(level)}
+            for n, level in enumerate(by_level, start=1)
+        ]
+        facts[name] = {
+            "screenings": [max(result.screenings) for result in results],
+            "candidates": [len(result.candidates) for result in results],
+        }
+    N = lb.bounds.lengths(lb.Problem(S, K, r), epsilon, DELTA).levels
+    setting = {"S": S, "K": K, "r": r, "epsilon": epsilon, "delta": DELTA, "N": N}
+    return Measured(seeds=runs, setting=setting, rows=rows, facts=facts)
 
 
-@claim(
+def judge_few_candidates(measured: Measured) -> Verdict:
+    """A run fails with more than r screenings at a level, or more than N r candidates."""
+    r, N, promised = measured.setting["r"], measured.setting["N"], 4 * measured.setting["delta"]
+
+    def checks(name: str) -> tuple[Check, ...]:
+        over = sum(most > r for most in measured.facts[name]["screenings"])
+        crowded = sum(count > N * r for count in measured.facts[name]["candidates"])
+        return (
+            rate("a level took more than r screenings", over, measured.seeds, promised),
+            rate("more than N r candidates", crowded, measured.seeds, promised),
+        )
+
+    return Verdict(printed=checks("printed"), broken=checks("broken"))
+
+
+def word_few_candidates(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how many screenings and candidates there were."""
+    at, facts = measured.setting, measured.facts
+    return Words(
+        setting=(
+            f"S = {at['S']}, K = {at['K']}, r = {at['r']}, ε = 2^-7, δ = {at['delta']:g}, means "
+            "uniform on [0, 1]"
+        ),
+        takeaway=(
+            f"Of {measured.seeds} runs {verdict.printed[0].measured:g} took more than r = "
+            f"{at['r']} screenings at a level; candidates were at most "
+            f"{max(facts['printed']['candidates'])} of the N r = {at['N'] * at['r']} allowed. With "
+            "the narrow threshold blocks do not leave together: up to "
+            f"{max(facts['broken']['screenings'])} screenings at a level."
+        ),
+    )
+
+
+def draw_few_candidates(measured: Measured) -> Any:
+    """Draw the most screenings at each level."""
+    r, N = measured.setting["r"], measured.setting["N"]
+    return sketch.picture(
+        measured.rows,
+        Axis("level", "accuracy level n", values=range(1, N + 1)),
+        Axis("most", "most screenings of any run", "log", (1, 2, 3, 5, 10, 20, 50, 100)),
+        {"printed": Series(sketch.BLUE), "broken": Series(sketch.ORANGE)},
+        bars={f"r = {r}": r},
+        title="A screening clears at least one block",
+        subtitle=[f"{measured.seeds} runs. Broken: the threshold is a thirty-second as wide."],
+        description=(
+            "Most screenings at each accuracy level: at most r with the printed threshold, up "
+            "to the number of contexts with the narrow one."
+        ),
+    )
+
+
+FEW_CANDIDATES = Claim(
     4,
     "Lemma pac-3: few candidates",
     printed="With probability ≥ 1 − 4δ a level takes at most r screenings, so |W| ≤ N r",
     broken="a screening threshold a thirty-second as wide, all lengths as printed",
     seconds=(3.5, 20.0),
+    measure=measure_few_candidates,
+    judge=judge_few_candidates,
+    word=word_few_candidates,
+    draw=draw_few_candidates,
 )
-def few_candidates(effort: Effort) -> Finding:
-    """Count screenings at accuracies where the threshold tells groups apart."""
-    S, K, r, epsilon = 100, 100, 3, 2.0**-7
-    runs = effort.pick(40, 300)
-    N = lb.bounds.lengths(lb.Problem(S, K, r), epsilon, DELTA).levels
-    rows: Rows = []
-    checks = {}
-    most = narrow = 0
-    for name, constants in (("printed", PAPER), ("broken", witness.threshold_times(1 / 32))):
-        seen = [
-            algorithm_1(worlds.lumpable(S, K, r, seed=seed), epsilon, seed, constants)
-            for seed in range(runs)
-        ]
-        by_level = most_screenings(seen)
-        rows += [{"series": name, "level": n, "most": m} for n, m in enumerate(by_level, start=1)]
-        over = sum(max(most_screenings([run])) > r for run in seen)
-        crowded = sum(len(run.candidates) > N * r for run in seen)
-        if name == "printed":
-            most = max(len(run.candidates) for run in seen)
-        narrow = max(by_level)
-        checks[name] = (
-            rate("a level took more than r screenings", over, runs, 4 * DELTA),
-            rate("more than N r candidates", crowded, runs, 4 * DELTA),
-        )
-    return Finding(
-        setting=f"S = {S}, K = {K}, r = {r}, ε = 2^-7, δ = {DELTA:g}, means uniform on [0, 1]",
-        seeds=runs,
-        printed=checks["printed"],
-        broken=checks["broken"],
-        words=(
-            f"Of {runs} runs {checks['printed'][0].measured:g} took more than r = {r} screenings "
-            f"at a level; candidates were at most {most} of the N r = {N * r} allowed. With the "
-            f"narrow threshold blocks do not leave together: up to {narrow} screenings at a level."
-        ),
-        figure=sketch.picture(
-            rows,
-            Axis("level", "accuracy level n", values=range(1, N + 1)),
-            Axis("most", "most screenings of any run", "log", (1, 2, 3, 5, 10, 20, 50, 100)),
-            {"printed": Series(sketch.BLUE), "broken": Series(sketch.ORANGE)},
-            bars={f"r = {r}": r},
-            title="A screening clears at least one block",
-            subtitle=[f"{runs} runs. Broken: the threshold is a thirty-second as wide."],
-            description=(
-                "Most screenings at each accuracy level: at most r with the printed threshold, up "
-                "to the number of contexts with the narrow one."
-            ),
-        ),
-    )
-
-
-COVERAGE = CLAIMS[3]
-FEW_CANDIDATES = CLAIMS[4]
