@@ -12,11 +12,12 @@ import lumpable as lb
 from lumpable import worlds
 from lumpable.base.checks import FloatVector
 from lumpable.plans.problem import PAPER, Constants
-from lumpable.reproduce.claim import Check, Effort, rate
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.claims.sketch import Axis, Series
 from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
-from lumpable.reproduce.old import CLAIMS, Finding, claim
+
+EPSILON = 2.0**-8
 
 # --- 5: a near-optimal candidate ------------------------------------------------------------
 
@@ -27,14 +28,90 @@ DECOYS = (1.0, 2.0, 3.0, 3.6, 4.5, 6.0, 8.0, 9.0, 10.5, 11.5, 13.0, 15.0)
 
 def decoy_gaps(units: float, runs: int, constants: Constants) -> list[float]:
     """Return, run by run, the largest gap of the candidates, in sqrt(log x) epsilon_b."""
-    S, K, epsilon = 12, 8, 2.0**-8
-    world = witness.decoy(S, K, epsilon, units)
+    world = witness.decoy(12, 8, EPSILON, units)
     root = math.sqrt(witness.log_x(witness.size_of(world)))
-    seen = (algorithm_1(world, epsilon, seed, constants) for seed in range(runs))
+    seen = (algorithm_1(world, EPSILON, seed, constants) for seed in range(runs))
     return [max(run.gap(block) for block in run.blocks()) / root for run in seen]
 
 
-@claim(
+def measure_near_optimal_candidate(effort: Effort) -> Measured:
+    """Offer a block a decoy at every distance and see how bad an arm it can be left with."""
+    runs = effort.pick(20, 100)
+    forms = {"printed": PAPER, "broken": witness.threshold_times(3.0)}
+    gaps = {
+        name: {f"{units:g}": decoy_gaps(units, runs, constants) for units in DECOYS}
+        for name, constants in forms.items()
+    }
+    return Measured(
+        seeds=runs * len(DECOYS),
+        setting={"delta": DELTA, "decoys": DECOYS, "runs": runs},
+        rows=[
+            {"series": name, "decoy": float(units), "gap": max(found)}
+            for name, by_decoy in gaps.items()
+            for units, found in by_decoy.items()
+        ],
+        facts=gaps,
+    )
+
+
+def judge_near_optimal_candidate(measured: Measured) -> Verdict:
+    """A run fails when the gap is above the bar; the worst decoy counts."""
+
+    def checks(name: str, bar: float) -> tuple[Check, ...]:
+        gaps = measured.facts[name].values()
+        failures = max(sum(gap > bar for gap in found) for found in gaps)
+        what = f"no candidate within {bar:g} √(log x) ε_b, at the worst decoy"
+        largest = max(max(found) for found in gaps)
+        return (
+            rate(what, failures, measured.setting["runs"], 4 * measured.setting["delta"]),
+            Check("largest gap of the candidates, in √(log x) ε_b", largest, "<=", bar),
+        )
+
+    return Verdict(
+        printed=checks("printed", PRINTED_NEAR),
+        repaired=checks("printed", PROVED_NEAR),
+        broken=checks("broken", PRINTED_NEAR),
+    )
+
+
+def word_near_optimal_candidate(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how bad an arm a decoy can leave."""
+    at = measured.setting
+    return Words(
+        setting=(
+            f"S = 12, K = 8, r = 2, ε = 2^-8, δ = {at['delta']:g}; the best arm of one block lies "
+            f"{at['decoys'][0]:g} to {at['decoys'][-1]:g} √(log x) ε below the best of the other"
+        ),
+        takeaway=(
+            f"A decoy can leave a block with an arm {verdict.printed[1].measured:.2f} √(log x) ε_b "
+            "below its best, just under the 4 of the screening threshold and far from 8 or 10. A "
+            f"threshold three times as wide gives {verdict.broken[1].measured:.1f}."
+        ),
+    )
+
+
+def draw_near_optimal_candidate(measured: Measured) -> Any:
+    """Draw the largest gap against the distance of the decoy."""
+    return sketch.picture(
+        measured.rows,
+        Axis("decoy", "distance of the decoy below the best arm, in √(log x) ε_b"),
+        Axis("gap", "gap of the best candidate, same unit"),
+        {"printed": Series(sketch.BLUE), "broken": Series(sketch.ORANGE)},
+        bars={"10, printed": PRINTED_NEAR, "8, proved": PROVED_NEAR},
+        title="How bad a block's best candidate can be",
+        subtitle=[
+            f"Largest gap of {measured.setting['runs']} runs a point. A decoy that screening "
+            "cannot tell apart",
+            "is all that the block gets. Broken: threshold three times as wide.",
+        ],
+        description=(
+            "Gap of a block's best candidate against the distance of a decoy: it follows the "
+            "decoy up to 4 and is 0 beyond; with a threshold three times as wide up to 12."
+        ),
+    )
+
+
+NEAR_OPTIMAL_CANDIDATE = Claim(
     5,
     "Lemma pac-4: a near-optimal candidate for every block",
     printed=(
@@ -44,65 +121,16 @@ def decoy_gaps(units: float, runs: int, constants: Constants) -> list[float]:
     repaired="the printed steps give 12; a shorter route gives 8 √(log(rSK/δ)) ε_b",
     broken="a screening threshold three times as wide, all lengths as printed",
     seconds=(5.0, 25.0),
+    measure=measure_near_optimal_candidate,
+    judge=judge_near_optimal_candidate,
+    word=word_near_optimal_candidate,
+    draw=draw_near_optimal_candidate,
 )
-def near_optimal_candidate(effort: Effort) -> Finding:
-    """Offer a block a decoy at every distance and see how bad an arm it can be left with."""
-    runs = effort.pick(20, 100)
-    rows: Rows = []
-    failures = {}
-    largest = {}
-    for name, constants in (("printed", PAPER), ("broken", witness.threshold_times(3.0))):
-        gaps = {units: decoy_gaps(units, runs, constants) for units in DECOYS}
-        rows += [
-            {"series": name, "decoy": units, "gap": max(found)} for units, found in gaps.items()
-        ]
-        largest[name] = max(max(found) for found in gaps.values())
-        failures[name] = {
-            bar: max(sum(gap > bar for gap in found) for found in gaps.values())
-            for bar in (PRINTED_NEAR, PROVED_NEAR)
-        }
-
-    def checks(name: str, bar: float) -> tuple[Check, ...]:
-        what = f"no candidate within {bar:g} √(log x) ε_b, at the worst decoy"
-        return (
-            rate(what, failures[name][bar], runs, 4 * DELTA),
-            Check("largest gap of the candidates, in √(log x) ε_b", largest[name], "<=", bar),
-        )
-
-    return Finding(
-        setting=(
-            f"S = 12, K = 8, r = 2, ε = 2^-8, δ = {DELTA:g}; the best arm of one block lies "
-            f"{DECOYS[0]:g} to {DECOYS[-1]:g} √(log x) ε below the best of the other"
-        ),
-        seeds=runs * len(DECOYS),
-        printed=checks("printed", PRINTED_NEAR),
-        repaired=checks("printed", PROVED_NEAR),
-        broken=checks("broken", PRINTED_NEAR),
-        words=(
-            f"A decoy can leave a block with an arm {largest['printed']:.2f} √(log x) ε_b below "
-            "its best, just under the 4 of the screening threshold and far from 8 or 10. A "
-            f"threshold three times as wide gives {largest['broken']:.1f}."
-        ),
-        figure=sketch.picture(
-            rows,
-            Axis("decoy", "distance of the decoy below the best arm, in √(log x) ε_b"),
-            Axis("gap", "gap of the best candidate, same unit"),
-            {"printed": Series(sketch.BLUE), "broken": Series(sketch.ORANGE)},
-            bars={"10, printed": PRINTED_NEAR, "8, proved": PROVED_NEAR},
-            title="How bad a block's best candidate can be",
-            subtitle=[
-                f"Largest gap of {runs} runs a point. A decoy that screening cannot tell apart",
-                "is all that the block gets. Broken: threshold three times as wide.",
-            ],
-            description=(
-                "Gap of a block's best candidate against the distance of a decoy: it follows the "
-                "decoy up to 4 and is 0 beyond; with a threshold three times as wide up to 12."
-            ),
-        ),
-    )
 
 
 # --- 6: candidates suffice ------------------------------------------------------------------
+
+PRINTED_SLOPE, PROVED_SLOPE = 2.0, 1.25
 
 
 def weighted_accuracy(omega: FloatVector) -> float:
@@ -134,21 +162,74 @@ LOSSES: dict[str, Callable[[int], lb.World]] = {
     "uniform means": lambda seed: worlds.lumpable(24, 20, 3, seed=seed),
     "geometric sizes": lambda seed: worlds.lumpable(24, 20, 3, sizes="geometric", seed=seed),
     "planted arms": lambda _: witness.planted(24, 20, 3, 0.5),
-    "decoys": lambda seed: witness.decoy(12, 20, 2.0**-8, 0.3 * (seed % 13)),
+    "decoys": lambda seed: witness.decoy(12, 20, EPSILON, 0.3 * (seed % 13)),
 }
 
 
-def _losses(rows: Rows) -> Any:
+def measure_candidates_suffice(effort: Effort) -> Measured:
+    """Measure C and the loss of whole runs, and the sum in which the constants differ."""
+    runs = effort.pick(26, 260)
+    points: dict[tuple[str, float, float], None] = {}  # in order, each once
+    for make in LOSSES.values():
+        for seed in range(runs):
+            run = algorithm_1(make(seed), EPSILON, seed)
+            C = max(run.gap(block) for block in run.blocks())
+            points["Algorithm 1", C, run.loss / EPSILON] = None
+            points["one arm for all", C, one_arm_for_all(run) / EPSILON] = None
+    return Measured(
+        seeds=runs * len(LOSSES),
+        setting={"epsilon": EPSILON, "delta": DELTA},
+        rows=[{"series": series, "C": C, "loss": loss} for series, C, loss in points],
+        facts={"factor": largest_weighted_accuracy(runs)},
+    )
+
+
+def judge_candidates_suffice(measured: Measured) -> Verdict:
+    """Hold losses against lines in C, and the sum against its bound."""
+
+    def excess(series: str, slope: float) -> Check:
+        mine = (row for row in measured.rows if row["series"] == series)
+        over = max(row["loss"] - slope * row["C"] for row in mine)
+        return Check(f"largest loss / ε − {slope:g} C", over, "<=", 2.0)
+
+    def checks(slope: float) -> tuple[Check, ...]:
+        total = Check("largest Σ ω(b) ε_b / ε", measured.facts["factor"], "<=", slope)
+        return excess("Algorithm 1", slope), total
+
+    broken = tuple(excess("one arm for all", slope) for slope in (PRINTED_SLOPE, PROVED_SLOPE))
+    return Verdict(printed=checks(PRINTED_SLOPE), repaired=checks(PROVED_SLOPE), broken=broken)
+
+
+def word_candidates_suffice(measured: Measured, verdict: Verdict) -> Words:
+    """Tell the largest C, the largest loss and the largest sum."""
+    mine = [row for row in measured.rows if row["series"] == "Algorithm 1"]
+    return Words(
+        setting=(
+            f"ε = 2^-8, δ = {measured.setting['delta']:g}; (24, 20, 3) with uniform means, "
+            "geometric sizes and planted arms, (12, 20, 2) with decoys; block frequencies also "
+            "drawn from Dirichlet laws"
+        ),
+        takeaway=(
+            f"With C up to {max(row['C'] for row in mine):.1f} the loss was at most "
+            f"{max(row['loss'] for row in mine):.2f} ε. Block frequencies never made Σ ω(b) ε_b "
+            f"larger than {measured.facts['factor']:.3f} ε: 1.25 is the sharp constant, 2 is "
+            "generous."
+        ),
+    )
+
+
+def draw_candidates_suffice(measured: Measured) -> Any:
     """Draw losses against the measured C."""
-    C_axis = [float(C) for C in np.linspace(0, max(row["C"] for row in rows), 30)]
     curves = [
-        {"series": words, "C": C, "loss": slope * C + 2}
-        for words, slope in (("2(C + 1), printed", 2.0), ("1.25 C + 2", 1.25))
-        for C in C_axis
+        {"series": words, "C": float(C), "loss": slope * float(C) + 2}
+        for words, slope in (("2(C + 1), printed", PRINTED_SLOPE), ("1.25 C + 2", PROVED_SLOPE))
+        for C in np.linspace(0, max(row["C"] for row in measured.rows), 30)
     ]
-    drawn = [{**row, "C": round(row["C"], 2), "loss": round(row["loss"], 2)} for row in rows]
+    points = [
+        {**row, "C": round(row["C"], 2), "loss": round(row["loss"], 2)} for row in measured.rows
+    ]
     return sketch.picture(
-        [*drawn, *curves],
+        [*points, *curves],
         Axis("C", "measured C: largest gap of the candidates, in ε_b"),
         Axis("loss", "loss, in ε", "symlog", (0, 1, 2, 5, 10, 20, 50, 100)),
         {
@@ -158,7 +239,7 @@ def _losses(rows: Rows) -> Any:
             "Algorithm 1": Series(sketch.BLUE, "point"),
         },
         title="Good candidates make a good policy",
-        subtitle=[f"{len(rows) // 2} whole runs. Broken: one candidate for everybody."],
+        subtitle=[f"{measured.seeds} whole runs. Broken: one candidate for everybody."],
         description=(
             "Loss against the measured C: all runs of Algorithm 1 lie below both lines; with "
             "one arm for everybody most lie far above."
@@ -166,7 +247,7 @@ def _losses(rows: Rows) -> Any:
     )
 
 
-@claim(
+CANDIDATES_SUFFICE = Claim(
     6,
     "Lemma pac-1: candidates suffice",
     printed=(
@@ -175,51 +256,8 @@ def _losses(rows: Rows) -> Any:
     repaired="the same steps give (1.25 C + 2) ε, since √u − u ≤ 1/4",
     broken="Step 3 gives everybody the one candidate that is best on average",
     seconds=(2.0, 13.0),
+    measure=measure_candidates_suffice,
+    judge=judge_candidates_suffice,
+    word=word_candidates_suffice,
+    draw=draw_candidates_suffice,
 )
-def candidates_suffice(effort: Effort) -> Finding:
-    """Measure C and the loss of whole runs, and the sum in which the constants differ."""
-    runs = effort.pick(26, 260)
-    epsilon = 2.0**-8
-    rows: Rows = []
-    for make in LOSSES.values():
-        for seed in range(runs):
-            run = algorithm_1(make(seed), epsilon, seed)
-            C = max(run.gap(block) for block in run.blocks())
-            rows.append({"series": "Algorithm 1", "C": C, "loss": run.loss / epsilon})
-            rows.append(
-                {"series": "one arm for all", "C": C, "loss": one_arm_for_all(run) / epsilon}
-            )
-    factor = largest_weighted_accuracy(runs)
-
-    def excess(series: str, slope: float) -> Check:
-        over = max(row["loss"] - slope * row["C"] for row in rows if row["series"] == series)
-        what = f"largest loss / ε − {slope:g} C"
-        return Check(what, over, "<=", 2.0)
-
-    used = [row for row in rows if row["series"] == "Algorithm 1"]
-    return Finding(
-        setting=(
-            f"ε = 2^-8, δ = {DELTA:g}; (24, 20, 3) with uniform means, geometric sizes and planted "
-            "arms, (12, 20, 2) with decoys; block frequencies also drawn from Dirichlet laws"
-        ),
-        seeds=runs * len(LOSSES),
-        printed=(
-            excess("Algorithm 1", 2.0),
-            Check("largest Σ ω(b) ε_b / ε", factor, "<=", 2.0),
-        ),
-        repaired=(
-            excess("Algorithm 1", 1.25),
-            Check("largest Σ ω(b) ε_b / ε", factor, "<=", 1.25),
-        ),
-        broken=(excess("one arm for all", 2.0), excess("one arm for all", 1.25)),
-        words=(
-            f"With C up to {max(row['C'] for row in used):.1f} the loss was at most "
-            f"{max(row['loss'] for row in used):.2f} ε. Block frequencies never made "
-            f"Σ ω(b) ε_b larger than {factor:.3f} ε: 1.25 is the sharp constant, 2 is generous."
-        ),
-        figure=_losses(rows),
-    )
-
-
-NEAR_OPTIMAL_CANDIDATE = CLAIMS[5]
-CANDIDATES_SUFFICE = CLAIMS[6]
