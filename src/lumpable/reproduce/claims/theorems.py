@@ -1,11 +1,12 @@
 """Claims 9 and 14: the losses of Theorems 1 and 2.
 
+Both are judged at the finest epsilon, where the bound is far below 1, the largest possible loss.
 Claims 10 and 11 are in `samples`, 12 in `several_levels`, 13 in `buckets`, 15 in `lower`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,21 +16,57 @@ from lumpable import worlds
 from lumpable.base.checks import FloatVector
 from lumpable.plans import bounds, pac
 from lumpable.plans.problem import PAPER
-from lumpable.reproduce.claim import Check, Effort, rate
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
 from lumpable.reproduce.claims.witness import DELTA, algorithm_1
-from lumpable.reproduce.old import CLAIMS, Finding, claim
+
+Losses = dict[str, list[float]]
+"""By series."""
+Bound = Callable[[lb.Problem, float, float], float]
 
 
-def _figure(
-    rows: Rows, epsilons: Sequence[float], names: tuple[str, str], title: str, subtitle: str
-) -> Any:
+def measure_losses(
+    size: lb.Problem,
+    epsilons: Sequence[float],
+    printed: Bound,
+    promise: Bound,
+    losses_at: Callable[[float], Losses],
+) -> Measured:
+    """Measure losses at each epsilon; as facts, the bounds and all losses at the last one."""
+    rows: Rows = []
+    for epsilon in epsilons:
+        bound = {"printed bound": printed(size, epsilon, DELTA)}
+        bound["repaired"] = promise(size, epsilon, DELTA)
+        losses = losses_at(epsilon)
+        points = {name: sorted({round(loss, 4) for loss in each}) for name, each in losses.items()}
+        rows += [
+            {"series": series, "epsilon": epsilon, "loss": loss}
+            for series, each in ({name: [b] for name, b in bound.items()} | points).items()
+            for loss in each
+        ]
+    S, K, r = size.letters
+    return Measured(
+        seeds=max(map(len, losses.values())),
+        setting={"S": S, "K": K, "r": r, "delta": DELTA, "epsilons": epsilons},
+        rows=rows,
+        facts={**bound, "losses": losses},
+    )
+
+
+def loss_check(measured: Measured, series: str, words: str, bound: float) -> Check:
+    """Hold the share of losses above a bound against delta."""
+    over = sum(loss > bound for loss in measured.facts["losses"][series])
+    what = f"loss above {words} {bound:.3f}"
+    return rate(what, over, measured.seeds, measured.setting["delta"])
+
+
+def draw_losses(measured: Measured, title: str, subtitle: str) -> Any:
     """Draw losses, sound and broken, against epsilon, with the bounds."""
-    sound, broken = names
+    sound, broken = measured.facts["losses"]
     return sketch.picture(
-        rows,
-        Axis("epsilon", "ε", "log", epsilons),
+        measured.rows,
+        Axis("epsilon", "ε", "log", measured.setting["epsilons"]),
         Axis("loss", "loss"),
         {
             "printed bound": Series("#222222", "dash"),
@@ -51,25 +88,72 @@ def _figure(
 
 SIZE = lb.Problem(63, 40, 3)
 EPSILONS = (0.02, 0.01, 0.005, 0.0025)
-ENOUGH = 0.0025
-"""Where the theorem says something: its loss bound is far below 1."""
 
 
-def theorem_losses(epsilon: float, runs: int, factor: float) -> dict[str, list[float]]:
-    """Return losses by kind of world, with the screening threshold this much wider."""
+def theorem_losses(epsilon: float, runs: int, factor: float) -> list[float]:
+    """Return losses in both kinds of worlds, with the screening threshold this much wider."""
     S, K, r = SIZE.letters
     constants = PAPER if factor == 1 else witness.threshold_times(factor)
-    uneven = witness.most_uneven(S)
-    found: dict[str, list[float]] = {"uniform means": [], "planted arms": []}
-    for seed in range(runs):
-        drawn = worlds.lumpable(S, K, r, seed=seed)
-        skewed = witness.planted(S, K, r, 0.6, uneven)
-        for kind, world in (("uniform means", drawn), ("planted arms", skewed)):
-            found[kind].append(algorithm_1(world, epsilon, seed, constants).loss)
-    return found
+    planted = witness.planted(S, K, r, 0.6, witness.most_uneven(S))
+    return [
+        algorithm_1(world, epsilon, seed, constants).loss
+        for seed in range(runs)
+        for world in (worlds.lumpable(S, K, r, seed=seed), planted)
+    ]
 
 
-@claim(
+def measure_theorem_1(effort: Effort) -> Measured:
+    """Run it at accuracies where the bound is below 1, in worlds that can break it."""
+    runs = effort.pick(20, 120)
+    forms = {"Algorithm 1": 1.0, "broken": 30.0}
+    return measure_losses(
+        SIZE,
+        EPSILONS,
+        bounds.near_uniform_printed,
+        bounds.near_uniform_promise,
+        lambda epsilon: {name: theorem_losses(epsilon, runs, f) for name, f in forms.items()},
+    )
+
+
+def judge_theorem_1(measured: Measured) -> Verdict:
+    """Hold losses against both bounds."""
+
+    def checks(series: str) -> tuple[Check, Check]:
+        printed = loss_check(measured, series, "the printed", measured.facts["printed bound"])
+        return printed, loss_check(measured, series, "the proved", measured.facts["repaired"])
+
+    printed, repaired = checks("Algorithm 1")
+    return Verdict(printed=(printed,), repaired=(repaired,), broken=checks("broken"))
+
+
+def word_theorem_1(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how far below the bound the losses are."""
+    at, bound = measured.setting, measured.facts["printed bound"]
+    finest, losses = at["epsilons"][-1], np.array(measured.facts["losses"]["Algorithm 1"])
+    return Words(
+        setting=(
+            f"S = {at['S']}, K = {at['K']}, r = {at['r']}, uniform means and frequencies, and "
+            f"planted arms with the most uneven frequencies; δ = {at['delta']:g}, judged at ε = "
+            f"{finest:g}"
+        ),
+        takeaway=(
+            f"At ε = {finest:g} the bound is {bound:.2f} and the largest loss of {measured.seeds} "
+            f"runs was {losses.max():.2g}; {np.mean(losses <= finest):.0%} were ε-optimal "
+            f"outright. Above ε = {finest / bound:.3f} the bound is vacuous (above 1)."
+        ),
+    )
+
+
+def draw_theorem_1(measured: Measured) -> Any:
+    """Draw the losses of Algorithm 1."""
+    return draw_losses(
+        measured,
+        "Theorem 1: losses far below the bound",
+        f"{measured.seeds} runs at each ε. Broken: threshold thirty times as wide.",
+    )
+
+
+THEOREM_1 = Claim(
     9,
     "Theorem 1: the loss",
     printed=(
@@ -79,57 +163,11 @@ def theorem_losses(epsilon: float, runs: int, factor: float) -> dict[str, list[f
     repaired="its steps give (10 √(log(rSK/δ)) + 1 + 2√2 + 4ε) ε, half as much",
     broken="a screening threshold thirty times as wide, all lengths as printed",
     seconds=(4.5, 26.0),
+    measure=measure_theorem_1,
+    judge=judge_theorem_1,
+    word=word_theorem_1,
+    draw=draw_theorem_1,
 )
-def theorem_1(effort: Effort) -> Finding:
-    """Run it at accuracies where the bound is below 1, in worlds that can break it."""
-    runs = effort.pick(20, 120)
-    rows: Rows = []
-    losses = {}
-    for epsilon in EPSILONS:
-        bound = bounds.near_uniform_printed(SIZE, epsilon, DELTA)
-        promise = bounds.near_uniform_promise(SIZE, epsilon, DELTA)
-        rows.append({"series": "printed bound", "epsilon": epsilon, "loss": bound})
-        rows.append({"series": "repaired", "epsilon": epsilon, "loss": promise})
-        for name, factor in (("Algorithm 1", 1.0), ("broken", 30.0)):
-            found = theorem_losses(epsilon, runs, factor)
-            losses[name, epsilon] = [loss for kind in found.values() for loss in kind]
-            rows += [
-                {"series": name, "epsilon": epsilon, "loss": loss}
-                for loss in sorted({round(loss, 4) for loss in losses[name, epsilon]})
-            ]
-
-    def check(name: str, bound: float, words: str) -> Check:
-        over = sum(loss > bound for loss in losses[name, ENOUGH])
-        return rate(f"loss above {words} {bound:.3f}", over, 2 * runs, DELTA)
-
-    printed = bounds.near_uniform_printed(SIZE, ENOUGH, DELTA)
-    promise = bounds.near_uniform_promise(SIZE, ENOUGH, DELTA)
-    good = losses["Algorithm 1", ENOUGH]
-    return Finding(
-        setting=(
-            "S = 63, K = 40, r = 3, uniform means and frequencies, and planted arms with the most "
-            f"uneven frequencies; δ = {DELTA:g}, judged at ε = {ENOUGH:g}"
-        ),
-        seeds=2 * runs,
-        printed=(check("Algorithm 1", printed, "the printed"),),
-        repaired=(check("Algorithm 1", promise, "the proved"),),
-        broken=(
-            check("broken", printed, "the printed"),
-            check("broken", promise, "the proved"),
-        ),
-        words=(
-            f"At ε = {ENOUGH:g} the bound is {printed:.2f} and the largest loss of {2 * runs} runs "
-            f"was {max(good):.2g}; {np.mean(np.array(good) <= ENOUGH):.0%} were ε-optimal "
-            f"outright. Above ε = {ENOUGH / printed:.3f} the bound exceeds 1 and says nothing."
-        ),
-        figure=_figure(
-            rows,
-            EPSILONS,
-            ("Algorithm 1", "broken"),
-            "Theorem 1 where it says something",
-            f"{2 * runs} runs at each ε. Broken: threshold thirty times as wide.",
-        ),
-    )
 
 
 # --- 14: Theorem 2 --------------------------------------------------------------------------
@@ -154,74 +192,82 @@ def without_bucket_0(run: lb.Run) -> float:
     return run.world.loss(policy)
 
 
-@claim(
+def measure_theorem_2(effort: Effort) -> Measured:
+    """Run Algorithm 3 where one context has more than half of all arrivals."""
+    S, K, r = GENERAL_SIZE.letters
+
+    def losses_at(epsilon: float) -> Losses:
+        losses: Losses = {"Algorithm 3": [], "bucket 0 skipped": []}
+        for seed in range(effort.pick(15, 150)):
+            world = worlds.lumpable(S, K, r, frequency=one_dominates(S), seed=seed)
+            plan = pac.any_contexts(GENERAL_SIZE, epsilon=epsilon, delta=DELTA)
+            run = lb.simulate(plan, world, seed=seed)
+            losses["Algorithm 3"].append(world.loss(run.policy))
+            losses["bucket 0 skipped"].append(without_bucket_0(run))
+        return losses
+
+    return measure_losses(
+        GENERAL_SIZE,
+        GENERAL_EPSILONS,
+        bounds.any_contexts_printed,
+        bounds.any_contexts_promise,
+        losses_at,
+    )
+
+
+def judge_theorem_2(measured: Measured) -> Verdict:
+    """Hold losses against the bounds, the printed one also with the 3 epsilon that it forgets."""
+    bound, promise = measured.facts["printed bound"], measured.facts["repaired"]
+    whole = bound + 3 * measured.setting["epsilons"][-1]
+
+    def checks(series: str) -> tuple[Check, Check]:
+        printed = loss_check(measured, series, "C √L ε + 3ε =", whole)
+        return printed, loss_check(measured, series, "the proved", promise)
+
+    printed, repaired = checks("Algorithm 3")
+    return Verdict(
+        printed=(loss_check(measured, "Algorithm 3", "C √L ε =", bound), printed),
+        repaired=(repaired,),
+        broken=checks("bucket 0 skipped"),
+    )
+
+
+def word_theorem_2(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how far below the bound the losses are, and what bucket 0 is worth."""
+    at, losses = measured.setting, measured.facts["losses"]
+    finest = at["epsilons"][-1]
+    return Words(
+        setting=(
+            f"S = {at['S']}, K = {at['K']}, r = {at['r']}, δ = {at['delta']:g}, one context with "
+            f"0.6 of all arrivals, Zipf for the others; judged at ε = {finest:g}"
+        ),
+        takeaway=(
+            f"At ε = {finest:g} Algorithm 3 lost at most {max(losses['Algorithm 3']):.2g}; the "
+            f"bound is {measured.facts['printed bound']:.2f}. Skipping bucket 0, as the printed "
+            f"loop does, may cost {np.mean(losses['bucket 0 skipped']):.2f} on average: the "
+            "context that comes most often would get any arm."
+        ),
+    )
+
+
+def draw_theorem_2(measured: Measured) -> Any:
+    """Draw the losses of Algorithm 3."""
+    return draw_losses(
+        measured,
+        "Theorem 2: losses far below the bound",
+        f"{measured.seeds} runs at each ε; one context has 60 % of all arrivals.",
+    )
+
+
+THEOREM_2 = Claim(
     14,
     "Theorem 2: the loss for any frequencies",
     printed="Algorithm 3 is C √L ε-optimal, C = 2√2 (10 √(log(rSK/δ)) + 1), L = ⌈log₂(S/ε)⌉",
     repaired="3.08 (10 √(log(rSK/δ)) + 3.9) √L ε + 38 L ε² + 1.9 ε, bucket by bucket",
     broken="the loop as printed, over [L − 1]: bucket 0 is skipped and gets an arbitrary arm",
     seconds=(5.0, 44.0),
+    measure=measure_theorem_2,
+    judge=judge_theorem_2,
+    word=word_theorem_2,
+    draw=draw_theorem_2,
 )
-def theorem_2(effort: Effort) -> Finding:
-    """Run Algorithm 3 where one context has more than half of all arrivals."""
-    S, K, r = GENERAL_SIZE.letters
-    runs = effort.pick(15, 150)
-    rows: Rows = []
-    losses: dict[tuple[str, float], list[float]] = {}
-    for epsilon in GENERAL_EPSILONS:
-        printed = bounds.any_contexts_printed(GENERAL_SIZE, epsilon, DELTA)
-        promise = bounds.any_contexts_promise(GENERAL_SIZE, epsilon, DELTA)
-        rows.append({"series": "printed bound", "epsilon": epsilon, "loss": printed})
-        rows.append({"series": "repaired", "epsilon": epsilon, "loss": promise})
-        for seed in range(runs):
-            world = worlds.lumpable(S, K, r, frequency=one_dominates(S), seed=seed)
-            plan = pac.any_contexts(GENERAL_SIZE, epsilon=epsilon, delta=DELTA)
-            run = lb.simulate(plan, world, seed=seed)
-            for name, loss in (
-                ("Algorithm 3", world.loss(run.policy)),
-                ("bucket 0 skipped", without_bucket_0(run)),
-            ):
-                losses.setdefault((name, epsilon), []).append(loss)
-                rows.append({"series": name, "epsilon": epsilon, "loss": round(loss, 4)})
-    finest = GENERAL_EPSILONS[-1]
-    printed = bounds.any_contexts_printed(GENERAL_SIZE, finest, DELTA)
-    promise = bounds.any_contexts_promise(GENERAL_SIZE, finest, DELTA)
-
-    def check(name: str, words: str, bound: float) -> Check:
-        over = sum(loss > bound for loss in losses[name, finest])
-        return rate(f"loss above {words} {bound:.3f}", over, runs, DELTA)
-
-    own, skipped = losses["Algorithm 3", finest], losses["bucket 0 skipped", finest]
-    return Finding(
-        setting=(
-            f"S = {S}, K = {K}, r = {r}, δ = {DELTA:g}, one context with 0.6 of all arrivals, Zipf "
-            f"for the others; judged at ε = {finest:g}"
-        ),
-        seeds=runs,
-        printed=(
-            check("Algorithm 3", "C √L ε =", printed),
-            check("Algorithm 3", "C √L ε + 3ε =", printed + 3 * finest),
-        ),
-        repaired=(check("Algorithm 3", "the proved", promise),),
-        broken=(
-            check("bucket 0 skipped", "C √L ε + 3ε =", printed + 3 * finest),
-            check("bucket 0 skipped", "the proved", promise),
-        ),
-        words=(
-            f"At ε = {finest:g} Algorithm 3 lost at most {max(own):.2g}; the bound is "
-            f"{printed:.2f}. Skipping bucket 0, as the printed loop does, may cost "
-            f"{np.mean(skipped):.2f} on average: the context that comes most often would get any "
-            "arm."
-        ),
-        figure=_figure(
-            rows,
-            GENERAL_EPSILONS,
-            ("Algorithm 3", "bucket 0 skipped"),
-            "Theorem 2 where it says something",
-            f"{runs} runs at each ε; one context has 60 % of all arrivals.",
-        ),
-    )
-
-
-THEOREM_1 = CLAIMS[9]
-THEOREM_2 = CLAIMS[14]
