@@ -12,13 +12,14 @@ import numpy as np
 from lumpable import worlds
 from lumpable.plans import bounds
 from lumpable.plans.problem import PAPER, Problem
-from lumpable.reproduce.claim import Check, Effort, slope
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
 from lumpable.reproduce.claims.witness import DELTA, algorithm_1
-from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 # --- 10: the 524 formula --------------------------------------------------------------------
+
+ONE_AT_A_TIME = "broken, ε = 0.5"
 
 
 def share_of_bound(contexts: int, epsilon: float, seed: int, factor: float) -> float:
@@ -29,68 +30,90 @@ def share_of_bound(contexts: int, epsilon: float, seed: int, factor: float) -> f
     return run.rounds / bounds.whole(witness.size_of(world), epsilon, DELTA)
 
 
-@claim(
+def measure_samples_bound(effort: Effort) -> Measured:
+    """Hold whole runs against the printed bound at many sizes and accuracies."""
+    runs = effort.pick(3, 20)
+    sizes = effort.pick((25, 50, 100, 200, 400), (25, 50, 100, 200, 400, 800, 1600))
+    epsilons = (0.5, 0.1, 0.01, 0.001)
+    series = {f"ε = {epsilon:g}": (epsilon, runs, 1.0) for epsilon in epsilons}
+    series[ONE_AT_A_TIME] = (0.5, min(runs, 3), 1e-9)
+    rows: Rows = [
+        {"series": name, "S": S, "share": max(share_of_bound(S, e, seed, f) for seed in range(n))}
+        for name, (e, n, f) in series.items()
+        for S in sizes
+    ]
+    setting = {"S": sizes, "epsilons": epsilons, "delta": DELTA, "runs": runs}
+    return Measured(seeds=runs * len(sizes) * len(epsilons), setting=setting, rows=rows)
+
+
+def judge_samples_bound(measured: Measured) -> Verdict:
+    """No run may take more rounds than the bound."""
+
+    def check(broken: bool) -> Check:
+        mine = [row for row in measured.rows if (row["series"] == ONE_AT_A_TIME) == broken]
+        most = max(row["share"] for row in mine)
+        return Check("largest rounds over the printed bound", most, "<=", 1.0)
+
+    return Verdict(printed=(check(broken=False),), broken=(check(broken=True),))
+
+
+def word_samples_bound(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how much of the bound runs take."""
+    at = measured.setting
+    return Words(
+        setting=(
+            f"S in {tuple(at['S'])}, K = 10, r = 2, ε in {tuple(at['epsilons'])}, "
+            f"δ = {at['delta']:g}, uniform means"
+        ),
+        takeaway=(
+            f"Runs took at most {verdict.printed[0].measured:.1%} of the bound, the less the "
+            "smaller ε. What makes it hold is that whole blocks leave together: one context at a "
+            f"time costs up to {verdict.broken[0].measured:.1f} times the bound, growing with S."
+        ),
+    )
+
+
+def draw_samples_bound(measured: Measured) -> Any:
+    """Draw the share of the bound against S."""
+    names = dict.fromkeys(row["series"] for row in measured.rows)
+    colours = (sketch.BLUE, sketch.SKY, sketch.GREEN, sketch.PINK, sketch.ORANGE)
+    return sketch.picture(
+        measured.rows,
+        Axis("S", "contexts S", "log", measured.setting["S"]),
+        Axis("share", "rounds over the printed bound", "log"),
+        {name: Series(colour) for name, colour in zip(names, colours, strict=True)},
+        bars={"the bound": 1.0},
+        title="The 524 formula is generous",
+        subtitle=[
+            f"Largest of {measured.setting['runs']} runs. Broken: contexts leave one at a time."
+        ],
+        description=(
+            "Rounds as a share of the printed bound against S: a few percent and flat for "
+            "Algorithm 1, growing past 1 when contexts leave one at a time."
+        ),
+    )
+
+
+SAMPLES_BOUND = Claim(
     10,
     "Theorem 1: the samples",
     printed="At most 524 log(rSK/δ) (1 + 2 log₂(1/ε))² r(S + K)/ε² samples",
     broken="contexts leave screening one at a time, not with their block (a threshold of nearly 0)",
     seconds=(3.0, 20.0),
+    measure=measure_samples_bound,
+    judge=judge_samples_bound,
+    word=word_samples_bound,
+    draw=draw_samples_bound,
 )
-def samples_bound(effort: Effort) -> Finding:
-    """Hold whole runs against the printed bound at many sizes and accuracies."""
-    runs = effort.pick(3, 20)
-    sizes = effort.pick((25, 50, 100, 200, 400), (25, 50, 100, 200, 400, 800, 1600))
-    epsilons = (0.5, 0.1, 0.01, 0.001)
-    rows: Rows = []
-    for epsilon in epsilons:
-        for S in sizes:
-            found = max(share_of_bound(S, epsilon, seed, 1.0) for seed in range(runs))
-            rows.append({"series": f"ε = {epsilon:g}", "S": S, "share": found})
-    for S in sizes:
-        found = max(share_of_bound(S, 0.5, seed, 1e-9) for seed in range(min(runs, 3)))
-        rows.append({"series": "broken, ε = 0.5", "S": S, "share": found})
-    most = {
-        broken: max(row["share"] for row in rows if str(row["series"]).startswith("b") == broken)
-        for broken in (False, True)
-    }
-    colours = (sketch.BLUE, sketch.SKY, sketch.GREEN, sketch.PINK)
-    what = "largest rounds over the printed bound"
-    return Finding(
-        setting=f"S in {sizes}, K = 10, r = 2, ε in {epsilons}, δ = {DELTA:g}, uniform means",
-        seeds=runs * len(sizes) * len(epsilons),
-        printed=(Check(what, most[False], "<=", 1.0),),
-        broken=(Check(what, most[True], "<=", 1.0),),
-        words=(
-            f"Runs took at most {most[False]:.1%} of the bound, the less the smaller ε. What makes "
-            "it hold is that whole blocks leave together: one context at a time costs up to "
-            f"{most[True]:.1f} times the bound, growing with S."
-        ),
-        figure=sketch.picture(
-            rows,
-            Axis("S", "contexts S", "log", sizes),
-            Axis("share", "rounds over the printed bound", "log"),
-            {
-                **{
-                    f"ε = {e:g}": Series(colour)
-                    for e, colour in zip(epsilons, colours, strict=True)
-                },
-                "broken, ε = 0.5": Series(sketch.ORANGE),
-            },
-            bars={"the bound": 1.0},
-            title="The 524 formula is generous",
-            subtitle=[f"Largest of {runs} runs. Broken: contexts leave one at a time."],
-            description=(
-                "Rounds as a share of the printed bound against S: a few percent and flat for "
-                "Algorithm 1, growing past 1 when contexts leave one at a time."
-            ),
-        ),
-    )
 
 
 # --- 11: growth -----------------------------------------------------------------------------
 
 EPSILON, GROUPS = 0.1, 5
 SAME_SUM = ((100, 1000), (550, 550), (1000, 100))
+GROUP_COUNTS = (2, 4, 8, 16, 32)
+EXPECTED = {"S K at the same S + K": 0, "S + K": 1, "r": 1, "1/ε²": 1}
+"""The exponent of each size in r(S + K)/ε²."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +141,7 @@ class Runs:
         return witness.log_x(self.problem) * (1 + 2 * math.log2(1 / self.epsilon)) ** 2
 
 
-def measure(S: int, K: int, r: int, epsilon: float, runs: int) -> Runs:
+def run_size(S: int, K: int, r: int, epsilon: float, runs: int) -> Runs:
     """Run Algorithm 1 with each seed in a world of its own."""
     found = [
         algorithm_1(worlds.lumpable(S, K, r, seed=seed), epsilon, seed) for seed in range(runs)
@@ -158,42 +181,93 @@ def bend(found: Sequence[Runs]) -> float:
     return 1 / min(witness.log_x(each.problem) for each in found)
 
 
-Exponents = dict[str, tuple[float, float, float]]
-"""By size: the exponent, its standard error and its bar."""
+def growth_rows(same: Sequence[Runs], squares: Sequence[Runs]) -> Rows:
+    """Return the rounds of both methods against S + K; the ends of `same` have a smaller S K."""
+    smaller = ", S K smaller"
+    found = [*((each, "") for each in squares)]
+    found += [(same[0], smaller), (same[2], smaller), (same[1], "")]
+    rows: Rows = [
+        {"series": name + shape, "size": each.problem.contexts + each.problem.arms, "rounds": taken}
+        for each, shape in found
+        for name, taken in (("Algorithm 1", each.taken), ("naive method", each.naive))
+    ]
+    return sorted(rows, key=lambda row: float(row["size"]))
 
 
-def as_checks(found: Exponents) -> tuple[Check, ...]:
-    """Hold exponents against their bars, with two standard errors to spare."""
-    return tuple(
-        Check(
-            f"exponent of {size}, ± {error:.3f}; allowed: two errors and a logarithm's bend",
-            value,
-            "<=",
-            bar + 2 * error,
-        )
-        for size, (value, error, bar) in found.items()
+def measure_growth(effort: Effort) -> Measured:
+    """Grow r, S + K, S K and 1/ε² one at a time in whole runs."""
+    runs = effort.pick(3, 12)
+    sides = effort.pick((50, 100, 200, 400, 600), (50, 100, 200, 400, 800, 1200))
+    fines = [2.0**-k for k in range(2, effort.pick(9, 11))]
+    same = [run_size(S, K, GROUPS, EPSILON, runs) for S, K in SAME_SUM]
+    squares = [run_size(n, n, GROUPS, EPSILON, runs) for n in sides]
+    groups = [run_size(200, 200, r, EPSILON, runs) for r in GROUP_COUNTS]
+    fine = [run_size(60, 40, 3, epsilon, runs) for epsilon in fines]
+
+    def exponents(naive: bool) -> dict[str, tuple[float, float, float]]:
+        """By size: the exponent, its standard error and its bend."""
+        return {
+            "S K at the same S + K": (*at_same_sum(same, naive), bend(same)),
+            "S + K": (*grows(squares, [2.0 * n for n in sides], naive), bend(squares)),
+            "r": (*grows(groups, GROUP_COUNTS, naive), bend(groups)),
+            "1/ε²": (*grows(fine, [1 / e**2 for e in fines], naive), bend(fine)),
+        }
+
+    ratio = [each.taken / each.naive for each in squares]
+    return Measured(
+        seeds=runs * (len(same) + len(squares) + len(groups) + len(fine)),
+        setting={"sides": sides, "finest": len(fines) + 1, "delta": DELTA, "runs": runs},
+        rows=growth_rows(same, squares),
+        facts={
+            "own": exponents(naive=False),
+            "naive": exponents(naive=True),
+            "losses": [np.mean(each.losses) for each in same],
+            "crossing": np.exp(np.interp(0.0, -np.log(ratio), np.log(sides))),
+        },
     )
 
 
-def _growth(same: Sequence[Runs], squares: Sequence[Runs], runs: int) -> Any:
+def judge_growth(measured: Measured) -> Verdict:
+    """Hold exponents against those of the theorem, with two standard errors to spare."""
+
+    def checks(method: str) -> tuple[Check, ...]:
+        return tuple(
+            Check(
+                f"exponent of {size}, ± {error:.3f}; allowed: two errors and a logarithm's bend",
+                value,
+                "<=",
+                EXPECTED[size] + bent + 2 * error,
+            )
+            for size, (value, error, bent) in measured.facts[method].items()
+        )
+
+    return Verdict(printed=checks("own"), broken=checks("naive"))
+
+
+def word_growth(measured: Measured, verdict: Verdict) -> Words:
+    """Tell the exponents, the losses and where the naive method is cheaper."""
+    at, facts = measured.setting, measured.facts
+    exponents = [f"{v:.3f} ± {e:.3f} in {size}" for size, (v, e, _) in facts["own"].items()]
+    return Words(
+        setting=(
+            f"r = {GROUPS}, ε = {EPSILON:g}, δ = {at['delta']:g}, uniform means; (100, 1000), "
+            f"(550, 550), (1000, 100); S = K in {tuple(at['sides'])}; r in {GROUP_COUNTS} at "
+            f"(200, 200); ε = 2^-2 .. 2^-{at['finest']} at (60, 40, 3)"
+        ),
+        takeaway=(
+            f"Exponents: {', '.join(exponents)} (logarithms divided out). Mean losses at the three "
+            f"shapes: {', '.join(f'{loss:.3f}' for loss in facts['losses'])}. Up to S = K = "
+            f"{facts['crossing']:.0f} the naive method is cheaper."
+        ),
+    )
+
+
+def draw_growth(measured: Measured) -> Any:
     """Draw the rounds of both methods against S + K."""
-    rows: Rows = [
-        {"series": name, "size": 2 * each.problem.arms, "rounds": rounds}
-        for each in squares
-        for name, rounds in (("Algorithm 1", each.taken), ("naive method", each.naive))
-    ]
-    rows += [
-        {"series": f"{name}, S K smaller", "size": 1100, "rounds": rounds}
-        for each in (same[0], same[2])
-        for name, rounds in (("Algorithm 1", each.taken), ("naive method", each.naive))
-    ]
-    rows += [
-        {"series": name, "size": 1100, "rounds": rounds}
-        for name, rounds in (("Algorithm 1", same[1].taken), ("naive method", same[1].naive))
-    ]
+    at = measured.setting
     return sketch.picture(
-        sorted(rows, key=lambda row: float(row["size"])),
-        Axis("size", "S + K", "log", [2 * each.problem.arms for each in squares]),
+        measured.rows,
+        Axis("size", "S + K", "log", [2 * side for side in at["sides"]]),
         Axis("rounds", "rounds", "log"),
         {
             "Algorithm 1": Series(sketch.BLUE),
@@ -203,8 +277,8 @@ def _growth(same: Sequence[Runs], squares: Sequence[Runs], runs: int) -> Any:
         },
         title="Samples follow S + K, not S K",
         subtitle=[
-            f"S = K, r = {GROUPS}, ε = {EPSILON:g}, means of {runs} runs. At S + K = 1100 also "
-            "(100, 1000)",
+            f"S = K, r = {GROUPS}, ε = {EPSILON:g}, means of {at['runs']} runs. At S + K = 1100 "
+            "also (100, 1000)",
             "and (1000, 100), where S K is a third as large.",
         ],
         description=(
@@ -215,55 +289,14 @@ def _growth(same: Sequence[Runs], squares: Sequence[Runs], runs: int) -> Any:
     )
 
 
-@claim(
+GROWTH = Claim(
     11,
     "Samples grow with r(S + K)/ε², not with S K",
     printed="Algorithm 1 takes Õ(r(S + K)/ε²) samples where the naive method takes Õ(S K/ε²)",
     broken="the naive method: every arm on every context",
     seconds=(2.5, 40.0),
+    measure=measure_growth,
+    judge=judge_growth,
+    word=word_growth,
+    draw=draw_growth,
 )
-def growth(effort: Effort) -> Finding:
-    """Grow r, S + K, S K and 1/ε² one at a time in whole runs."""
-    runs = effort.pick(3, 12)
-    same = [measure(S, K, GROUPS, EPSILON, runs) for S, K in SAME_SUM]
-    sides = effort.pick((50, 100, 200, 400, 600), (50, 100, 200, 400, 800, 1200))
-    squares = [measure(n, n, GROUPS, EPSILON, runs) for n in sides]
-    counts = (2, 4, 8, 16, 32)
-    groups = [measure(200, 200, r, EPSILON, runs) for r in counts]
-    fines = [2.0**-k for k in range(2, effort.pick(9, 11))]
-    fine = [measure(60, 40, 3, epsilon, runs) for epsilon in fines]
-
-    def exponents(naive: bool) -> Exponents:
-        return {
-            "S K at the same S + K": (*at_same_sum(same, naive), bend(same)),
-            "S + K": (*grows(squares, [2.0 * n for n in sides], naive), 1 + bend(squares)),
-            "r": (*grows(groups, counts, naive), 1 + bend(groups)),
-            "1/ε²": (*grows(fine, [1 / e**2 for e in fines], naive), 1 + bend(fine)),
-        }
-
-    own = exponents(naive=False)
-    ratio = [each.taken / each.naive for each in squares]
-    crossing = float(np.exp(np.interp(0.0, -np.log(ratio), np.log(sides))))
-    loss = [float(np.mean(each.losses)) for each in same]
-    return Finding(
-        setting=(
-            f"r = {GROUPS}, ε = {EPSILON:g}, δ = {DELTA:g}, uniform means; (100, 1000), "
-            f"(550, 550), (1000, 100); S = K in {sides}; r in {counts} at (200, 200); ε = 2^-2 .. "
-            f"2^-{len(fines) + 1} at (60, 40, 3)"
-        ),
-        seeds=runs * (len(same) + len(squares) + len(groups) + len(fine)),
-        printed=as_checks(own),
-        broken=as_checks(exponents(naive=True)),
-        words=(
-            "Exponents: "
-            + ", ".join(f"{v:.3f} ± {e:.3f} in {size}" for size, (v, e, _) in own.items())
-            + f" (logarithms divided out). Mean losses at the three shapes: {loss[0]:.3f}, "
-            f"{loss[1]:.3f}, {loss[2]:.3f}. Up to S = K = {crossing:.0f} the naive method is "
-            "cheaper."
-        ),
-        figure=_growth(same, squares, runs),
-    )
-
-
-SAMPLES_BOUND = CLAIMS[10]
-GROWTH = CLAIMS[11]
