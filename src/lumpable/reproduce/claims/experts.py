@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
 from lumpable.learners import ConstantExperts
-from lumpable.reproduce.claim import Check, Effort, slope
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims import sketch
-from lumpable.reproduce.claims.sketch import Axis, Series
-from lumpable.reproduce.old import CLAIMS, Finding, claim
+from lumpable.reproduce.claims.sketch import Axis, Rows, Series
 
 CONTEXTS = 10
 KINDS = {"w ≥ 0": False, "signed weights": True}
@@ -47,13 +47,86 @@ def mean_regret(arms: int, horizon: int, gap: float, runs: int, *, signed: bool)
 
 
 def worst_regret(arms: int, horizon: int, runs: int, *, signed: bool) -> float:
-    """Return the larger regret of two gaps: as hard to see in so many rounds as may be, and 1."""
+    """Return the larger regret of two gaps: one as hard to see in T rounds as possible, and 1."""
     gaps = (1.0,) if signed else (min(1.0, 2 * bar(arms, horizon) / horizon), 1.0)
     often = 1 if signed else runs  # linear regret needs no averaging
     return max(mean_regret(arms, horizon, gap, often, signed=signed) for gap in gaps)
 
 
-@claim(
+def measure_constant_experts(effort: Effort) -> Measured:
+    """Play it round by round where weights are non-negative, and where they are not."""
+    runs = effort.pick(3, 8)
+    arms = effort.pick((2, 8), (2, 4, 8))
+    horizons = effort.pick((1000, 4000, 16000), (1000, 4000, 16000, 64000))
+    rows: Rows = []
+    slopes = {}
+    for kind, signed in KINDS.items():
+        regret = {K: [worst_regret(K, T, runs, signed=signed) for T in horizons] for K in arms}
+        slopes[kind] = slope(horizons, np.sum(list(regret.values()), axis=0))
+        rows += [
+            {"series": f"{kind}, K = {K}", "horizon": T, "ratio": y / bar(K, T)}
+            for K, values in regret.items()
+            for T, y in zip(horizons, values, strict=True)
+        ]
+    setting = {"S": CONTEXTS, "K": arms, "T": horizons}
+    return Measured(seeds=runs, setting=setting, rows=rows, facts=slopes)
+
+
+def judge_constant_experts(measured: Measured) -> Verdict:
+    """Hold regrets against the bar, and their exponent of T against a half."""
+
+    def checks(kind: str) -> tuple[Check, ...]:
+        steep, error = measured.facts[kind]
+        most = max(row["ratio"] for row in measured.rows if row["series"].startswith(kind))
+        return (
+            Check("regret over √(2KT log K), largest mean", most, "<=", 1.0),
+            Check("exponent of T less 2 standard errors", steep - 2 * error, "<=", 0.5),
+        )
+
+    good, bad = map(checks, KINDS)
+    return Verdict(printed=good, broken=bad)
+
+
+def word_constant_experts(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how large the regrets are, and how they grow."""
+    arms, horizons = measured.setting["K"], measured.setting["T"]
+    good, bad = (measured.facts[kind] for kind in KINDS)
+    return Words(
+        setting=(
+            f"S = {measured.setting['S']}, K = {arms[0]} … {arms[-1]}, T = {horizons[0]:,} … "
+            f"{horizons[-1]:,}; rewards 0 or 1 with means (1 + w v)/2, the worse of a gap of 1 and "
+            "one scaled with T"
+        ),
+        takeaway=(
+            f"With w ≥ 0 the regret is at most {verdict.printed[0].measured:.2f} √(2KT log K) and "
+            f"grows like T^({good[0]:.2f} ± {good[1]:.2f}); with signed weights it grows like "
+            f"T^{bad[0]:.2f}, {verdict.broken[0].measured:.0f} times the bar at T = "
+            f"{horizons[-1]:,}."
+        ),
+    )
+
+
+def draw_constant_experts(measured: Measured) -> Any:
+    """Draw regrets over the bar against the horizon, for the fewest and the most arms."""
+    ends = (measured.setting["K"][0], measured.setting["K"][-1])
+    names = [f"{kind}, K = {K}" for kind in KINDS for K in ends]
+    colours = (sketch.SKY, sketch.BLUE, sketch.PINK, sketch.ORANGE)
+    return sketch.picture(
+        [row for row in measured.rows if row["series"] in names],
+        Axis("horizon", "horizon T", "log", measured.setting["T"]),
+        Axis("ratio", "regret over √(2KT log K)", "log"),
+        {name: Series(colour) for name, colour in zip(names, colours, strict=True)},
+        bars={"the bar": 1.0},
+        title="One arm for everybody needs weights of one sign",
+        subtitle=[f"Mean over {measured.seeds} runs (signed: one), the worse of two gaps."],
+        description=(
+            "Regret over the bound against the horizon: flat and below one for non-negative "
+            "weights, rising like the square root of T above it for signed ones."
+        ),
+    )
+
+
+CONSTANT_EXPERTS = Claim(
     28,
     "Rank one: EXP4 with constant experts",
     printed=(
@@ -62,72 +135,8 @@ def worst_regret(arms: int, horizon: int, runs: int, *, signed: bool) -> float:
     ),
     broken="signed weights: no arm is best for everybody",
     seconds=(3.0, 40.0),
+    measure=measure_constant_experts,
+    judge=judge_constant_experts,
+    word=word_constant_experts,
+    draw=draw_constant_experts,
 )
-def constant_experts(effort: Effort) -> Finding:
-    """Play it round by round where weights are non-negative, and where they are not."""
-    runs = effort.pick(3, 8)
-    arms = effort.pick((2, 8), (2, 4, 8))
-    horizons = effort.pick((1000, 4000, 16000), (1000, 4000, 16000, 64000))
-    regret = {
-        (kind, K): [worst_regret(K, T, runs, signed=signed) for T in horizons]
-        for kind, signed in KINDS.items()
-        for K in arms
-    }
-    over = {
-        (kind, K): [y / bar(K, T) for T, y in zip(horizons, values, strict=True)]
-        for (kind, K), values in regret.items()
-    }
-    most = {kind: max(max(over[kind, K]) for K in arms) for kind in KINDS}
-    slopes = {
-        kind: slope(horizons, np.sum([regret[kind, K] for K in arms], axis=0)) for kind in KINDS
-    }
-
-    def checks(kind: str) -> tuple[Check, ...]:
-        steep, error = slopes[kind]
-        return (
-            Check("regret over √(2KT log K), largest mean", most[kind], "<=", 1.0),
-            Check("exponent of T less 2 standard errors", steep - 2 * error, "<=", 0.5),
-        )
-
-    good, bad = KINDS
-    ends = (arms[0], arms[-1])
-    return Finding(
-        setting=(
-            f"S = {CONTEXTS}, K = {arms[0]} … {arms[-1]}, T = 1,000 … {horizons[-1]:,}; rewards 0 "
-            "or 1 with means (1 + w v)/2, the worse of a gap of 1 and one scaled with T"
-        ),
-        seeds=runs,
-        printed=checks(good),
-        broken=checks(bad),
-        words=(
-            f"With w ≥ 0 the regret is at most {most[good]:.2f} √(2KT log K) and grows like "
-            f"T^({slopes[good][0]:.2f} ± {slopes[good][1]:.2f}); with signed weights it grows like "
-            f"T^{slopes[bad][0]:.2f}, {most[bad]:.0f} times the bar at T = {horizons[-1]:,}."
-        ),
-        figure=sketch.picture(
-            [
-                {"series": f"{kind}, K = {K}", "horizon": T, "ratio": y}
-                for kind in KINDS
-                for K in ends
-                for T, y in zip(horizons, over[kind, K], strict=True)
-            ],
-            Axis("horizon", "horizon T", "log", horizons),
-            Axis("ratio", "regret over √(2KT log K)", "log"),
-            {
-                f"{good}, K = {ends[0]}": Series(sketch.SKY),
-                f"{good}, K = {ends[1]}": Series(sketch.BLUE),
-                f"{bad}, K = {ends[0]}": Series(sketch.PINK),
-                f"{bad}, K = {ends[1]}": Series(sketch.ORANGE),
-            },
-            bars={"the bar": 1.0},
-            title="One arm for everybody needs weights of one sign",
-            subtitle=[f"Mean over {runs} runs (signed: one), the worse of two gaps."],
-            description=(
-                "Regret over the bound against the horizon: flat and below one for non-negative "
-                "weights, rising like the square root of T above it for signed ones."
-            ),
-        ),
-    )
-
-
-CONSTANT_EXPERTS = CLAIMS[28]

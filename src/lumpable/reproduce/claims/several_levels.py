@@ -12,11 +12,10 @@ from lumpable.plans import bounds, pac
 from lumpable.plans.plan import Belief, Collect, Conversation
 from lumpable.plans.problem import Problem
 from lumpable.plans.standard import best_of
-from lumpable.reproduce.claim import Check, Effort, rate
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Series
 from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
-from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 
 @lb.algorithm
@@ -37,38 +36,95 @@ def deepest_level_only(problem: Problem, *, epsilon: float, delta: float) -> Con
     return lb.Result(policy, chosen, (count,))
 
 
-LEVELS_WORLD = (200, 200, 3)
-LEVELS_EPSILON = 2.0**-12
+EPSILON = 2.0**-12
+ALL, DEEPEST = "all levels", "deepest only"
+LARGE, SMALL = "the large block", "small blocks"
 
 
 def missing_by_level(run: Watched) -> dict[tuple[str, int], float]:
     """Return the share of arms that the large and the small blocks lack at each level."""
     N = bounds.lengths(run.problem, run.epsilon, DELTA).levels
-    found = {}
+    shares = {}
     for n in range(1, N + 1):
         by_block = [run.uncovered(block, n) / run.problem.arms for block in run.blocks()]
-        found["the large block", n] = by_block[0]
-        found["small blocks", n] = float(np.mean(by_block[1:]))
-    return found
+        shares[LARGE, n] = by_block[0]
+        shares[SMALL, n] = float(np.mean(by_block[1:]))
+    return shares
 
 
-def _missing(missing: dict[tuple[str, int], list[float]], runs: int, own: int) -> Any:
+def measure_several_levels(effort: Effort) -> Measured:
+    """Take the levels away in a world with one large block and single rare contexts."""
+    S, K, r = 200, 200, 3
+    runs = effort.pick(20, 150)
+    world = witness.one_large_block(S, K, r, 0.8)
+    problem = witness.size_of(world)
+    N = bounds.lengths(problem, EPSILON, DELTA).levels
+    uncovered = {ALL: 0, DEEPEST: 0}
+    gaps: dict[str, list[float]] = {ALL: [], DEEPEST: []}
+    missing: dict[tuple[str, int], list[float]] = {}
+    for seed in range(runs):
+        alone = deepest_level_only(problem, epsilon=EPSILON, delta=DELTA)
+        whole, deepest = algorithm_1(world, EPSILON, seed), witness.watch(alone, world, seed)
+        for name, run, level in ((ALL, whole, None), (DEEPEST, deepest, N)):
+            blocks = run.blocks()
+            uncovered[name] += any(run.uncovered(block, level) for block in blocks)
+            gaps[name].append(max(run.gap(block) for block in blocks))
+        for key, share in missing_by_level(whole).items():
+            missing.setdefault(key, []).append(share)
+    rows = [
+        {"series": name, "level": n, "missing": float(np.mean(shares))}
+        for (name, n), shares in missing.items()
+    ]
+    setting = {"S": S, "K": K, "r": r, "delta": DELTA, "N": N, "own": blocks[1].level}
+    facts = {"uncovered": uncovered, "gaps": gaps, "log x": witness.log_x(problem)}
+    return Measured(seeds=runs, setting=setting, rows=rows, facts=facts)
+
+
+def judge_several_levels(measured: Measured) -> Verdict:
+    """A run fails when a block lacks an arm at its level, or a good candidate."""
+    delta, facts, runs = measured.setting["delta"], measured.facts, measured.seeds
+    near = 8 * math.sqrt(facts["log x"])
+
+    def checks(name: str) -> tuple[Check, ...]:
+        lacking = sum(gap > near for gap in facts["gaps"][name])
+        return (
+            rate("a sizeable block lacks an arm", facts["uncovered"][name], runs, 2 * delta),
+            rate("no candidate within 8 √(log x) ε_b", lacking, runs, 4 * delta),
+        )
+
+    return Verdict(printed=checks(ALL), broken=checks(DEEPEST))
+
+
+def word_several_levels(measured: Measured, verdict: Verdict) -> Words:
+    """Tell what a rare context lacks at the deepest level."""
+    at, deepest = measured.setting, measured.rows[-1]
+    return Words(
+        setting=(
+            f"S = {at['S']}, K = {at['K']}, r = {at['r']}, ε = 2^-12, δ = {at['delta']:g}; two "
+            "blocks are single contexts of frequency 1/(8S), every block has one good arm, 0.8 "
+            "above the others"
+        ),
+        takeaway=(
+            f"A single rare context tries every arm at its own level {at['own']}; at the deepest "
+            f"level {at['N']} it lacks {deepest['missing']:.0%} of the arms. With that level alone, "
+            f"{verdict.broken[1].measured:g} of {measured.seeds} runs left a small block without a "
+            f"good candidate; with all levels, {verdict.printed[1].measured:g}."
+        ),
+    )
+
+
+def draw_several_levels(measured: Measured) -> Any:
     """Draw the share of arms that blocks lack at each level."""
-    N = max(n for _, n in missing)
+    N, own = measured.setting["N"], measured.setting["own"]
     return sketch.picture(
-        [
-            {"series": name, "level": n, "missing": float(np.mean(shares))}
-            for (name, n), shares in missing.items()
-        ],
+        measured.rows,
         Axis("level", "accuracy level n", values=range(1, N + 1)),
         Axis("missing", "share of arms never finished"),
-        {
-            "the large block": Series(sketch.BLUE),
-            "small blocks": Series(sketch.ORANGE),
-        },
+        {LARGE: Series(sketch.BLUE), SMALL: Series(sketch.ORANGE)},
         title="Deep levels miss what small blocks need",
         subtitle=[
-            f"Mean over {runs} runs. The large block's own level is {N}, that of small blocks",
+            f"Mean over {measured.seeds} runs. The large block's own level is {N}, that of small "
+            "blocks",
             f"is {own}: each covers all arms there.",
         ],
         description=(
@@ -79,7 +135,7 @@ def _missing(missing: dict[tuple[str, int], list[float]], runs: int, own: int) -
     )
 
 
-@claim(
+SEVERAL_LEVELS = Claim(
     12,
     "Why there are several accuracy levels",
     printed=(
@@ -88,55 +144,8 @@ def _missing(missing: dict[tuple[str, int], list[float]], runs: int, own: int) -
     ),
     broken="Step 1 and screening at the deepest level only",
     seconds=(2.5, 15.0),
+    measure=measure_several_levels,
+    judge=judge_several_levels,
+    word=word_several_levels,
+    draw=draw_several_levels,
 )
-def several_levels(effort: Effort) -> Finding:
-    """Take the levels away in a world with one large block and single rare contexts."""
-    S, K, r = LEVELS_WORLD
-    runs = effort.pick(20, 150)
-    world = witness.one_large_block(S, K, r, 0.8)
-    problem = witness.size_of(world)
-    near = 8 * math.sqrt(witness.log_x(problem))
-    lacking = {"all levels": 0, "deepest only": 0}
-    uncovered = dict.fromkeys(lacking, 0)
-    missing: dict[tuple[str, int], list[float]] = {}
-    for seed in range(runs):
-        alone = deepest_level_only(problem, epsilon=LEVELS_EPSILON, delta=DELTA)
-        seen = {
-            "all levels": algorithm_1(world, LEVELS_EPSILON, seed),
-            "deepest only": witness.watch(alone, world, seed),
-        }
-        N = bounds.lengths(problem, LEVELS_EPSILON, DELTA).levels
-        for name, run in seen.items():
-            level = N if name == "deepest only" else None
-            uncovered[name] += any(run.uncovered(block, level) for block in run.blocks())
-            lacking[name] += any(run.gap(block) > near for block in run.blocks())
-        for key, share in missing_by_level(seen["all levels"]).items():
-            missing.setdefault(key, []).append(share)
-
-    def checks(name: str) -> tuple[Check, ...]:
-        return (
-            rate("a sizeable block lacks an arm", uncovered[name], runs, 2 * DELTA),
-            rate("no candidate within 8 √(log x) ε_b", lacking[name], runs, 4 * DELTA),
-        )
-
-    own = run.blocks()[1].level
-    deepest = float(np.mean(missing["small blocks", N]))
-    return Finding(
-        setting=(
-            f"S = {S}, K = {K}, r = {r}, ε = 2^-12, δ = {DELTA:g}; two blocks are single contexts "
-            "of frequency 1/(8S), every block has one good arm, 0.8 above the others"
-        ),
-        seeds=runs,
-        printed=checks("all levels"),
-        broken=checks("deepest only"),
-        words=(
-            f"A single rare context tries every arm at its own level {own}; at the deepest level "
-            f"{N} it lacks {deepest:.0%} of the arms. With that level alone, "
-            f"{lacking['deepest only']} of {runs} runs left a small block without a good "
-            f"candidate; with all levels, {lacking['all levels']}."
-        ),
-        figure=_missing(missing, runs, own),
-    )
-
-
-SEVERAL_LEVELS = CLAIMS[12]
