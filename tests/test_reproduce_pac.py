@@ -127,11 +127,11 @@ def test_hard_instances_are_lost_without_plays_and_won_with_many() -> None:
     for case, cells in ((1, 20 * 8), (2, 20 * 8), (3, 8 * 12)):
         size = lower.Size(case, 20, 8 if case == 1 else 12, 8)
         assert size.cells == cells
-        for told in (False, True):
-            drawn = lower.draw(size, 20, told)
+        for knows_groups in (False, True):
+            drawn = lower.hard_instances(size, 20, knows_groups)
             assert drawn.weight.sum(axis=1) == pytest.approx(np.ones(20))
-            assert drawn.lost(0, rng) == 1.0
-            assert drawn.lost(100_000, rng) == 0.0
+            assert drawn.failure_rate(0, rng) == 1.0
+            assert drawn.failure_rate(100_000, rng) == 0.0
 
 
 def test_the_exponent_at_the_same_sum() -> None:

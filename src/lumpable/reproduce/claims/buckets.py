@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +16,10 @@ from lumpable.base.checks import FloatVector, IntVector
 from lumpable.base.extras import need
 from lumpable.plans import bounds, pac
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.reproduce.claim import Check, Effort, rate
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
 from lumpable.reproduce.claims.witness import DELTA
-from lumpable.reproduce.old import CLAIMS, Finding, claim
-
-# --- 13: buckets ----------------------------------------------------------------------------
 
 BUCKET_SIZE, BUCKET_EPSILON = lb.Problem(100, 10, 3), 0.1
 
@@ -53,28 +52,28 @@ class Estimate:
         J = bounds.arrivals(BUCKET_SIZE, BUCKET_EPSILON, DELTA)
         return math.log(len(self.true) / DELTA) / J
 
-    def off(self, forgiven: float) -> bool:
+    def is_off(self, forgiven: float) -> bool:
         """Whether some nu-hat is outside (nu - forgiven u)/2 .. 2 (nu + u)."""
         low, high = (self.true - forgiven * self.unsure) / 2, 2 * (self.true + self.unsure)
         return bool(((self.seen < low) | (self.seen > high)).any())
 
-    def misjudged(self) -> bool:
-        """Whether a context with nu-hat >= eps/S is rarer than eps/4S, or one below is not <= 3."""
+    def misjudges(self) -> bool:
+        """Whether nu < eps/(4S) where nu-hat >= eps/S, or nu > 3 eps/S elsewhere."""
         at = BUCKET_EPSILON / len(self.true)
-        kept = self.seen >= at
-        return bool((self.true[kept] < at / 4).any() or (self.true[~kept] > 3 * at).any())
+        common = self.seen >= at
+        return bool((self.true[common] < at / 4).any() or (self.true[~common] > 3 * at).any())
 
     def unevenness(self) -> float:
         """Return how far nu inside a bucket is from uniform, as a factor."""
-        found = 1.0
+        factor = 1.0
         for level in np.unique(self.bucket[self.bucket < self.last]):
             inside = self.true[self.bucket == level]
             share = inside / inside.sum() * len(inside)
-            found = max(found, float(share.max()), float(1 / share.min()))
-        return found
+            factor = max(factor, float(share.max()), float(1 / share.min()))
+        return factor
 
-    def given_up(self) -> float:
-        """Return the mass of the last bucket, in epsilon."""
+    def last_mass(self) -> float:
+        """Return the mass of the last bucket, which is given up, in epsilon."""
         return float(self.true[self.bucket == self.last].sum()) / BUCKET_EPSILON
 
 
@@ -118,8 +117,16 @@ def short_requests(runs: int) -> tuple[int, int]:
 MANY_CONTEXTS = 10_000
 LOWEST = {1.0: "½(ν − u)", 2.0: "½(ν − 2u)"}
 """What ν̂ may not fall below, by how many u are forgiven."""
+EXACT = {
+    "½(ν − u), printed": (1.0, 1.0),
+    "½(ν − 2u), repaired": (2.0, 1.0),
+    "½(ν − 2u), a sixteenth of J": (2.0, 1 / 16),
+}
+"""By series: how many u are forgiven, and the share of J."""
+SIZES = [10**p for p in range(1, 10)]
 
 
+@cache
 def slip(contexts: int, forgiven: float, share: float = 1.0) -> tuple[float, float]:
     """Return a frequency at which some nu-hat is below (nu - forgiven u)/2 often, and how often.
 
@@ -148,7 +155,126 @@ def slips(contexts: int, runs: int, forgiven: float) -> int:
     return sum(bool((rng.multinomial(J, nu) < low).any()) for _ in range(runs))
 
 
-@claim(
+def summary(runs: int, constants: Constants) -> dict[str, Any]:
+    """Return what the checks need of many estimates."""
+    every = list(estimates(runs, constants))
+    return {
+        "off": {f"{forgiven:g}": sum(e.is_off(forgiven) for e in every) for forgiven in LOWEST},
+        "misjudging": sum(e.misjudges() for e in every),
+        "unevenness": [e.unevenness() for e in every],
+        "last mass": [e.last_mass() for e in every],
+    }
+
+
+def slip_rows(runs: int) -> Rows:
+    """Return how often the lower inequality fails at the worst frequencies."""
+    rows: Rows = [
+        {"series": name, "S": S, "slip": slip(S, *how)[1]}
+        for name, how in EXACT.items()
+        for S in SIZES
+    ]
+    drawn = {S: slips(S, runs, 1.0) / runs for S in (100, 1000)}
+    return rows + [{"series": "½(ν − u), drawn", "S": S, "slip": drawn[S]} for S in drawn]
+
+
+def measure_frequencies_and_buckets(effort: Effort) -> Measured:
+    """Let Algorithm 3 estimate frequencies, and look at every inequality of its proof."""
+    runs, many, drawn = effort.pick((100, 600, 400), (2000, 4000, 4000))
+    asked, short = short_requests(effort.pick(10, 60))
+    return Measured(
+        seeds=runs,
+        setting={"S": BUCKET_SIZE.contexts, "epsilon": BUCKET_EPSILON, "delta": DELTA},
+        rows=slip_rows(drawn),
+        facts={
+            "printed": summary(runs, PAPER),
+            "broken": summary(runs, replace(PAPER, arrivals=PAPER.arrivals / 16)),
+            "slipped": {f"{f:g}": slips(MANY_CONTEXTS, many, f) for f in LOWEST},
+            "ratio": slip(MANY_CONTEXTS, 1.0)[0],
+            "draws": {"worst": many, "points": drawn},
+            "requests": {"asked": asked, "short": short},
+        },
+    )
+
+
+def judge_frequencies_and_buckets(measured: Measured) -> Verdict:
+    """Hold every inequality against delta."""
+    facts, delta = measured.facts, measured.setting["delta"]
+
+    def checks(form: str, forgiven: int, uneven: float, mass: float) -> tuple[Check, ...]:
+        got = facts[form]
+        counts = {
+            f"ν̂ outside {LOWEST[forgiven]} .. 2(ν + u)": got["off"][f"{forgiven}"],
+            "ν misjudged by ν̂ at ε/S": got["misjudging"],
+            f"a bucket not uniform within {uneven:g}": sum(e > uneven for e in got["unevenness"]),
+            f"given up more than {mass:g} ε": sum(e > mass for e in got["last mass"]),
+        }
+        return tuple(rate(what, count, measured.seeds, delta) for what, count in counts.items())
+
+    def worst(forgiven: int) -> Check:
+        what = f"ν̂ below {LOWEST[forgiven]}, worst ν, S = 10⁴"
+        return rate(what, facts["slipped"][f"{forgiven}"], facts["draws"]["worst"], delta)
+
+    asked, short = facts["requests"]["asked"], facts["requests"]["short"]
+    enough = rate("a bucket's request short of samples", short, asked, delta)
+    return Verdict(
+        printed=(*checks("printed", 1, 8.0, 1.0), worst(1), enough),
+        repaired=(*checks("printed", 2, 15.7, 3.0), worst(2), enough),
+        broken=checks("broken", 2, 15.7, 3.0),
+    )
+
+
+def word_frequencies_and_buckets(measured: Measured, verdict: Verdict) -> Words:
+    """Tell which inequality slips, and that all that follows stays."""
+    at, facts = measured.setting, measured.facts
+    many, slipped, printed = facts["draws"]["worst"], facts["slipped"], facts["printed"]
+    exact = {(row["series"], row["S"]): row["slip"] for row in measured.rows}
+    return Words(
+        setting=(
+            f"S = {at['S']}, ε = {at['epsilon']:g}, δ = {at['delta']:g}; Zipf frequencies and "
+            "geometric ones down to ε/(10 S); worst ν: 10⁴ contexts, all but one equally rare; "
+            "samples: whole runs at (30, 10, 3), ε = 0.05"
+        ),
+        takeaway=(
+            f"One inequality slips: contexts with ν = {facts['ratio']:.1f}u fall below ½(ν − u) in "
+            f"{slipped['1'] / many:.1%} of {many} draws at S = 10⁴, and in at least "
+            f"{exact['½(ν − u), printed', 10**6]:.0%} at 10⁶ (δ = {at['delta']:g}). With 2u it "
+            f"holds ({slipped['2']} of {many}), and all that follows stays: buckets were uniform "
+            f"within {max(printed['unevenness']):.1f}, at most {max(printed['last mass']):.2f} ε "
+            f"was given up, {facts['requests']['short']} of {facts['requests']['asked']} requests "
+            "fell short."
+        ),
+    )
+
+
+def draw_frequencies_and_buckets(measured: Measured) -> Any:
+    """Draw how often the lower inequality fails at the worst frequencies."""
+    delta = measured.setting["delta"]
+    return sketch.picture(
+        measured.rows,
+        Axis("S", "contexts S", "log", SIZES),
+        Axis("slip", "probability that some context is below", "log"),
+        {
+            "½(ν − u), printed": Series(sketch.BLUE, "line"),
+            "½(ν − u), drawn": Series(sketch.SKY, "point"),
+            "½(ν − 2u), repaired": Series(sketch.GREEN, "line"),
+            "½(ν − 2u), a sixteenth of J": Series(sketch.ORANGE, "line"),
+        },
+        bars={f"δ = {delta:g}": delta},
+        title="An estimate may fall lower than printed",
+        subtitle=[
+            "All contexts but one at the worst frequency. Lines: exact lower bounds.",
+            f"Points: {measured.facts['draws']['points']} draws each. Broken: a sixteenth of the J "
+            "contexts.",
+        ],
+        description=(
+            "Probability that some estimated frequency is below the lower bound, against S: as "
+            "printed above delta from S = 100 on and growing, far below it with 2u, near one with "
+            "a sixteenth of the contexts."
+        ),
+    )
+
+
+FREQUENCIES_AND_BUCKETS = Claim(
     13,
     "Algorithm 3: frequencies and buckets",
     printed=(
@@ -163,94 +289,8 @@ def slips(contexts: int, runs: int, forgiven: float) -> int:
     broken="a sixteenth of the J contexts",
     seconds=(3.0, 20.0),
     stands=False,
+    measure=measure_frequencies_and_buckets,
+    judge=judge_frequencies_and_buckets,
+    word=word_frequencies_and_buckets,
+    draw=draw_frequencies_and_buckets,
 )
-def frequencies_and_buckets(effort: Effort) -> Finding:
-    """Let Algorithm 3 estimate frequencies, and look at every inequality of its proof."""
-    runs = effort.pick(100, 2000)
-    found = {
-        "printed": list(estimates(runs, PAPER)),
-        "broken": list(estimates(runs, replace(PAPER, arrivals=PAPER.arrivals / 16))),
-    }
-    asked, short = short_requests(effort.pick(10, 60))
-    many = effort.pick(600, 4000)
-    slipped = {forgiven: slips(MANY_CONTEXTS, many, forgiven) for forgiven in (1.0, 2.0)}
-
-    def checks(name: str, forgiven: float, uneven: float, mass: float) -> tuple[Check, ...]:
-        every = found[name]
-        counts = {
-            f"ν̂ outside {LOWEST[forgiven]} .. 2(ν + u)": sum(e.off(forgiven) for e in every),
-            "ν misjudged by ν̂ at ε/S": sum(e.misjudged() for e in every),
-            f"a bucket not uniform within {uneven:g}": sum(e.unevenness() > uneven for e in every),
-            f"given up more than {mass:g} ε": sum(e.given_up() > mass for e in every),
-        }
-        return tuple(rate(what, failures, runs, DELTA) for what, failures in counts.items())
-
-    def worst(forgiven: float) -> Check:
-        what = f"ν̂ below {LOWEST[forgiven]}, worst ν, S = 10⁴"
-        return rate(what, slipped[forgiven], many, DELTA)
-
-    enough = rate("a bucket's request short of samples", short, asked, DELTA)
-    uneven = max(e.unevenness() for e in found["printed"])
-    mass = max(e.given_up() for e in found["printed"])
-    return Finding(
-        setting=(
-            f"S = {BUCKET_SIZE.contexts}, ε = {BUCKET_EPSILON:g}, δ = {DELTA:g}; Zipf frequencies "
-            "and geometric ones down to ε/(10 S); worst ν: 10⁴ contexts, all but one equally rare; "
-            "samples: whole runs at (30, 10, 3), ε = 0.05"
-        ),
-        seeds=runs,
-        printed=(*checks("printed", 1.0, 8.0, 1.0), worst(1.0), enough),
-        repaired=(*checks("printed", 2.0, 15.7, 3.0), worst(2.0), enough),
-        broken=checks("broken", 2.0, 15.7, 3.0),
-        words=(
-            f"One inequality slips: contexts with ν = {slip(MANY_CONTEXTS, 1.0)[0]:.1f}u fall "
-            f"below ½(ν − u) in {slipped[1.0] / many:.1%} of {many} draws at S = 10⁴, and in at "
-            f"least {slip(10**6, 1.0)[1]:.0%} at 10⁶ (δ = {DELTA:g}). With 2u it holds "
-            f"({slipped[2.0]} of {many}), and all that follows stays: buckets were uniform within "
-            f"{uneven:.1f}, at most {mass:.2f} ε was given up, {short} of {asked} requests fell "
-            "short."
-        ),
-        figure=_slips(effort),
-    )
-
-
-def _slips(effort: Effort) -> object:
-    """Draw how often the lower inequality fails at the worst frequencies."""
-    exact = {"½(ν − u), printed": (1.0, 1.0), "½(ν − 2u), repaired": (2.0, 1.0)}
-    exact["½(ν − 2u), a sixteenth of J"] = (2.0, 1 / 16)
-    sizes = [10**p for p in range(1, 10)]
-    rows: Rows = [
-        {"series": name, "S": S, "slip": slip(S, *how)[1]}
-        for name, how in exact.items()
-        for S in sizes
-    ]
-    runs = effort.pick(400, 4000)
-    rows += [
-        {"series": "½(ν − u), drawn", "S": S, "slip": slips(S, runs, 1.0) / runs}
-        for S in (100, 1000)
-    ]
-    return sketch.picture(
-        rows,
-        Axis("S", "contexts S", "log", sizes),
-        Axis("slip", "probability that some context is below", "log"),
-        {
-            "½(ν − u), printed": Series(sketch.BLUE, "line"),
-            "½(ν − u), drawn": Series(sketch.SKY, "point"),
-            "½(ν − 2u), repaired": Series(sketch.GREEN, "line"),
-            "½(ν − 2u), a sixteenth of J": Series(sketch.ORANGE, "line"),
-        },
-        bars={f"δ = {DELTA:g}": DELTA},
-        title="An estimate may fall lower than printed",
-        subtitle=[
-            "All contexts but one at the worst frequency. Lines: exact lower bounds.",
-            f"Points: {runs} draws each. Broken: a sixteenth of the J contexts.",
-        ],
-        description=(
-            "Probability that some estimated frequency is below the lower bound, against S: as "
-            "printed above delta from S = 100 on and growing, far below it with 2u, near one with "
-            "a sixteenth of the contexts."
-        ),
-    )
-
-
-FREQUENCIES_AND_BUCKETS = CLAIMS[13]

@@ -14,10 +14,11 @@ import numpy as np
 
 from lumpable import worlds
 from lumpable.base.checks import FloatMatrix
-from lumpable.reproduce.claim import Check, Effort, slope
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
-from lumpable.reproduce.old import CLAIMS, Finding, claim
+
+KNOWS_GROUPS = "told who is alike"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Instances:
     weight: FloatMatrix
     epsilon: float
 
-    def lost(self, plays: int, rng: np.random.Generator) -> float:
+    def failure_rate(self, plays: int, rng: np.random.Generator) -> float:
         """Return the share of runs that end more than epsilon below the best policy.
 
         Every cell is played equally often; the best mean wins, ties go to anybody.
@@ -62,14 +63,14 @@ class Instances:
         return float(np.mean(loss > self.epsilon + 1e-12))
 
 
-def draw(size: Size, runs: int, told: bool) -> Instances:
-    """Draw an instance for each seed; one who is told the groups sees groups as rows."""
+def hard_instances(size: Size, runs: int, knows_groups: bool) -> Instances:
+    """Draw an instance for each seed; who knows the groups sees groups as rows."""
     means, weights = [], []
     for seed in range(runs):
         world = worlds.hard(
             size.case, size.contexts, size.arms, size.groups, epsilon=size.epsilon, seed=seed
         )
-        if told:
+        if knows_groups:
             mean = np.full((size.groups, size.arms), 0.5)
             mean[world.group] = world.mean
             weight = np.zeros(size.groups)
@@ -82,16 +83,18 @@ def draw(size: Size, runs: int, told: bool) -> Instances:
     return Instances(np.array(means), np.array(weights), size.epsilon)
 
 
-def half_lost(size: Size, runs: int, told: bool, rng: np.random.Generator) -> float:
+def half_budget(size: Size, runs: int, knows_groups: bool, rng: np.random.Generator) -> float:
     """Return the budget at which half of the runs fail: plays of a cell times cells."""
-    drawn = draw(size, runs, told)
+    instances = hard_instances(size, runs, knows_groups)
     low, high = 1.0, 2.0
-    while drawn.lost(round(high), rng) > 0.5:
+    while instances.failure_rate(round(high), rng) > 0.5:
         low, high = high, 2 * high
     for _ in range(8):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if drawn.lost(round(middle), rng) > 0.5 else (low, middle)
-    return math.sqrt(low * high) * int(drawn.mean[0].size)
+        low, high = (
+            (middle, high) if instances.failure_rate(round(middle), rng) > 0.5 else (low, middle)
+        )
+    return math.sqrt(low * high) * int(instances.mean[0].size)
 
 
 def families(sides: Sequence[int], epsilons: Sequence[float]) -> dict[str, dict[str, list[Size]]]:
@@ -122,23 +125,100 @@ def growing(size: Size, letter: str) -> float:
     return float(values[letter])
 
 
-def _budgets(rows: Rows, runs: int) -> Any:
+def measure_lower_bound(effort: Effort) -> Measured:
+    """Find the budget at which uniform play fails half of the time, at many sizes."""
+    runs = effort.pick(60, 400)
+    sides = effort.pick((4, 8, 16, 32), (4, 6, 8, 12, 16, 24, 32))
+    epsilons = effort.pick((0.02, 0.04, 0.08), (0.01, 0.02, 0.03, 0.04, 0.06, 0.08))
+    rows: Rows = []
+    exponents = []
+    multiples: list[float] = []
+    for knows_groups in (False, True):
+        rng = np.random.default_rng(15)
+        for name, family in families(sides, epsilons).items():
+            for letter, sizes in family.items():
+                if knows_groups and letter != "S":
+                    continue  # to know the groups helps where contexts share one
+                budgets = [half_budget(size, runs, knows_groups, rng) for size in sizes]
+                series = KNOWS_GROUPS if knows_groups else f"instance {name}"
+                points: Rows = [
+                    {"series": series, "cells": size.cells, "budget": budget * size.epsilon**2}
+                    for size, budget in zip(sizes, budgets, strict=True)
+                ]
+                rows += points if letter != "1/ε²" else []
+                multiples += [] if knows_groups else [p["budget"] / p["cells"] for p in points]
+                value, error = slope([growing(size, letter) for size in sizes], budgets)
+                one = {"series": series, "instance": name[0], "letter": letter}
+                exponents.append({**one, "value": value, "error": error})
+    return Measured(
+        seeds=runs,
+        setting={"epsilons": epsilons},
+        rows=rows,
+        facts={"exponents": exponents, "multiples": (min(multiples), max(multiples))},
+    )
+
+
+def judge_lower_bound(measured: Measured) -> Verdict:
+    """Every exponent must be at least 1, with two standard errors to spare."""
+
+    def checks(knows_groups: bool) -> tuple[Check, ...]:
+        return tuple(
+            Check(
+                f"exponent of {one['letter']} on instance {one['instance']}, ± {one['error']:.3f}; "
+                "two errors allowed",
+                one["value"],
+                ">=",
+                1 - 2 * one["error"],
+            )
+            for one in measured.facts["exponents"]
+            if (one["series"] == KNOWS_GROUPS) == knows_groups
+        )
+
+    return Verdict(printed=checks(knows_groups=False), broken=checks(knows_groups=True))
+
+
+def word_lower_bound(measured: Measured, verdict: Verdict) -> Words:
+    """Tell the exponents, and the cost of a cell."""
+    by_instance: dict[str, list[str]] = {}
+    for one in measured.facts["exponents"]:
+        if one["series"] != KNOWS_GROUPS:
+            words = f"{one['letter']} {one['value']:.2f} ± {one['error']:.2f}"
+            by_instance.setdefault(one["instance"], []).append(words)
+    low, high = measured.facts["multiples"]
+    exponents = "; ".join(f"{name}: {', '.join(each)}" for name, each in by_instance.items())
+    return Words(
+        setting=(
+            f"gap 4ε, ε = 0.05 (and {tuple(measured.setting['epsilons'])}); instance 1: S up to "
+            "128 at K = 8, K up to 32 at S = 64; 2: S up to 128 at r = 8, r up to 32 at S = 64; "
+            "3: K up to 128 at r = 16, r up to 128 at K = 40"
+        ),
+        takeaway=(
+            f"Exponents of the budget at which half of the runs fail: instance {exponents}. It is "
+            f"{low:.3f} to {high:.3f} cells/ε²; arms cost more than in proportion, by their "
+            "logarithm and because few are guessed more easily. Told who is alike, S costs nothing."
+        ),
+    )
+
+
+def draw_lower_bound(measured: Measured) -> Any:
     """Draw budgets against cells, with a line of slope one."""
-    ends = [pick(row["cells"] for row in rows) for pick in (min, max)]
+    ends = [pick(row["cells"] for row in measured.rows) for pick in (min, max)]
     line = [{"series": "0.05 cells", "cells": cells, "budget": 0.05 * cells} for cells in ends]
     return sketch.picture(
-        [*rows, *line],
+        [*measured.rows, *line],
         Axis("cells", "unknown cells: S K, r S or r K", "log"),
         Axis("budget", "budget lost by half of the runs, times ε²", "log"),
         {
             "instance 1: S K": Series(sketch.BLUE, "ring"),
             "instance 2: r S": Series(sketch.GREEN, "point"),
             "instance 3: r K": Series(sketch.PINK, "point"),
-            "told who is alike": Series(sketch.ORANGE, "point"),
+            KNOWS_GROUPS: Series(sketch.ORANGE, "point"),
             "0.05 cells": Series("#222222", "dash"),
         },
         title="The lower bound: every unknown cell costs its share",
-        subtitle=[f"Uniform play on the unknown cells, best mean, gap 4ε, {runs} runs a try."],
+        subtitle=[
+            f"Uniform play on the unknown cells, best mean, gap 4ε, {measured.seeds} runs a try."
+        ],
         description=(
             "Budget at which half of the runs fail against the number of unknown cells on log "
             "axes: all three hard instances follow a line of slope one; who is told which "
@@ -147,7 +227,7 @@ def _budgets(rows: Rows, runs: int) -> Any:
     )
 
 
-@claim(
+LOWER_BOUND = Claim(
     15,
     "Theorem 3: the lower bound",
     printed=(
@@ -157,58 +237,8 @@ def _budgets(rows: Rows, runs: int) -> Any:
     ),
     broken="a learner that is told which contexts are alike",
     seconds=(4.0, 42.0),
+    measure=measure_lower_bound,
+    judge=judge_lower_bound,
+    word=word_lower_bound,
+    draw=draw_lower_bound,
 )
-def lower_bound(effort: Effort) -> Finding:
-    """Find the budget at which uniform play fails half of the time, at many sizes."""
-    runs = effort.pick(60, 400)
-    sides = effort.pick((4, 8, 16, 32), (4, 6, 8, 12, 16, 24, 32))
-    epsilons = effort.pick((0.02, 0.04, 0.08), (0.01, 0.02, 0.03, 0.04, 0.06, 0.08))
-    rows: Rows = []
-    checks: dict[bool, list[Check]] = {False: [], True: []}
-    found: list[str] = []
-    multiples: list[float] = []
-    for told in (False, True):
-        rng = np.random.default_rng(15)
-        for name, family in families(sides, epsilons).items():
-            for letter, sizes in family.items():
-                if told and letter != "S":
-                    continue  # to know who is alike helps where contexts share a group
-                budgets = [half_lost(size, runs, told, rng) for size in sizes]
-                value, error = slope([growing(size, letter) for size in sizes], budgets)
-                what = f"exponent of {letter} on instance {name[0]}, ± {error:.3f}"
-                checks[told].append(
-                    Check(f"{what}; two errors allowed", value, ">=", 1 - 2 * error)
-                )
-                series = "told who is alike" if told else f"instance {name}"
-                rows += [
-                    {"series": series, "cells": size.cells, "budget": budget * size.epsilon**2}
-                    for size, budget in zip(sizes, budgets, strict=True)
-                    if letter != "1/ε²"
-                ]
-                if not told:
-                    found.append(f"{letter} {value:.2f} ± {error:.2f}")
-                    multiples += [
-                        budget * size.epsilon**2 / size.cells
-                        for size, budget in zip(sizes, budgets, strict=True)
-                    ]
-    return Finding(
-        setting=(
-            f"gap 4ε, ε = 0.05 (and {epsilons}); instance 1: S up to 128 at K = 8, K up to 32 at "
-            "S = 64; 2: S up to 128 at r = 8, r up to 32 at S = 64; 3: K up to 128 at r = 16, r up "
-            "to 128 at K = 40"
-        ),
-        seeds=runs,
-        printed=tuple(checks[False]),
-        broken=tuple(checks[True]),
-        words=(
-            "Exponents of the budget at which half of the runs fail: "
-            f"instance 1: {', '.join(found[:3])}; 2: {', '.join(found[3:6])}; 3: "
-            f"{', '.join(found[6:])}. It is {min(multiples):.3f} to {max(multiples):.3f} cells/ε²; "
-            "arms cost more than in proportion, by their logarithm and because few are guessed "
-            "more easily. Told who is alike, S costs nothing."
-        ),
-        figure=_budgets(rows, runs),
-    )
-
-
-LOWER_BOUND = CLAIMS[15]

@@ -106,7 +106,7 @@ def word_several_levels(measured: Measured, verdict: Verdict) -> Words:
         ),
         takeaway=(
             f"A single rare context tries every arm at its own level {at['own']}; at the deepest "
-            f"level {at['N']} it lacks {deepest['missing']:.0%} of the arms. With that level alone, "
+            f"level {at['N']} it lacks {deepest['missing']:.0%} of the arms. With that level only, "
             f"{verdict.broken[1].measured:g} of {measured.seeds} runs left a small block without a "
             f"good candidate; with all levels, {verdict.printed[1].measured:g}."
         ),
@@ -128,9 +128,8 @@ def draw_several_levels(measured: Measured) -> Any:
             f"is {own}: each covers all arms there.",
         ],
         description=(
-            "Share of arms that a block never finished against the level: zero for the large "
-            "block everywhere, rising from zero to a large share for small blocks at the "
-            "deepest levels."
+            "Share of arms that a block never finished against the level: zero for the large block "
+            "everywhere, rising from zero to a large share for small blocks at the deepest levels."
         ),
     )
 
