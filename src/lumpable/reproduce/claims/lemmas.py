@@ -134,11 +134,9 @@ def measure_few_candidates(effort: Effort) -> Measured:
     rows: Rows = []
     facts = {}
     for name, constants in (("printed", PAPER), ("broken", witness.threshold_times(1 / 32))):
-        results = []
-        for seed in range(runs):
-            world = worlds.lumpable(S, K, r, seed=seed)
-            if result := algorithm_1(world, epsilon, seed, constants).run.result:
-                results.append(result)
+        made = (worlds.lumpable(S, K, r, seed=seed) for seed in range(runs))
+        seen = (algorithm_1(world, epsilon, n, constants).run for n, world in enumerate(made))
+        results = [run.result for run in seen if run.result is not None]
         by_level = zip(*(result.screenings for result in results), strict=True)
         rows += [
             {"series": name, "level": n, "most": max(level)}

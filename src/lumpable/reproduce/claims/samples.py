@@ -11,7 +11,7 @@ import numpy as np
 
 from lumpable import worlds
 from lumpable.plans import bounds
-from lumpable.plans.problem import PAPER, Problem
+from lumpable.plans.problem import Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims import sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
@@ -25,8 +25,7 @@ ONE_AT_A_TIME = "broken, ε = 0.5"
 def share_of_bound(contexts: int, epsilon: float, seed: int, factor: float) -> float:
     """Return a run's rounds over the printed bound, with the screening threshold this wide."""
     world = worlds.lumpable(contexts, 10, 2, seed=seed)
-    constants = PAPER if factor == 1 else witness.threshold_times(factor)
-    run = algorithm_1(world, epsilon, seed, constants).run
+    run = algorithm_1(world, epsilon, seed, witness.threshold_times(factor)).run
     return run.rounds / bounds.whole(witness.size_of(world), epsilon, DELTA)
 
 
@@ -143,11 +142,10 @@ class Runs:
 
 def run_size(S: int, K: int, r: int, epsilon: float, runs: int) -> Runs:
     """Run Algorithm 1 with each seed in a world of its own."""
-    found = [
-        algorithm_1(worlds.lumpable(S, K, r, seed=seed), epsilon, seed) for seed in range(runs)
-    ]
-    rounds = tuple(run.run.rounds for run in found)
-    return Runs(Problem(S, K, r), epsilon, rounds, tuple(run.loss for run in found))
+    made = (worlds.lumpable(S, K, r, seed=seed) for seed in range(runs))
+    seen = [algorithm_1(world, epsilon, seed) for seed, world in enumerate(made)]
+    rounds = tuple(run.run.rounds for run in seen)
+    return Runs(Problem(S, K, r), epsilon, rounds, tuple(run.loss for run in seen))
 
 
 def at_same_sum(found: Sequence[Runs], naive: bool) -> tuple[float, float]:

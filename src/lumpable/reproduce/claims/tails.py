@@ -23,10 +23,8 @@ def stats() -> Any:
 
 # --- 1: coupon collector --------------------------------------------------------------------
 
-RISK = 0.1
-"""delta' of the runs."""
-RISKS = (0.4, RISK, 0.01, 0.001)
-"""delta' of the exact probabilities."""
+RISK, RISKS = 0.1, (0.4, 0.1, 0.01, 0.001)
+"""delta' of the runs, and those of the exact probabilities."""
 
 
 def draws_as_printed(elements: int, risk: float) -> int:
@@ -195,22 +193,17 @@ def measure_tails(effort: Effort) -> Measured:
     risks = [float(risk) for risk in np.geomspace(1e-8, 0.499, effort.pick(25, 200))]
     runs = effort.pick(20_000, 500_000)
     errors, unit = simulate_errors(runs)
-    rows: Rows = []
-    far = {}
-    for name, radius, expected in (
-        ("printed", RADIUS, EXPECTED),
-        ("broken", RADIUS / 2, EXPECTED / 4),
-    ):
-        for what, largest, constant in (
-            ("mean", largest_error_tail, radius),
-            ("count", largest_count_tail, expected),
-        ):
-            rows += [
-                {"series": f"{what}, {name}", "risk": risk, "tail": largest(risk, constant)}
-                for risk in risks
-            ]
+    series, far = {"tail = δ′": risks}, {}
+    for name, part in (("printed", 1), ("broken", 2)):
+        radius, expected = RADIUS / part, EXPECTED / part**2
+        series[f"mean, {name}"] = [largest_error_tail(risk, radius) for risk in risks]
+        series[f"count, {name}"] = [largest_count_tail(risk, expected) for risk in risks]
         far[name] = int(np.sum(errors > radius * unit))
-    rows += [{"series": "tail = δ′", "risk": risk, "tail": risk} for risk in risks]
+    rows = [
+        {"series": name, "risk": risk, "tail": tail}
+        for name, tails in series.items()
+        for risk, tail in zip(risks, tails, strict=True)
+    ]
     return Measured(seeds=runs, setting={"risk": DRAWN_RISK}, rows=rows, facts={"far": far})
 
 
@@ -219,8 +212,8 @@ def judge_tails(measured: Measured) -> Verdict:
     risk = measured.setting["risk"]
 
     def ratio(series: str) -> float:
-        mine = [row for row in measured.rows if row["series"] == series]
-        return max(float(row["tail"] / row["risk"]) for row in mine)
+        mine = (row for row in measured.rows if row["series"] == series)
+        return float(max(row["tail"] / row["risk"] for row in mine))
 
     def checks(name: str) -> tuple[Check, ...]:
         far = measured.facts["far"][name]

@@ -1,6 +1,6 @@
 """Looks into runs of Algorithm 1 with the truth beside them, and makes worlds where claims bite.
 
-A run does not know which promises it kept: the world does. Everything here follows the letters of
+Only the world knows which promises a run kept. Everything here follows the letters of
 the proof of Theorem 1: omega(b) of a block, epsilon_b, its level n_b.
 """
 
@@ -25,7 +25,6 @@ DELTA = 0.05
 class Block:
     """A sizeable block: omega(b) >= epsilon / r."""
 
-    number: int
     members: BoolVector
     epsilon: float
     """epsilon_b = max(1, 1/sqrt(r omega(b))) epsilon."""
@@ -35,20 +34,20 @@ class Block:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Watched:
-    """A run of Algorithm 1 and all that it asked and was told."""
+    """A run of Algorithm 1, with every request and its sample."""
 
     run: lb.Run
     steps: Sequence[Step]
 
     @property
     def problem(self) -> Problem:
-        """The size that the plan was told."""
-        found: Problem = self.run.parameters["problem"]
-        return found
+        """The size that the plan was given."""
+        problem: Problem = self.run.parameters["problem"]
+        return problem
 
     @property
     def epsilon(self) -> float:
-        """The accuracy that the plan was told."""
+        """The accuracy that the plan was given."""
         return float(self.run.parameters["epsilon"])
 
     @property
@@ -90,19 +89,18 @@ def algorithm_1(
     seed: int,
     constants: Constants = PAPER,
     *,
-    groups: int | None = None,
     only_step_1: bool = False,
 ) -> Watched:
     """Run Algorithm 1 in a world, to its end or to the end of Step 1."""
-    problem = size_of(world, groups)
+    problem = size_of(world)
     plan = pac.near_uniform(problem, epsilon=epsilon, delta=DELTA, constants=constants)
     size = bounds.lengths(problem, epsilon, DELTA, constants)
     return watch(plan, world, seed, size.levels * size.explore if only_step_1 else None)
 
 
-def size_of(world: lb.World, groups: int | None = None) -> Problem:
+def size_of(world: lb.World) -> Problem:
     """Return the problem that a world is."""
-    return Problem(world.contexts, world.arms, world.groups if groups is None else groups)
+    return Problem(world.contexts, world.arms, world.groups)
 
 
 def log_x(problem: Problem) -> float:
@@ -118,7 +116,7 @@ def sizeable(world: lb.World, groups: int, epsilon: float) -> Iterator[Block]:
         omega = float(world.frequency[members].sum())
         if omega >= epsilon / groups:
             epsilon_b = max(1.0, 1 / math.sqrt(groups * omega)) * epsilon
-            yield Block(int(b), members, epsilon_b, bounds.round_up(math.log2(1 / epsilon_b**2)))
+            yield Block(members, epsilon_b, bounds.round_up(math.log2(1 / epsilon_b**2)))
 
 
 # --- Broken on purpose ----------------------------------------------------------------------
@@ -179,7 +177,7 @@ def decoy(contexts: int, arms: int, epsilon: float, units: float) -> lb.World:
 
 
 def one_large_block(contexts: int, arms: int, groups: int, gap: float) -> lb.World:
-    """One block of nearly all arrivals; the others are single contexts that come as rarely as may.
+    """One block of nearly all arrivals; the others are single contexts, as rare as allowed.
 
     Single contexts have frequency 1/(8S). Every block has a good arm of its own, the others lie
     `gap` below.
