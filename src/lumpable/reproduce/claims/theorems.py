@@ -6,7 +6,7 @@ Claims 10 and 11 are in `samples`, 12 in `several_levels`, 13 in `buckets`, 15 i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ Bound = Callable[[lb.Problem, float, float], float]
 def measure_losses(
     size: lb.Problem,
     epsilons: Sequence[float],
-    bound_by: dict[str, Bound],
+    bound_by: Mapping[str, Bound],
     losses_at: Callable[[float], Losses],
 ) -> Measured:
     """Measure losses at each epsilon; as facts, the bounds and all losses at the last one."""
