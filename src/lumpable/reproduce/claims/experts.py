@@ -38,12 +38,12 @@ def bar(arms: int, horizon: int) -> float:
 
 def mean_regret(arms: int, horizon: int, gap: float, runs: int, *, signed: bool) -> float:
     """Return the mean regret over seeds."""
-    found = []
+    regrets = []
     for seed in range(runs):
         learner = ConstantExperts(CONTEXTS, arms, horizon=horizon, seed=seed)
         world = rank_one(arms, gap, signed=signed, seed=seed)
-        found.append(lb.play(learner, world, horizon=horizon, seed=1000 + seed).regret)
-    return float(np.mean(found))
+        regrets.append(lb.play(learner, world, horizon=horizon, seed=1000 + seed).regret)
+    return float(np.mean(regrets))
 
 
 def worst_regret(arms: int, horizon: int, runs: int, *, signed: bool) -> float:

@@ -46,9 +46,9 @@ def measure_near_optimal_candidate(effort: Effort) -> Measured:
         seeds=runs * len(DECOYS),
         setting={"delta": DELTA, "decoys": DECOYS, "runs": runs},
         rows=[
-            {"series": name, "decoy": float(units), "gap": max(found)}
+            {"series": name, "decoy": float(units), "gap": max(each)}
             for name, by_decoy in gaps.items()
-            for units, found in by_decoy.items()
+            for units, each in by_decoy.items()
         ],
         facts=gaps,
     )
@@ -59,9 +59,9 @@ def judge_near_optimal_candidate(measured: Measured) -> Verdict:
 
     def checks(name: str, bar: float) -> tuple[Check, ...]:
         gaps = measured.facts[name].values()
-        failures = max(sum(gap > bar for gap in found) for found in gaps)
+        failures = max(sum(gap > bar for gap in each) for each in gaps)
         what = f"no candidate within {bar:g} √(log x) ε_b, at the worst decoy"
-        largest = max(max(found) for found in gaps)
+        largest = max(max(each) for each in gaps)
         return (
             rate(what, failures, measured.setting["runs"], 4 * measured.setting["delta"]),
             Check("largest gap of the candidates, in √(log x) ε_b", largest, "<=", bar),

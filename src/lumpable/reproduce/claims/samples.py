@@ -148,45 +148,41 @@ def run_size(S: int, K: int, r: int, epsilon: float, runs: int) -> Runs:
     return Runs(Problem(S, K, r), epsilon, rounds, tuple(run.loss for run in seen))
 
 
-def at_same_sum(found: Sequence[Runs], naive: bool) -> tuple[float, float]:
+def at_same_sum(shapes: Sequence[Runs], naive: bool) -> tuple[float, float]:
     """Return the exponent of S K at the same S + K, and its standard error.
 
     From the middle over the average of the ends, with log(rSK/delta) divided out.
     """
-    logs = [witness.log_x(each.problem) for each in found]
-    level = [
-        (each.naive if naive else each.taken) / log for each, log in zip(found, logs, strict=True)
-    ]
-    spread = [
-        0.0 if naive else float(np.std(each.rounds, ddof=1)) / log / math.sqrt(len(each.rounds))
-        for each, log in zip(found, logs, strict=True)
-    ]
+    level, spread = [], []
+    for each in shapes:
+        log, error = witness.log_x(each.problem), float(np.std(each.rounds, ddof=1))
+        level.append((each.naive if naive else each.taken) / log)
+        spread.append(0.0 if naive else error / log / math.sqrt(len(each.rounds)))
     ends, middle = (level[0] + level[2]) / 2, level[1]
-    product = [each.problem.contexts * each.problem.arms for each in found]
+    product = [each.problem.contexts * each.problem.arms for each in shapes]
     growth = math.log(product[1] / product[0])
     error = math.hypot(spread[1] / middle, math.hypot(spread[0], spread[2]) / 2 / ends)
     return math.log(middle / ends) / growth, error / growth
 
 
-def grows(found: Sequence[Runs], size: Sequence[float], naive: bool) -> tuple[float, float]:
+def exponent(runs: Sequence[Runs], size: Sequence[float], naive: bool) -> tuple[float, float]:
     """Return the exponent of a size in the rounds, with the theorem's logarithms divided out."""
-    taken = [(each.naive if naive else each.taken) / each.factor for each in found]
+    taken = [(each.naive if naive else each.taken) / each.factor for each in runs]
     return slope(size, taken)
 
 
-def bend(found: Sequence[Runs]) -> float:
+def bend(runs: Sequence[Runs]) -> float:
     """Return by how much one more logarithm would bend an exponent: d log(log x) / d log x."""
-    return 1 / min(witness.log_x(each.problem) for each in found)
+    return 1 / min(witness.log_x(each.problem) for each in runs)
 
 
 def growth_rows(same: Sequence[Runs], squares: Sequence[Runs]) -> Rows:
     """Return the rounds of both methods against S + K; the ends of `same` have a smaller S K."""
     smaller = ", S K smaller"
-    found = [*((each, "") for each in squares)]
-    found += [(same[0], smaller), (same[2], smaller), (same[1], "")]
+    shapes = [(same[0], smaller), (same[2], smaller), (same[1], "")]
     rows: Rows = [
         {"series": name + shape, "size": each.problem.contexts + each.problem.arms, "rounds": taken}
-        for each, shape in found
+        for each, shape in [*((each, "") for each in squares), *shapes]
         for name, taken in (("Algorithm 1", each.taken), ("naive method", each.naive))
     ]
     return sorted(rows, key=lambda row: float(row["size"]))
@@ -206,9 +202,9 @@ def measure_growth(effort: Effort) -> Measured:
         """By size: the exponent, its standard error and its bend."""
         return {
             "S K at the same S + K": (*at_same_sum(same, naive), bend(same)),
-            "S + K": (*grows(squares, [2.0 * n for n in sides], naive), bend(squares)),
-            "r": (*grows(groups, GROUP_COUNTS, naive), bend(groups)),
-            "1/ε²": (*grows(fine, [1 / e**2 for e in fines], naive), bend(fine)),
+            "S + K": (*exponent(squares, [2.0 * n for n in sides], naive), bend(squares)),
+            "r": (*exponent(groups, GROUP_COUNTS, naive), bend(groups)),
+            "1/ε²": (*exponent(fine, [1 / e**2 for e in fines], naive), bend(fine)),
         }
 
     ratio = [each.taken / each.naive for each in squares]
