@@ -9,7 +9,7 @@ from lumpable.plans import bounds, reductions, schedule
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Effort, slope
 from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.factors import Factored, decoys, spread
+from lumpable.reproduce.claims.low_rank_worlds import Factored, decoys, spread
 from lumpable.reproduce.claims.sketch import Axis, Series
 from lumpable.reproduce.claims.witness import DELTA
 from lumpable.reproduce.old import CLAIMS, Finding, claim
