@@ -94,7 +94,7 @@ def worst_in_runs(runs: int, horizon: int) -> tuple[float, float]:
             world = worlds.lumpable(30, 20, 3, sizes=sizes, seed=seed)
             for algorithm in (regret.equal_groups, regret.any_groups):
                 seen = phases.looks(algorithm(phases.size_of(world)), world, seed, horizon)
-                for look in phases.explored(seen):
+                for look in phases.explorations(seen):
                     played.append(look.worst_played())
                     survived.append(look.worst_survivor())
     return max(survived), max(played)
@@ -207,7 +207,7 @@ def errors_of(share: float, runs: int, levelled: bool) -> list[float]:
     worst: dict[tuple[int, int], float] = {}
     for seed in range(runs):
         world = worlds.lumpable(*problem.letters, seed=seed)
-        for look in phases.explored(
+        for look in phases.explorations(
             phases.looks(algorithm(problem, constants=constants), world, seed, horizon)
         ):
             key = seed, look.h
