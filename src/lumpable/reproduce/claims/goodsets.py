@@ -27,17 +27,6 @@ LAST = 20
 FOUR, SIX, SHORT = "Algorithm 4", "Algorithm 6", "broken: lengths 2ⁿ"
 
 
-def scale_constants(share: float, taper: float = PAPER.taper) -> Constants:
-    """Return constants with all confidence terms of the regret algorithms this much smaller."""
-    return replace(
-        PAPER,
-        phase=share * PAPER.phase,
-        levels=share * PAPER.levels,
-        split=share * PAPER.split,
-        taper=taper,
-    )
-
-
 def silent(levelled: bool) -> lb.World:
     """Return blocks that look alike, without noise: every arm stays good, so all must be covered.
 
@@ -87,7 +76,7 @@ def measure_coverage(effort: Effort) -> Measured:
     variants = {FOUR: (False, PAPER.taper), SIX: (True, PAPER.taper), SHORT: (True, 1.0)}
     lacking = {
         name: {
-            f"{1 / share:g}": uncovered_phases(levelled, scale_constants(share, taper), runs)
+            f"{1 / share:g}": uncovered_phases(levelled, phases.scale_constants(share, taper), runs)
             for share in shares
         }
         for name, (levelled, taper) in variants.items()
@@ -207,7 +196,11 @@ def measure_nested(effort: Effort) -> Measured:
             lambda seed: worlds.lumpable(40, 40, 3, sizes="geometric", seed=seed),
             10**14,
         ),
-        "small ones": (scale_constants(1 / 1024), lambda seed: phases.odd_one_out(60), 10**9),
+        "small ones": (
+            phases.scale_constants(1 / 1024),
+            lambda seed: phases.odd_one_out(60),
+            10**9,
+        ),
     }
     plans: dict[str, Callable[..., lb.Plan]] = {
         SIX: regret.any_groups,

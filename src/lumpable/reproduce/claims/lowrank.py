@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import lumpable as lb
@@ -87,7 +88,7 @@ def measure_low_rank_pac(effort: Effort) -> Measured:
     truths = [(spread(S, K, 1, B, 0), B) for B in bounds_on_u]
     formula = [bounds.whole(Problem(S, K, R), epsilon, DELTA) for R in cells]
     rounds = [run_cover(truth, epsilon, PAPER, B, 0).rounds for truth, B in truths]
-    series = {
+    series: dict[str, Sequence[float]] = {
         COVER: rounds,
         GUIDE: [rounds[0] * each / formula[0] for each in formula],
         BROKEN: [run_cover(truth, epsilon, PAPER, S * epsilon, 0).rounds for truth, _ in truths],

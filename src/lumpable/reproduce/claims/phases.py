@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -180,6 +180,17 @@ def deltas(problem: Problem) -> float:
 
 
 # --- Broken on purpose ----------------------------------------------------------------------
+
+
+def scale_constants(share: float, taper: float = PAPER.taper) -> Constants:
+    """Return constants with all confidence terms of the regret algorithms this much smaller."""
+    return replace(
+        PAPER,
+        phase=share * PAPER.phase,
+        levels=share * PAPER.levels,
+        split=share * PAPER.split,
+        taper=taper,
+    )
 
 
 @lb.algorithm
