@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+import lumpable as lb
 from lumpable import worlds
 from lumpable.base import words
 from lumpable.plans import bounds, regret, schedule
@@ -21,6 +23,14 @@ SIZE = 150
 LEVELS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Values of the constant that is printed as 128."""
 HORIZON = 10**14
+Variant = tuple[Callable[[Problem], lb.Plan], str]
+PRINTED: tuple[Variant, ...] = (
+    (regret.equal_groups, "equal"),
+    (regret.any_groups, "equal"),
+    (regret.any_groups, "giant"),
+)
+"""Algorithms of the whole runs, and the sizes of groups."""
+NEVER_SPLIT: tuple[Variant, ...] = ((phases.without_step_2, "equal"),)
 MISSING, FELL = "missing at n ≤ n_b(h)", "fell at n ≤ n_b(h)"
 
 
@@ -54,28 +64,14 @@ def watch_odd_context(constant: float, seed: int) -> tuple[bool, bool]:
     return fell, missing
 
 
-def lost_runs(runs: int, horizon: int) -> int:
+def lost_runs(runs: int, variants: Sequence[Variant]) -> int:
     """Count whole runs with printed constants in which a block lost its best arm."""
     count = 0
     for seed in range(runs):
-        for algorithm, sizes in (
-            (regret.equal_groups, "equal"),
-            (regret.any_groups, "equal"),
-            (regret.any_groups, "giant"),
-        ):
+        for algorithm, sizes in variants:
             world = worlds.lumpable(30, 20, 3, sizes=sizes, seed=seed)
-            seen = phases.looks(algorithm(phases.size_of(world)), world, seed, horizon)
+            seen = phases.looks(algorithm(phases.size_of(world)), world, seed, HORIZON)
             count += any(look.lost_best_arms() for look in phases.explorations(seen))
-    return count
-
-
-def lost_without_step_2(runs: int, horizon: int) -> int:
-    """Count runs that lose a best arm when clusters are never split."""
-    count = 0
-    for seed in range(runs):
-        world = worlds.lumpable(30, 20, 3, seed=seed)
-        plan = phases.without_step_2(phases.size_of(world))
-        count += any(look.lost_best_arms() for look in phases.looks(plan, world, seed, horizon))
     return count
 
 
@@ -98,8 +94,8 @@ def measure_best_arm(effort: Effort) -> Measured:
         facts={
             "fell": sum(fell.values()),
             "missing": missing[constants[0]],
-            "lost": lost_runs(runs, HORIZON),
-            "lost without Step 2": lost_without_step_2(runs, HORIZON),
+            "lost": lost_runs(runs, PRINTED),
+            "lost without Step 2": lost_runs(runs, NEVER_SPLIT),
         },
     )
 

@@ -16,6 +16,7 @@ from lumpable.reports import canvas
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.rates import any_logs, curve, exponent
+from lumpable.reproduce.claims.sketch import Rows
 
 LATE = tuple(4.0**k for k in range(24, 32))
 """Rounds from which the gaps of a fixed world have long been seen."""
@@ -54,7 +55,8 @@ def late_splits(mended: bool, seed: int) -> Iterator[tuple[int, float]]:
 def measure_level_lengths(effort: Effort) -> Measured:
     """Compare lengths on one large block and three tiny ones; watch late calls of Algorithm 5."""
     seeds, late = effort.pick(3, 20), effort.pick(6, 60)
-    exponents, rows, calls = {}, [], []
+    exponents, rows = {}, []
+    calls: Rows = []
     for name, taper in ((AS_PRINTED, PAPER.taper), (EQUAL, 0.0)):
         exponents[name], regrets = lengths_slope(taper, seeds)
         points = zip(LATE, regrets, strict=True)
