@@ -78,8 +78,8 @@ def measure_doubling(effort: Effort) -> Measured:
                 if way == TWICE:
                     same += same_groups(run)
                     known = regret.any_groups(Problem(S, K, r))
-                    told = lb.simulate(known, world, horizon=FAR, seed=seed)
-                    cost.append(run.regret / told.regret)
+                    usual = lb.simulate(known, world, horizon=FAR, seed=seed)
+                    cost.append(run.regret / usual.regret)
     return Measured(
         seeds=runs * len(groups),
         setting={"S": S, "K": K, "groups": groups, "runs": runs},

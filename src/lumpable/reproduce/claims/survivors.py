@@ -10,7 +10,6 @@ import numpy as np
 import lumpable as lb
 from lumpable import worlds
 from lumpable.base import words
-from lumpable.base.checks import FloatMatrix
 from lumpable.plans import regret, schedule
 from lumpable.plans.plan import Collect, Sample
 from lumpable.plans.problem import PAPER, Constants, Problem
@@ -55,12 +54,9 @@ def survives(gap: float, error: float, constants: Constants = PAPER) -> bool:
         if belief is None or "splitting" in belief.phase or belief.number > PHASE:
             return belief is not None and belief.number > PHASE and bool(request.arms[0, 1])
         noise = worst if belief.number == PHASE else np.zeros(2)
-        progress.answer(Sample(request.arms.astype(np.int64), _seen(mean + noise, request)))
+        seen = np.where(request.arms, mean + noise, np.nan)
+        progress.answer(Sample(request.arms.astype(np.int64), seen))
     return False
-
-
-def _seen(mean: FloatMatrix, request: Collect) -> FloatMatrix:
-    return np.where(request.arms, mean, np.nan)
 
 
 def worst_survivor(error: float, constants: Constants = PAPER) -> float:
