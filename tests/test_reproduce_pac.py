@@ -16,10 +16,10 @@ from lumpable.reproduce.claims import (
     buckets,
     clustering,
     frozen,
-    growth,
     lower,
     lowrank,
     near_optimal,
+    regret_growth,
     samples,
     several_levels,
     sketch,
@@ -160,14 +160,15 @@ def test_the_widest_threshold_is_the_largest_span() -> None:
 
 
 def test_a_bound_says_something_from_its_first_time_on() -> None:
-    for method in (growth.FOUR, growth.SIX, growth.EACH):
-        first = method.first(growth.SIZE)
+    for method in (regret_growth.FOUR, regret_growth.SIX, regret_growth.EACH):
+        first = method.first(regret_growth.SIZE)
         says = [
-            6 * method.logs(growth.SIZE, T) * method.rate(growth.SIZE, T) < T for T in growth.TIMES
+            6 * method.logs(regret_growth.SIZE, T) * method.rate(regret_growth.SIZE, T) < T
+            for T in regret_growth.TIMES
         ]
-        assert says == [first <= T for T in growth.TIMES]
-    assert growth.FOUR.first(growth.SIZE) == 4.0**19
-    assert growth.SIX.first(growth.SIZE) == 4.0**25
+        assert says == [first <= T for T in regret_growth.TIMES]
+    assert regret_growth.FOUR.first(regret_growth.SIZE) == 4.0**19
+    assert regret_growth.SIX.first(regret_growth.SIZE) == 4.0**25
 
 
 def test_the_worst_gap_is_found_wherever_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,8 +180,8 @@ def test_the_worst_gap_is_found_wherever_it_lies(monkeypatch: pytest.MonkeyPatch
         k = looked[-1] - looked[0]
         return np.array([T * 2.0 ** (-22 - abs(k - 20)) for T in times])
 
-    monkeypatch.setattr(growth, "curve", peaked)
-    worst = growth.worst_regret(growth.EACH, growth.SIZE, 0, (1e18,))
+    monkeypatch.setattr(regret_growth, "curve", peaked)
+    worst = regret_growth.worst_regret(regret_growth.EACH, regret_growth.SIZE, 0, (1e18,))
     assert worst == pytest.approx([1e18 * 2.0**-22])
     assert looked[-1] - looked[0] == pytest.approx(21.5)  # from 22 on, nothing can be worse
 

@@ -1,13 +1,10 @@
-"""Claims 16 and 17: Algorithm 5, which splits clusters.
-
-18 and 23: `goodsets`; 19: `induction`; 20 and 21: `survivors`.
-"""
+"""Claim 16: Algorithm 5 splits clusters, never blocks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +14,10 @@ from lumpable.plans import regret, schedule
 from lumpable.plans.plan import Belief
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.plans.schedule import Phase
-from lumpable.reproduce.claim import Check, Effort, rate
+from lumpable.reproduce.claim import Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Series
-from lumpable.reproduce.old import CLAIMS, Finding, claim
 from lumpable.runs.bulk import answer
-
-# --- 16: Algorithm 5 ------------------------------------------------------------------------
 
 LEMMA = 1.5
 """The lemma separates what is more than 1.5 r sqrt(lg) epsilon' apart."""
@@ -32,42 +26,37 @@ GAPS = (0.1, 0.3, 0.45, 0.55, 0.7, 0.85, JUST_ABOVE, 1.2, 1.5, 1.9, 2.1, 2.5)
 """Distances of the outermost blocks, in 1.5 r sqrt(lg) epsilon'."""
 ACCURACY = 10
 """The phase whose epsilon' is used; nothing depends on it but the logarithm."""
-
+SPLIT = Problem(36, 2, 4)
+"""The size of single calls."""
 WHOLE = Problem(36, 20, 4)
 """The size of the whole runs."""
+AS_PRINTED, COARSE = "ε′ as printed", "broken: 4ε′"
 
 
-@dataclass(frozen=True, slots=True)
-class Cuts:
-    """What calls of Algorithm 5 did wrong."""
-
-    missed: int
-    """Calls that left the two outermost blocks together."""
-    split: int
-    """Calls that put contexts of one block into different parts."""
-
-
-def cuts(gap: float, runs: int, constants: Constants, *, coarser: int = 0) -> Cuts:
+def count_mistakes(
+    gap: float, runs: int, constants: Constants, *, coarser: int = 0
+) -> dict[str, int]:
     """Call Algorithm 5 on r blocks at equal distances, the outermost `gap` lemmas apart.
 
-    With `coarser`, epsilon' is 2^(coarser / 2) times as large as the lemma was told.
+    Returns how many calls left the two outermost blocks together (`missed`), and how many put
+    contexts of one block into different parts (`split`). With `coarser`, epsilon' is
+    2^(coarser / 2) times as large as the lemma was told.
     """
-    problem = Problem(36, 2, 4)
-    S, _, r = problem.letters
-    size = schedule.equal_groups_phase(problem, ACCURACY, constants)
-    told = LEMMA * r * size.split_threshold(ACCURACY)
+    S, _, r = SPLIT.letters
+    size = schedule.equal_groups_phase(SPLIT, ACCURACY, constants)
+    distance = LEMMA * r * size.split_threshold(ACCURACY)
     group = np.arange(S) % r
-    mean = np.stack([-gap * told / (r - 1) * group] * 2, axis=1)
+    mean = np.stack([-gap * distance / (r - 1) * group] * 2, axis=1)
     world = lb.World(mean, witness.most_uneven(S), group)
-    found = [called(size, ACCURACY - coarser, world, seed) for seed in range(runs)]
+    labels = [call_once(size, ACCURACY - coarser, world, seed) for seed in range(runs)]
     ends = np.flatnonzero(group == 0)[0], np.flatnonzero(group == r - 1)[0]
-    return Cuts(
-        missed=sum(bool(label[ends[0]] == label[ends[1]]) for label in found),
-        split=sum(any(np.ptp(label[group == b]) > 0 for b in range(r)) for label in found),
-    )
+    return {
+        "missed": sum(bool(label[ends[0]] == label[ends[1]]) for label in labels),
+        "split": sum(any(np.ptp(label[group == b]) > 0 for b in range(r)) for label in labels),
+    }
 
 
-def called(size: Phase, accuracy: int, world: lb.World, seed: int) -> np.ndarray:
+def call_once(size: Phase, accuracy: int, world: lb.World, seed: int) -> np.ndarray:
     """Call Algorithm 5 once, on everybody and arm 0; returns the part of each context."""
     everybody = np.ones(world.contexts, dtype=bool)
     arms = np.zeros(world.mean.shape, dtype=bool)
@@ -104,7 +93,86 @@ def promised_whole() -> float:
     return (r - 1) * 2 * phases.deltas(WHOLE) / r
 
 
-@claim(
+def measure_clustering(effort: Effort) -> Measured:
+    """Call Algorithm 5 on blocks at equal distances, where the gaps are hardest to see."""
+    calls, runs = effort.pick(40, 400), effort.pick(2, 20)
+    rows, at_bar = [], {}
+    for name, coarser in ((AS_PRINTED, 0), (COARSE, 4)):
+        for gap in GAPS:
+            mistakes = count_mistakes(gap, calls, PAPER, coarser=coarser)
+            rows.append({"series": name, "gap": gap, "apart": 1 - mistakes["missed"] / calls})
+            if gap == JUST_ABOVE:
+                at_bar[name] = mistakes
+    fewer = count_mistakes(JUST_ABOVE, calls, replace(PAPER, split=PAPER.split / 256))
+    return Measured(
+        seeds=calls * len(GAPS),
+        setting={"calls": calls, "runs": 2 * runs},
+        rows=rows,
+        facts={"at_bar": at_bar, "fewer": fewer, "parted": blocks_split(runs, 10**13)},
+    )
+
+
+def judge_clustering(measured: Measured) -> Verdict:
+    """Count missed gaps and split blocks against what is promised for a call and for a run."""
+    at, facts = measured.setting, measured.facts
+    promised = 2 * phases.delta(SPLIT, ACCURACY) / SPLIT.groups
+    printed, coarse = facts["at_bar"][AS_PRINTED], facts["at_bar"][COARSE]
+    missed, split = "a gap just above the bar was missed", "a block was split"
+    return Verdict(
+        printed=(
+            rate(missed, printed["missed"], at["calls"], promised),
+            rate(split, printed["split"], at["calls"], promised),
+            rate(f"{split} in a whole run", facts["parted"], at["runs"], promised_whole()),
+        ),
+        broken=(
+            rate(f"{missed}, 4ε′", coarse["missed"], at["calls"], promised),
+            rate(f"{split}, a 256th of the rounds", facts["fewer"]["split"], at["calls"], promised),
+        ),
+    )
+
+
+def word_clustering(measured: Measured, verdict: Verdict) -> Words:
+    """Tell which gaps show, and what the broken variants miss and split."""
+    at, facts, calls = measured.setting, measured.facts, measured.setting["calls"]
+    printed, coarse = facts["at_bar"][AS_PRINTED], facts["at_bar"][COARSE]
+    shown = [
+        row["gap"] for row in measured.rows if row["series"] == AS_PRINTED and row["apart"] == 1
+    ]
+    return Words(
+        setting=(
+            f"S = {SPLIT.contexts}, r = {SPLIT.groups} blocks at equal distances, ε′ of phase "
+            f"{ACCURACY}, ν = 8/S for a ninth of the contexts and 1/(8S) for the others; whole "
+            f"runs of Algorithms 4 and 6 at {WHOLE.letters}, T = 1e13"
+        ),
+        takeaway=(
+            f"{calls - printed['missed']} of {calls} calls found a gap just above the bar, and "
+            f"gaps of {min(shown, default=math.inf):g} of it always show. Blocks were split in "
+            f"{printed['split']} calls and in {facts['parted']} of {at['runs']} whole runs. Four "
+            f"times ε′ misses the gap in {coarse['missed'] / calls:.0%} of the calls, a 256th of "
+            f"the rounds splits blocks in {facts['fewer']['split'] / calls:.0%}."
+        ),
+    )
+
+
+def draw_clustering(measured: Measured) -> Any:
+    """Draw how often the outermost blocks are set apart."""
+    calls = measured.setting["calls"]
+    return sketch.picture(
+        measured.rows,
+        Axis("gap", "distance of the outermost blocks, in (3r/2) √lg ε′"),
+        Axis("apart", "share of calls that set them apart"),
+        {AS_PRINTED: Series(sketch.BLUE), COARSE: Series(sketch.ORANGE)},
+        title="Algorithm 5 sees what it promises",
+        subtitle=[f"Four blocks at equal distances, {calls} calls a point; the lemma: from 1 on."],
+        description=(
+            "Share of calls of Algorithm 5 that set the outermost blocks apart, against their "
+            "distance: none below one half of the lemma's distance, all from 0.55 on; with four "
+            "times epsilon' only from 2.1 on."
+        ),
+    )
+
+
+CLUSTERING = Claim(
     16,
     "Algorithm 5 splits clusters, never blocks",
     printed=(
@@ -113,186 +181,8 @@ def promised_whole() -> float:
     ),
     broken="ε′ four times as large (a sixteenth of the rounds); a 256th of the rounds and of lg",
     seconds=(3.0, 9.0),
+    measure=measure_clustering,
+    judge=judge_clustering,
+    word=word_clustering,
+    draw=draw_clustering,
 )
-def clustering(effort: Effort) -> Finding:
-    """Call Algorithm 5 on blocks at equal distances, where the gaps are hardest to see."""
-    calls, runs, horizon = effort.pick(40, 400), effort.pick(2, 20), 10**13
-    problem = Problem(36, 2, 4)
-    promised = 2 * phases.delta(problem, ACCURACY) / problem.groups
-    rows, at_bar, apart = [], {}, {}
-    for name, coarser in (("ε′ as printed", 0), ("broken: 4ε′", 4)):
-        for gap in GAPS:
-            found = cuts(gap, calls, PAPER, coarser=coarser)
-            rows.append({"series": name, "gap": gap, "apart": 1 - found.missed / calls})
-            if gap == JUST_ABOVE:
-                at_bar[name] = found
-            if not coarser:
-                apart[gap] = 1 - found.missed / calls
-    fewer = cuts(JUST_ABOVE, calls, replace(PAPER, split=PAPER.split / 256))
-    parted = blocks_split(runs, horizon)
-    kept, lax = at_bar["ε′ as printed"], at_bar["broken: 4ε′"]
-    least = min((gap for gap, share in apart.items() if share == 1), default=math.inf)
-    missed, split = "a gap just above the bar was missed", "a block was split"
-    whole = rate("a block was split in a whole run", parted, 2 * runs, promised_whole())
-    return Finding(
-        setting=(
-            f"S = 36, r = 4 blocks at equal distances, ε′ of phase {ACCURACY}, ν = 8/S for a ninth "
-            "of the contexts and 1/(8S) for the others; whole runs of Algorithms 4 and 6 at "
-            f"{WHOLE.letters}, T = 1e13"
-        ),
-        seeds=calls * len(GAPS),
-        printed=(
-            rate(missed, kept.missed, calls, promised),
-            rate(split, kept.split, calls, promised),
-            whole,
-        ),
-        broken=(
-            rate(f"{missed}, 4ε′", lax.missed, calls, promised),
-            rate(f"{split}, a 256th of the rounds", fewer.split, calls, promised),
-        ),
-        words=(
-            f"{calls - kept.missed} of {calls} calls found a gap just above the bar, and gaps of "
-            f"{least:g} of it always show. Blocks were split in {kept.split} calls and in {parted} "
-            f"of {2 * runs} whole runs. Four times ε′ misses the gap in {lax.missed / calls:.0%} "
-            f"of the calls, a 256th of the rounds splits blocks in {fewer.split / calls:.0%}."
-        ),
-        figure=sketch.picture(
-            rows,
-            Axis("gap", "distance of the outermost blocks, in (3r/2) √lg ε′"),
-            Axis("apart", "share of calls that set them apart"),
-            {"ε′ as printed": Series(sketch.BLUE), "broken: 4ε′": Series(sketch.ORANGE)},
-            title="Algorithm 5 sees what it promises",
-            subtitle=[
-                f"Four blocks at equal distances, {calls} calls a point; the lemma: from 1 on."
-            ],
-            description=(
-                "Share of calls of Algorithm 5 that set the outermost blocks apart, against their "
-                "distance: none below one half of the lemma's distance, all from 0.55 on; with "
-                "four times epsilon' only from 2.1 on."
-            ),
-        ),
-    )
-
-
-# --- 17: few calls --------------------------------------------------------------------------
-
-HORIZON = 10**14
-"""Long enough for a gap of 1/2 to show with eight groups."""
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """How often Algorithm 5 was called, at most."""
-
-    in_a_run: int
-    in_a_phase: int
-
-
-def calls_of(world: lb.World, seed: int, constants: Constants = PAPER) -> Iterator[Calls]:
-    """Yield the calls of a run of Algorithm 4 and of one of Algorithm 6."""
-    for algorithm in (regret.equal_groups, regret.any_groups):
-        plan = algorithm(phases.size_of(world), constants=constants)
-        seen = phases.looks(plan, world, seed, HORIZON)
-        made = [look.h for look in seen if not look.exploring]
-        yield Calls(len(made), max((made.count(h) for h in set(made)), default=0))
-
-
-def most_calls(found: Iterable[Calls]) -> Calls:
-    """Return the most of several runs."""
-    runs = list(found)
-    return Calls(max(run.in_a_run for run in runs), max(run.in_a_phase for run in runs))
-
-
-def needing_calls(contexts: int, arms: int, groups: int, seed: int) -> tuple[lb.World, ...]:
-    """Return three kinds of worlds: with uniform means, with own arms, with a chain of blocks."""
-    return (
-        worlds.lumpable(contexts, arms, groups, seed=seed),
-        phases.own_arms(contexts, arms, groups),
-        phases.chain(contexts, arms, groups),
-    )
-
-
-@claim(
-    17,
-    "Few calls of Algorithm 5",
-    printed="Algorithm 5 is called at most r times in a phase",
-    repaired="at most r − 1 times in the whole run: every call sets a block apart, for good",
-    broken="ε′ = ε_h in place of ε_h/(4r): calls that set nobody apart",
-    seconds=(4.0, 32.0),
-)
-def few_calls(effort: Effort) -> Finding:
-    """Count calls in whole runs, in worlds that need as many as there can be."""
-    S, K, seeds = 32, 16, effort.pick(1, 12)
-    counts = (2, 3, 4, 6, 8)
-    found, broken = {}, {}
-    for r in counts:
-        found[r] = most_calls(
-            calls
-            for seed in range(seeds)
-            for world in needing_calls(S, K, r, seed)
-            for calls in calls_of(world, seed)
-        )
-        coarse = replace(PAPER, finer=1 / r)
-        broken[r] = most_calls(calls_of(phases.chain(S, K, r), 0, coarse))
-    rows = [
-        {"series": name, "r": r, "calls": calls}
-        for r in counts
-        for name, calls in (
-            ("in a whole run", found[r].in_a_run),
-            ("broken: ε′ = ε_h", broken[r].in_a_run),
-            ("r − 1", r - 1),
-        )
-    ]
-
-    def over(calls: dict[int, Calls]) -> tuple[Check, Check]:
-        return (
-            Check(
-                "calls in a phase beyond r",
-                max(c.in_a_phase - r for r, c in calls.items()),
-                "<=",
-                0,
-            ),
-            Check(
-                "calls in a whole run beyond r − 1",
-                max(c.in_a_run - (r - 1) for r, c in calls.items()),
-                "<=",
-                0,
-            ),
-        )
-
-    return Finding(
-        setting=(
-            f"S = {S}, K = {K}, r in {counts}, T = 1e14, Algorithms 4 and 6; uniform means, "
-            "blocks that differ in one arm of their own, blocks at equal distances"
-        ),
-        seeds=seeds * 6 * len(counts),
-        printed=over(found)[:1],
-        repaired=over(found),
-        broken=over(broken),
-        words=(
-            "Most calls in a whole run: "
-            + ", ".join(f"{found[r].in_a_run} at r = {r}" for r in counts)
-            + ": where every block has an arm of its own, all r − 1 are needed. With ε′ = ε_h up "
-            f"to {max(c.in_a_run for c in broken.values())} calls."
-        ),
-        figure=sketch.picture(
-            rows,
-            Axis("r", "groups r", values=counts),
-            Axis("calls", "most calls of Algorithm 5 in a run", "log"),
-            {
-                "in a whole run": Series(sketch.BLUE, "ring"),
-                "r − 1": Series(sketch.GREEN, "dash"),
-                "broken: ε′ = ε_h": Series(sketch.ORANGE),
-            },
-            title="Every call sets a block apart, so r − 1 suffice",
-            subtitle=["Most calls in runs to T = 1e14. The paper allows r in every phase."],
-            description=(
-                "Most calls of Algorithm 5 in a whole run against r: exactly r minus 1, while "
-                "with epsilon' = epsilon_h there are many more."
-            ),
-        ),
-    )
-
-
-CLUSTERING = CLAIMS[16]
-FEW_CALLS = CLAIMS[17]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.base import words
 from lumpable.plans import regret, schedule
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.reproduce.claim import Check, Effort, rate
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.phases import Look
 from lumpable.reproduce.claims.sketch import Axis, Series
-from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 # --- 18: coverage ---------------------------------------------------------------------------
 
@@ -25,32 +24,22 @@ SHARES = tuple(4.0**-k for k in range(9))
 SILENT = Problem(60, 60, 3)
 LAST = 20
 """Phases of runs with smaller constants."""
-
-
-def scaled(share: float, taper: float = PAPER.taper) -> Constants:
-    """Return constants with all confidence terms of the regret algorithms this much smaller."""
-    return replace(
-        PAPER,
-        phase=share * PAPER.phase,
-        levels=share * PAPER.levels,
-        split=share * PAPER.split,
-        taper=taper,
-    )
+FOUR, SIX, SHORT = "Algorithm 4", "Algorithm 6", "broken: lengths 2ⁿ"
 
 
 def silent(levelled: bool) -> lb.World:
     """Return blocks that look alike, without noise: every arm stays good, so all must be covered.
 
     Algorithm 4 has equal groups, Algorithm 6 one large block and two contexts that come as rarely
-    as may.
+    as allowed.
     """
     S, K, r = SILENT.letters
     world = witness.one_large_block(S, K, r, 0.4) if levelled else phases.own_arms(S, K, r)
     return replace(world, mean=np.zeros((S, K)), sd=0.0, name="silent")
 
 
-def uncovered_phases(levelled: bool, constants: Constants, runs: int) -> tuple[int, int]:
-    """Count phases in which a block lacks a good arm, and all phases."""
+def uncovered_phases(levelled: bool, constants: Constants, runs: int) -> int:
+    """Count phases in which a block lacks a good arm."""
     algorithm = regret.any_groups if levelled else regret.equal_groups
     phase = schedule.any_groups_phase if levelled else schedule.equal_groups_phase
     lengths = [phase(SILENT, h, constants) for h in range(1, LAST + 1)]
@@ -64,9 +53,9 @@ def uncovered_phases(levelled: bool, constants: Constants, runs: int) -> tuple[i
     for seed in range(runs):
         plan = algorithm(SILENT, constants=constants)
         for look in phases.looks(plan, world, seed, horizon + 1):
-            if look.uncovered():
+            if look.uncovered_arms():
                 bad.add((seed, look.h))
-    return len(bad), runs * LAST
+    return len(bad)
 
 
 def uncovered_runs(runs: int, horizon: int) -> int:
@@ -76,11 +65,98 @@ def uncovered_runs(runs: int, horizon: int) -> int:
         for algorithm, sizes in ((regret.equal_groups, "equal"), (regret.any_groups, "giant")):
             world = worlds.lumpable(30, 20, 3, sizes=sizes, seed=seed)
             seen = phases.looks(algorithm(phases.size_of(world)), world, seed, horizon)
-            count += any(look.uncovered() for look in phases.explored(seen))
+            count += any(look.uncovered_arms() for look in phases.explorations(seen))
     return count
 
 
-@claim(
+def measure_coverage(effort: Effort) -> Measured:
+    """Count phases in which a block lacks an arm, with printed and smaller constants."""
+    runs, whole = effort.pick(1, 15), effort.pick(2, 30)
+    shares = effort.pick((1.0, 4**-3, 4**-5, 4**-7, 4**-8), SHARES)
+    variants = {FOUR: (False, PAPER.taper), SIX: (True, PAPER.taper), SHORT: (True, 1.0)}
+    lacking = {
+        name: {
+            f"{1 / share:g}": uncovered_phases(levelled, phases.scale_constants(share, taper), runs)
+            for share in shares
+        }
+        for name, (levelled, taper) in variants.items()
+    }
+    every = runs * LAST
+    world, r = silent(levelled=True), SILENT.groups
+    rare = [phases.protected_levels(world, r, h) for h in range(1, LAST + 1)]
+    return Measured(
+        seeds=runs * len(variants) * len(shares) + 2 * whole,
+        setting={"runs": runs, "phases": every, "whole": 2 * whole},
+        rows=[
+            {"series": name, "divided": float(divided), "missing": bad / every}
+            for name, found in lacking.items()
+            for divided, bad in found.items()
+        ],
+        facts={
+            "lacking": lacking,
+            "missed": uncovered_runs(whole, 10**13),
+            "covers": sum(min(levels) >= 1 for levels in rare) / LAST,
+        },
+    )
+
+
+def judge_coverage(measured: Measured) -> Verdict:
+    """Count phases and whole runs in which a block lacks a good arm."""
+    at, promised = measured.setting, 2 * phases.delta(SILENT, 1)
+
+    def check(name: str, divided: int) -> Check:
+        what = (
+            f"{name}: a good arm that a block did not try, share {1 / divided:.3g} of the constant"
+        )
+        return rate(what, measured.facts["lacking"][name][f"{divided}"], at["phases"], promised)
+
+    what = "a whole run in which a block missed a good arm"
+    whole = rate(what, measured.facts["missed"], at["whole"], promised)
+    return Verdict(printed=(check(FOUR, 1), check(SIX, 1), whole), broken=(check(SHORT, 64),))
+
+
+def word_coverage(measured: Measured, verdict: Verdict) -> Words:
+    """Tell down to which constants nothing is left untried."""
+    at, lacking, missed = measured.setting, measured.facts["lacking"], measured.facts["missed"]
+    enough = [float(key) for key in lacking[FOUR] if lacking[FOUR][key] == lacking[SIX][key] == 0]
+    S, K, r = SILENT.letters
+    return Words(
+        setting=(
+            f"S = {S}, K = {K}, r = {r}, all means equal, phases 1 to {LAST}; Algorithm 6: two "
+            "blocks are single contexts with ν = 1/(8S); whole runs at (30, 20, 3), T = 1e13"
+        ),
+        takeaway=(
+            f"Good arms were missed in {missed} of {at['whole']} whole runs, and even "
+            f"1/{max(enough, default=0.0):.0f} of the printed constants leaves none untried. At "
+            f"1/64, levels of length 2ⁿ leave some in {lacking[SHORT]['64'] / at['phases']:.0%} of "
+            f"the phases (the lemma covers the rare blocks in {measured.facts['covers']:.0%}): "
+            "rare blocks need the factor 2^((h−n)/2)."
+        ),
+    )
+
+
+def draw_coverage(measured: Measured) -> Any:
+    """Draw the share of phases with an untried arm."""
+    ticks = [1 / share for share in SHARES[::2]]
+    return sketch.picture(
+        measured.rows,
+        Axis("divided", "printed constants divided by", "log", ticks),
+        Axis("missing", "share of phases with an untried good arm"),
+        {FOUR: Series(sketch.BLUE), SIX: Series(sketch.GREEN), SHORT: Series(sketch.ORANGE)},
+        title="Rare blocks are covered because low levels are long",
+        subtitle=[
+            f"Runs of {LAST} phases ({measured.setting['runs']} a point), at the levels that the "
+            "lemma covers.",
+        ],
+        description=(
+            "Share of phases in which a block did not try a good arm, against what the printed "
+            "constants are divided by: zero up to a large factor for Algorithms 4 and 6; with "
+            "levels of length 2 to the n it rises much earlier."
+        ),
+    )
+
+
+COVERAGE = Claim(
     18,
     "Every block tries every good arm",
     printed=(
@@ -89,81 +165,11 @@ def uncovered_runs(runs: int, horizon: int) -> int:
     ),
     broken="lengths r(S + K) lg_h 2ⁿ, as the appendix has them, with a 64th of the constant 128",
     seconds=(3.0, 53.0),
+    measure=measure_coverage,
+    judge=judge_coverage,
+    word=word_coverage,
+    draw=draw_coverage,
 )
-def coverage(effort: Effort) -> Finding:
-    """Count phases in which a block lacks an arm, with printed and smaller constants."""
-    runs, whole, horizon = effort.pick(1, 15), effort.pick(2, 30), 10**13
-    series = {
-        "Algorithm 4": (False, PAPER.taper),
-        "Algorithm 6": (True, PAPER.taper),
-        "broken: lengths 2ⁿ": (True, 1.0),
-    }
-    found = {
-        (name, share): uncovered_phases(levelled, scaled(share, taper), runs)
-        for name, (levelled, taper) in series.items()
-        for share in effort.pick((1.0, 4**-3, 4**-5, 4**-7, 4**-8), SHARES)
-    }
-    rows = [
-        {"series": name, "divided": 1 / share, "missing": bad / every}
-        for (name, share), (bad, every) in found.items()
-    ]
-    promised = 2 * phases.delta(SILENT, 1)
-
-    def check(name: str, share: float) -> Check:
-        what = f"{name}: a good arm that a block did not try, share {share:.3g} of the constant"
-        return rate(what, *found[name, share], promised)
-
-    missed = uncovered_runs(whole, horizon)
-    names = list(series)[:2]
-    kept = [share for _, share in found if not any(found[name, share][0] for name in names)]
-    least = max((1 / share for share in kept), default=0.0)
-    rare = [phases.protected(silent(levelled=True), SILENT.groups, h) for h in range(1, LAST + 1)]
-    speaks = sum(min(levels) >= 1 for levels in rare) / LAST
-    lacking, every = found["broken: lengths 2ⁿ", 1 / 64]
-    return Finding(
-        setting=(
-            f"S = 60, K = 60, r = 3, all means equal, phases 1 to {LAST}; Algorithm 6: two blocks "
-            "are single contexts with ν = 1/(8S); whole runs at (30, 20, 3), T = "
-            f"{words.number(horizon, 1)}"
-        ),
-        seeds=runs * len(found) + 2 * whole,
-        printed=(
-            check("Algorithm 4", 1.0),
-            check("Algorithm 6", 1.0),
-            rate("a whole run in which a block missed a good arm", missed, 2 * whole, promised),
-        ),
-        broken=(check("broken: lengths 2ⁿ", 1 / 64),),
-        words=(
-            f"Good arms were missed in {missed} of {2 * whole} whole runs, and even 1/{least:.0f} "
-            "of the printed constants leaves none untried. At 1/64 levels of length 2ⁿ leave some "
-            f"in {lacking / every:.0%} of the phases (the lemma speaks of the rare blocks in "
-            f"{speaks:.0%}): rare blocks need the factor 2^((h−n)/2)."
-        ),
-        figure=sketch.picture(
-            rows,
-            Axis(
-                "divided",
-                "printed constants divided by",
-                "log",
-                [1 / share for share in SHARES[::2]],
-            ),
-            Axis("missing", "share of phases with an untried good arm"),
-            {
-                "Algorithm 4": Series(sketch.BLUE),
-                "Algorithm 6": Series(sketch.GREEN),
-                "broken: lengths 2ⁿ": Series(sketch.ORANGE),
-            },
-            title="Rare blocks are covered because low levels are long",
-            subtitle=[
-                f"Runs of {LAST} phases ({runs} a point), at the levels that the lemma speaks of.",
-            ],
-            description=(
-                "Share of phases in which a block did not try a good arm, against what the "
-                "printed constants are divided by: zero up to a large factor for Algorithms 4 and "
-                "6; with levels of length 2 to the n it rises much earlier."
-            ),
-        ),
-    )
 
 
 # --- 23: nested good sets -------------------------------------------------------------------
@@ -173,7 +179,7 @@ def not_nested(plan: lb.Plan, world: lb.World, seed: int, horizon: int) -> list[
     """Return for each phase how many arms are good at a level but not at the one before."""
     found: dict[int, int] = {}
     before: dict[int, Look] = {}
-    for look in phases.explored(phases.looks(plan, world, seed, horizon)):
+    for look in phases.explorations(phases.looks(plan, world, seed, horizon)):
         if look.h in before:
             stray = look.good & ~before[look.h].good
             found[look.h] = found.get(look.h, 0) + int(stray.sum())
@@ -181,14 +187,7 @@ def not_nested(plan: lb.Plan, world: lb.World, seed: int, horizon: int) -> list[
     return [found.get(h, 0) for h in before][:-1]  # the last phase was cut short
 
 
-@claim(
-    23,
-    "Good sets are nested in the level",
-    printed="GOOD_{h,n} is part of GOOD_{h,n′} for all levels n′ ≤ n of a phase, always",
-    broken="Algorithm 6 without line 17: each level drops arms by its own data only",
-    seconds=(2.0, 11.0),
-)
-def nested(effort: Effort) -> Finding:
+def measure_nested(effort: Effort) -> Measured:
     """Compare the good sets of neighbouring levels, where estimates are poor and where not."""
     runs = effort.pick(2, 20)
     settings: dict[str, tuple[Constants, Callable[[int], lb.World], int]] = {
@@ -197,66 +196,91 @@ def nested(effort: Effort) -> Finding:
             lambda seed: worlds.lumpable(40, 40, 3, sizes="geometric", seed=seed),
             10**14,
         ),
-        "small ones": (scaled(1 / 1024), lambda seed: phases.odd_one_out(60), 10**9),
+        "small ones": (
+            phases.scale_constants(1 / 1024),
+            lambda seed: phases.odd_one_out(60),
+            10**9,
+        ),
     }
     plans: dict[str, Callable[..., lb.Plan]] = {
-        "Algorithm 6": regret.any_groups,
+        SIX: regret.any_groups,
         "broken": phases.without_inclusion,
     }
-    stray: dict[tuple[str, str], list[list[int]]] = {}
+    rows, stray = [], {}
     for name, algorithm in plans.items():
+        stray[name] = 0
         for setting, (constants, make, horizon) in settings.items():
-            stray[name, setting] = []
+            found = []
             for seed in range(runs):
                 world = make(seed)
                 plan = algorithm(phases.size_of(world), constants=constants)
-                stray[name, setting].append(not_nested(plan, world, seed, horizon))
+                found.append(not_nested(plan, world, seed, horizon))
+            stray[name] += sum(map(sum, found))
+            rows += [
+                {"series": f"{name}, {setting}", "h": h, "stray": float(np.mean(values))}
+                for h, values in enumerate(zip(*found, strict=False), start=1)
+            ]
+    return Measured(seeds=2 * runs, setting={"runs": runs}, rows=rows, facts={"stray": stray})
+
+
+def judge_nested(measured: Measured) -> Verdict:
+    """Nesting has no exception."""
 
     def check(name: str) -> Check:
-        most = sum(sum(run) for (plan, _), each in stray.items() if plan == name for run in each)
-        return Check("pairs that are good at a level but not at the one before", most, "<=", 0)
+        what = "pairs that are good at a level but not at the one before"
+        return Check(what, measured.facts["stray"][name], "<=", 0)
 
-    rows = [
-        {"series": f"{name}, {setting}", "h": h, "stray": float(np.mean(values))}
-        for (name, setting), each in stray.items()
-        for h, values in enumerate(zip(*each, strict=False), start=1)
-    ]
-    own, total = check("Algorithm 6").measured, check("broken").measured
-    return Finding(
+    return Verdict(printed=(check(SIX),), broken=(check("broken"),))
+
+
+def word_nested(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how many exceptions there were."""
+    stray = measured.facts["stray"]
+    return Words(
         setting=(
             "S = 40, K = 40, r = 3, sizes geometric, uniform means, printed constants to T = 1e14; "
             "one odd context among S = K = 60 without noise, a 1024th of the constants, T = 1e9"
         ),
-        seeds=2 * runs,
-        printed=(check("Algorithm 6"),),
-        broken=(check("broken"),),
-        words=(
-            f"{own:.0f} exceptions in {2 * runs} runs, with printed and with small constants. "
-            f"Without line 17 there were {total:.0f}: where a deep level has "
-            "seen little, it keeps arms that a lower one has dropped."
-        ),
-        figure=sketch.picture(
-            rows,
-            Axis("h", "phase h"),
-            Axis("stray", "stray (context, arm) pairs", "symlog", (0, 1, 10, 100, 1000)),
-            {
-                "Algorithm 6, printed constants": Series(sketch.BLUE),
-                "Algorithm 6, small ones": Series(sketch.SKY),
-                "broken, printed constants": Series(sketch.PINK),
-                "broken, small ones": Series(sketch.ORANGE),
-            },
-            title="Line 17 keeps the good sets nested",
-            subtitle=[
-                "Pairs that are good at a level but not at the one before, in a phase; mean of "
-                f"{runs} runs."
-            ],
-            description=(
-                "Number of pairs that break the nesting against the phase: always zero for "
-                "Algorithm 6; without line 17 many with small constants."
-            ),
+        takeaway=(
+            f"{stray[SIX]} exceptions in {measured.seeds} runs, with printed and with small "
+            f"constants. Without line 17 there were {stray['broken']}: where a deep level has seen "
+            "little, it keeps arms that a lower one has dropped."
         ),
     )
 
 
-COVERAGE = CLAIMS[18]
-NESTED = CLAIMS[23]
+def draw_nested(measured: Measured) -> Any:
+    """Draw the exceptions of each phase."""
+    return sketch.picture(
+        measured.rows,
+        Axis("h", "phase h"),
+        Axis("stray", "stray (context, arm) pairs", "symlog", (0, 1, 10, 100, 1000)),
+        {
+            "Algorithm 6, printed constants": Series(sketch.BLUE),
+            "Algorithm 6, small ones": Series(sketch.SKY),
+            "broken, printed constants": Series(sketch.PINK),
+            "broken, small ones": Series(sketch.ORANGE),
+        },
+        title="Line 17 keeps the good sets nested",
+        subtitle=[
+            "Pairs that are good at a level but not at the one before, in a phase; mean of "
+            f"{measured.setting['runs']} runs."
+        ],
+        description=(
+            "Number of pairs that break the nesting against the phase: always zero for "
+            "Algorithm 6; without line 17 many with small constants."
+        ),
+    )
+
+
+NESTED = Claim(
+    23,
+    "Good sets are nested in the level",
+    printed="GOOD_{h,n} is part of GOOD_{h,n′} for all levels n′ ≤ n of a phase, always",
+    broken="Algorithm 6 without line 17: each level drops arms by its own data only",
+    seconds=(2.0, 11.0),
+    measure=measure_nested,
+    judge=judge_nested,
+    word=word_nested,
+    draw=draw_nested,
+)

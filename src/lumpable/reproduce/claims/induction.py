@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+import lumpable as lb
 from lumpable import worlds
 from lumpable.base import words
 from lumpable.plans import bounds, regret, schedule
 from lumpable.plans.problem import PAPER, Problem
-from lumpable.reproduce.claim import Effort, rate
+from lumpable.reproduce.claim import Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import phases, sketch
 from lumpable.reproduce.claims.phases import Look
 from lumpable.reproduce.claims.sketch import Axis, Series
-from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 SIZE = 150
 """S = K of the world in which the induction fails."""
 LEVELS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Values of the constant that is printed as 128."""
+HORIZON = 10**14
+Variant = tuple[Callable[[Problem], lb.Plan], str]
+PRINTED: tuple[Variant, ...] = (
+    (regret.equal_groups, "equal"),
+    (regret.any_groups, "equal"),
+    (regret.any_groups, "giant"),
+)
+"""Algorithms of the whole runs, and the sizes of groups."""
+NEVER_SPLIT: tuple[Variant, ...] = ((phases.without_step_2, "equal"),)
+MISSING, FELL = "missing at n ≤ n_b(h)", "fell at n ≤ n_b(h)"
 
 
-def fallen(constant: float, seed: int) -> tuple[bool, bool]:
+def watch_odd_context(constant: float, seed: int) -> tuple[bool, bool]:
     """Say whether the odd context's best arm fell at a protected level, and was missing at one.
 
     It may fall at a level above n_b(h) and be missing in later phases, when n_b(h) has come there.
@@ -43,41 +55,108 @@ def fallen(constant: float, seed: int) -> tuple[bool, bool]:
             return
         here = bool(look.good[-1, 1])
         before = kept.get(look.level, here)
-        covered = look.level <= phases.protected(world, 2, look.h - 1)[1]
+        covered = look.level <= phases.protected_levels(world, 2, look.h - 1)[1]
         fell = fell or (before and not here and covered)
-        missing = missing or look.lost() > 0
+        missing = missing or look.lost_best_arms() > 0
         kept[look.level] = here
 
     phases.follow(regret.any_groups(problem, constants=constants), world, seed, horizon, see)
     return fell, missing
 
 
-def lost_runs(runs: int, horizon: int) -> int:
+def lost_runs(runs: int, variants: Sequence[Variant]) -> int:
     """Count whole runs with printed constants in which a block lost its best arm."""
     count = 0
     for seed in range(runs):
-        for algorithm, sizes in (
-            (regret.equal_groups, "equal"),
-            (regret.any_groups, "equal"),
-            (regret.any_groups, "giant"),
-        ):
+        for algorithm, sizes in variants:
             world = worlds.lumpable(30, 20, 3, sizes=sizes, seed=seed)
-            seen = phases.looks(algorithm(phases.size_of(world)), world, seed, horizon)
-            count += any(look.lost() for look in phases.explored(seen))
+            seen = phases.looks(algorithm(phases.size_of(world)), world, seed, HORIZON)
+            count += any(look.lost_best_arms() for look in phases.explorations(seen))
     return count
 
 
-def lost_without_step_2(runs: int, horizon: int) -> int:
-    """Count runs that lose a best arm when clusters are never split."""
-    count = 0
-    for seed in range(runs):
-        world = worlds.lumpable(30, 20, 3, seed=seed)
-        plan = phases.without_step_2(phases.size_of(world))
-        count += any(look.lost() for look in phases.looks(plan, world, seed, horizon))
-    return count
+def measure_best_arm(effort: Effort) -> Measured:
+    """Watch the best arms in whole runs, and one odd context with small constants."""
+    runs, odd_runs = effort.pick(2, 40), effort.pick(4, 16)
+    constants = effort.pick(LEVELS[:4], LEVELS)
+    fell, missing = {}, {}
+    for constant in constants:
+        seen = [watch_odd_context(constant, seed) for seed in range(odd_runs)]
+        fell[constant], missing[constant] = (sum(each) for each in zip(*seen, strict=True))
+    return Measured(
+        seeds=3 * runs + odd_runs * len(constants),
+        setting={"runs": runs, "odd runs": odd_runs, "constants": constants},
+        rows=[
+            {"series": name, "constant": constant, "share": count / odd_runs}
+            for name, counts in ((MISSING, missing), (FELL, fell))
+            for constant, count in counts.items()
+        ],
+        facts={
+            "fell": sum(fell.values()),
+            "missing": missing[constants[0]],
+            "lost": lost_runs(runs, PRINTED),
+            "lost without Step 2": lost_runs(runs, NEVER_SPLIT),
+        },
+    )
 
 
-@claim(
+def judge_best_arm(measured: Measured) -> Verdict:
+    """Lost best arms must be as rare as promised, in whole runs and for the odd context."""
+    at, facts = measured.setting, measured.facts
+    promised = 3 * phases.deltas(Problem(30, 20, 3))
+    odd = 3 * phases.deltas(Problem(SIZE, SIZE, 2))
+    what = "a best arm was lost in a whole run, printed constants"
+    gone = f"best arm missing at a level n ≤ n_b(h), constant {at['constants'][0]:g}"
+    fell = "best arm fell at a level n ≤ n_b(h), all constants"
+    whole = rate(what, facts["lost"], 3 * at["runs"], promised)
+    all_odd = at["odd runs"] * len(at["constants"])
+    return Verdict(
+        printed=(whole, rate(gone, facts["missing"], at["odd runs"], odd)),
+        repaired=(whole, rate(fell, facts["fell"], all_odd, odd)),
+        broken=(rate(f"{what}, no Step 2", facts["lost without Step 2"], at["runs"], promised),),
+    )
+
+
+def word_best_arm(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how often the odd context loses its best arm."""
+    at, facts = measured.setting, measured.facts
+    return Words(
+        setting=(
+            f"whole runs at (30, 20, 3), T = {words.number(HORIZON, 1)}; one odd context among S "
+            f"= K = {SIZE} without noise, constant 128 replaced by {tuple(at['constants'])}"
+        ),
+        takeaway=(
+            f"With printed constants a best arm was lost in {facts['lost']} of {3 * at['runs']} "
+            "whole runs. The induction still has a gap: with the constant "
+            f"{at['constants'][0]:g} for 128 the odd context loses its best arm at a deep level in "
+            f"{facts['missing']} of {at['odd runs']} runs, without any noise, before the lemma "
+            "protects that level, and never gets it back."
+        ),
+    )
+
+
+def draw_best_arm(measured: Measured) -> Any:
+    """Draw how often the odd context's best arm falls, and is missing."""
+    at = measured.setting
+    return sketch.picture(
+        measured.rows,
+        Axis("constant", "constant of lg_h (128 is printed)", "log", at["constants"]),
+        Axis("share", "share of runs"),
+        {MISSING: Series(sketch.ORANGE), FELL: Series(sketch.BLUE)},
+        title="A best arm falls before the lemma protects it",
+        subtitle=[
+            f"One odd context among {SIZE}, {SIZE} arms, no noise, {at['odd runs']} runs a point.",
+            "With the printed 128 it would take some 100,000 contexts and arms.",
+        ],
+        description=(
+            "Share of runs in which the best arm of a single odd context is missing at a level "
+            "that the lemma protects, against the constant: most runs at small constants, fewer "
+            "as it grows; it never falls at a protected level."
+        ),
+    )
+
+
+BEST_ARM = Claim(
     19,
     "The best arm of a block stays",
     printed=(
@@ -91,82 +170,8 @@ def lost_without_step_2(runs: int, horizon: int) -> int:
     broken="Algorithm 4 without Step 2: clusters are never split",
     seconds=(6.0, 54.0),
     stands=False,
+    measure=measure_best_arm,
+    judge=judge_best_arm,
+    word=word_best_arm,
+    draw=draw_best_arm,
 )
-def best_arm(effort: Effort) -> Finding:
-    """Watch the best arms in whole runs, and one odd context with small constants."""
-    runs, odd_runs, horizon = effort.pick(2, 40), effort.pick(4, 16), 10**14
-    constants = effort.pick(LEVELS[:4], LEVELS)
-    found = {c: [fallen(c, seed) for seed in range(odd_runs)] for c in constants}
-    missing = {c: sum(gone for _, gone in each) for c, each in found.items()}
-    fell = sum(protected for each in found.values() for protected, _ in each)
-    lost, broken = lost_runs(runs, horizon), lost_without_step_2(runs, horizon)
-    promised = 3 * phases.deltas(Problem(30, 20, 3))
-    worst = constants[0]
-    what = "a best arm was lost in a whole run, printed constants"
-    whole = rate(what, lost, 3 * runs, promised)
-    odd = phases.deltas(Problem(SIZE, SIZE, 2))
-    return Finding(
-        setting=(
-            f"whole runs at (30, 20, 3), T = {words.number(horizon, 1)}; one odd context among S "
-            f"= K = {SIZE} without noise, constant 128 replaced by {constants}"
-        ),
-        seeds=3 * runs + odd_runs * len(constants),
-        printed=(
-            whole,
-            rate(
-                f"best arm missing at a level n ≤ n_b(h), constant {worst:g}",
-                missing[worst],
-                odd_runs,
-                3 * odd,
-            ),
-        ),
-        repaired=(
-            whole,
-            rate(
-                "best arm fell at a level n ≤ n_b(h), all constants",
-                fell,
-                odd_runs * len(constants),
-                3 * odd,
-            ),
-        ),
-        broken=(rate(f"{what}, no Step 2", broken, runs, promised),),
-        words=(
-            f"With printed constants a best arm was lost in {lost} of {3 * runs} whole runs. The "
-            f"induction has a gap all the same: with the constant {worst:g} for 128 the odd "
-            f"context loses its best arm at a deep level in {missing[worst]} of {odd_runs} runs, "
-            "without any noise, before the lemma protects that level, and never gets it back."
-        ),
-        figure=sketch.picture(
-            [
-                {"series": "missing at n ≤ n_b(h)", "constant": c, "share": missing[c] / odd_runs}
-                for c in constants
-            ]
-            + [
-                {
-                    "series": "fell at n ≤ n_b(h)",
-                    "constant": c,
-                    "share": sum(p for p, _ in found[c]) / odd_runs,
-                }
-                for c in constants
-            ],
-            Axis("constant", "constant of lg_h (128 is printed)", "log", constants),
-            Axis("share", "share of runs"),
-            {
-                "missing at n ≤ n_b(h)": Series(sketch.ORANGE),
-                "fell at n ≤ n_b(h)": Series(sketch.BLUE),
-            },
-            title="A best arm falls before the lemma protects it",
-            subtitle=[
-                f"One odd context among {SIZE}, {SIZE} arms, no noise, {odd_runs} runs a point.",
-                "With the printed 128 it would take some 100,000 contexts and arms.",
-            ],
-            description=(
-                "Share of runs in which the best arm of a single odd context is missing at a level "
-                "that the lemma protects, against the constant: most runs at small constants, "
-                "fewer as it grows; it never falls at a protected level."
-            ),
-        ),
-    )
-
-
-BEST_ARM = CLAIMS[19]

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import lumpable as lb
 from lumpable.plans import bounds, reductions, schedule
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.reproduce.claim import Check, Effort, slope
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.factors import Factored, decoys, spread
+from lumpable.reproduce.claims.low_rank_worlds import Factored, decoys, spread
 from lumpable.reproduce.claims.sketch import Axis, Series
 from lumpable.reproduce.claims.witness import DELTA
-from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 SIZE = (500, 30)
 ACCURACY = 0.005
-"""Small enough for the bound on the loss to say something."""
+"""Small enough for the bound on the loss not to be vacuous."""
+COVER, GUIDE, BROKEN = "Algorithm 1, R cells", "R log R", "broken: R = S"
 
 
-def covered(
+def run_cover(
     truth: Factored, epsilon: float, constants: Constants, bound: float, seed: int
 ) -> lb.Run:
     """Run Algorithm 1 with a cover, whatever the switch would say."""
@@ -50,11 +51,11 @@ def loss(truth: Factored, constants: Constants, seed: int) -> float:
     """
     R = schedule.cover(Problem(*SIZE, truth.rank), 1.0, ACCURACY)
     allowed = bounds.near_uniform_printed(Problem(*SIZE, R), ACCURACY, DELTA) + 2 * ACCURACY
-    run = covered(truth, ACCURACY, constants, 1.0, seed)
+    run = run_cover(truth, ACCURACY, constants, 1.0, seed)
     return truth.world.loss(run.policy) / allowed
 
 
-def grid(runs: int) -> dict[str, float]:
+def measure_grid(runs: int) -> dict[str, float]:
     """Return the largest numbers of cells, over R, and differences inside them, over alpha."""
     most = dict.fromkeys(("cells", "narrow cells", "difference", "wide difference"), 0.0)
     for seed in range(runs):
@@ -72,7 +73,108 @@ def grid(runs: int) -> dict[str, float]:
     return most
 
 
-@claim(
+def measure_low_rank_pac(effort: Effort) -> Measured:
+    """Measure the four parts on worlds whose factors are known."""
+    S, K = SIZE
+    runs, epsilon = effort.pick(6, 60), 0.01
+    wide = widest(Problem(S, K, schedule.cover(Problem(S, K, 1), 1.0, ACCURACY)))
+    losses = [
+        loss(truth, PAPER, seed)
+        for seed in range(runs)
+        for truth in (spread(S, K, 1, 1.0, seed), spread(S, K, 2, 1.0, seed), decoys(S, K, seed))
+    ]
+    bounds_on_u = effort.pick((0.0625, 0.25, 1.0), (0.0625, 0.125, 0.25, 0.5, 1.0))
+    cells = [schedule.cover(Problem(S, K, 1), B, epsilon) for B in bounds_on_u]
+    truths = [(spread(S, K, 1, B, 0), B) for B in bounds_on_u]
+    formula = [bounds.whole(Problem(S, K, R), epsilon, DELTA) for R in cells]
+    rounds = [run_cover(truth, epsilon, PAPER, B, 0).rounds for truth, B in truths]
+    series: dict[str, Sequence[float]] = {
+        COVER: rounds,
+        GUIDE: [rounds[0] * each / formula[0] for each in formula],
+        BROKEN: [run_cover(truth, epsilon, PAPER, S * epsilon, 0).rounds for truth, _ in truths],
+    }
+    return Measured(
+        seeds=runs,
+        setting={"S": S, "K": K, "delta": DELTA, "epsilon": epsilon, "B": bounds_on_u},
+        rows=[
+            {"series": name, "cells": R, "rounds": y}
+            for name, values in series.items()
+            for R, y in zip(cells, values, strict=True)
+        ],
+        facts={
+            "grid": measure_grid(runs),
+            "runs": len(losses),
+            "loss": max(losses),
+            "mixed loss": max(loss(decoys(S, K, seed), wide, seed) for seed in range(runs)),
+            "slopes": {
+                name: slope(cells, values)[0] for name, values in {**series, GUIDE: formula}.items()
+            },
+        },
+    )
+
+
+def judge_low_rank_pac(measured: Measured) -> Verdict:
+    """Each part of the claim has a check, and a broken variant of its own."""
+    facts, grid, slopes = measured.facts, measured.facts["grid"], measured.facts["slopes"]
+
+    def checks(number: float, apart: float, lost: float, way: str) -> tuple[Check, ...]:
+        exponent = abs(slopes[way] - slopes[GUIDE])
+        return (
+            Check("cells that hold a context, over R, most", number, "<=", 1.0),
+            Check("difference in a cell, over α max ‖v‖₁, most", apart, "<=", 1.0 + 1e-9),
+            Check("loss, over Theorem 1's with R groups + 2α, most", lost, "<=", 1.0),
+            Check("exponent of R in the rounds, distance from R log R", exponent, "<=", 0.1),
+        )
+
+    return Verdict(
+        printed=checks(grid["cells"], grid["difference"], facts["loss"], COVER),
+        broken=checks(grid["narrow cells"], grid["wide difference"], facts["mixed loss"], BROKEN),
+    )
+
+
+def word_low_rank_pac(measured: Measured, verdict: Verdict) -> Words:
+    """Tell how far apart a cell is, how rounds grow, and what is lost."""
+    at, facts = measured.setting, measured.facts
+    return Words(
+        setting=(
+            f"S = {at['S']}, K = {at['K']}, δ = {at['delta']:g}, printed constants, no switch; "
+            "cells: rank 1 and 2, α = 0.2 and 0.05; loss: rank 1 and 2, "
+            f"ε = {ACCURACY:g}; rounds: rank 1, ε = {at['epsilon']:g}, "
+            f"B = {at['B'][0]:g} … {at['B'][-1]:g}"
+        ),
+        takeaway=(
+            f"Contexts of one cell differ by at most {facts['grid']['difference']:.2f} α max ‖v‖₁, "
+            f"rounds grow like R^{facts['slopes'][COVER]:.2f}, and the largest loss of "
+            f"{facts['runs']} runs was {facts['loss']:.1g} of what the theorem allows; with "
+            f"thresholds of 1 it was {facts['mixed loss']:.1f} times as much."
+        ),
+    )
+
+
+def draw_low_rank_pac(measured: Measured) -> Any:
+    """Draw rounds against the number of cells."""
+    at = measured.setting
+    return sketch.picture(
+        measured.rows,
+        Axis("cells", "cells R (2B/ε, at most S)", "log"),
+        Axis("rounds", "rounds", "log"),
+        {
+            COVER: Series(sketch.BLUE),
+            GUIDE: Series("#222222", "dash"),
+            BROKEN: Series(sketch.ORANGE),
+        },
+        title="Low rank: the cost grows like the number of cells",
+        subtitle=[
+            f"S = {at['S']}, K = {at['K']}, rank 1, ε = {at['epsilon']:g}; as B grows, so does R."
+        ],
+        description=(
+            "Rounds against the number of cells: a line of slope one that follows R log R; with a "
+            "cell for every context they are larger and do not depend on B."
+        ),
+    )
+
+
+LOW_RANK_PAC = Claim(
     29,
     "Low rank, PAC",
     printed=(
@@ -84,78 +186,8 @@ def grid(runs: int) -> dict[str, float]:
         "cells leave together; a cell for every context"
     ),
     seconds=(2.0, 10.0),
+    measure=measure_low_rank_pac,
+    judge=judge_low_rank_pac,
+    word=word_low_rank_pac,
+    draw=draw_low_rank_pac,
 )
-def low_rank_pac(effort: Effort) -> Finding:
-    """Check the four parts on worlds whose factors are known."""
-    S, K = SIZE
-    runs, epsilon = effort.pick(6, 60), 0.01
-    most = grid(runs)
-    wide = widest(Problem(S, K, schedule.cover(Problem(S, K, 1), 1.0, ACCURACY)))
-    losses = [
-        loss(truth, PAPER, seed)
-        for seed in range(runs)
-        for truth in (spread(S, K, 1, 1.0, seed), spread(S, K, 2, 1.0, seed), decoys(S, K, seed))
-    ]
-    mixed = [loss(decoys(S, K, seed), wide, seed) for seed in range(runs)]
-    sizes = effort.pick((0.0625, 0.25, 1.0), (0.0625, 0.125, 0.25, 0.5, 1.0))
-    cells = [schedule.cover(Problem(S, K, 1), B, epsilon) for B in sizes]
-    truths = [spread(S, K, 1, B, 0) for B in sizes]
-    rounds = [
-        covered(truth, epsilon, PAPER, B, 0).rounds for truth, B in zip(truths, sizes, strict=True)
-    ]
-    careless = [covered(truth, epsilon, PAPER, S * epsilon, 0).rounds for truth in truths]
-    formula = [bounds.whole(Problem(S, K, R), epsilon, DELTA) for R in cells]
-    guide = [rounds[0] * each / formula[0] for each in formula]
-    steep, flat, expected = (slope(cells, values)[0] for values in (rounds, careless, formula))
-
-    def checks(number: float, apart: float, lost: float, exponent: float) -> tuple[Check, ...]:
-        return (
-            Check("cells that hold a context, over R, most", number, "<=", 1.0),
-            Check("difference in a cell, over α max ‖v‖₁, most", apart, "<=", 1.0 + 1e-9),
-            Check("loss, over Theorem 1's with R groups + 2α, most", lost, "<=", 1.0),
-            Check("exponent of R in the rounds, distance from R log R", exponent, "<=", 0.1),
-        )
-
-    series: dict[str, Sequence[float]] = {
-        "Algorithm 1, R cells": rounds,
-        "R log R": guide,
-        "broken: R = S": careless,
-    }
-    styles = (Series(sketch.BLUE), Series("#222222", "dash"), Series(sketch.ORANGE))
-    return Finding(
-        setting=(
-            f"S = {S}, K = {K}, δ = {DELTA:g}, printed constants, no switch; cells: rank 1 and 2, "
-            f"α = 0.2 and 0.05; loss: rank 1 and 2, ε = {ACCURACY:g}; rounds: rank 1, "
-            f"ε = {epsilon:g}, B = {sizes[0]:g} … {sizes[-1]:g}"
-        ),
-        seeds=runs,
-        printed=checks(most["cells"], most["difference"], max(losses), abs(steep - expected)),
-        broken=checks(
-            most["narrow cells"], most["wide difference"], max(mixed), abs(flat - expected)
-        ),
-        words=(
-            f"Contexts of one cell differ by at most {most['difference']:.2f} α max ‖v‖₁, rounds "
-            f"grow like R^{steep:.2f}, and the largest loss of {len(losses)} runs was "
-            f"{max(losses):.1g} of what the theorem allows; with thresholds of 1 it was "
-            f"{max(mixed):.1f} times as much."
-        ),
-        figure=sketch.picture(
-            [
-                {"series": name, "cells": R, "rounds": y}
-                for name, values in series.items()
-                for R, y in zip(cells, values, strict=True)
-            ],
-            Axis("cells", "cells R (2B/ε, at most S)", "log"),
-            Axis("rounds", "rounds", "log"),
-            dict(zip(series, styles, strict=True)),
-            title="Low rank: the cost grows like the number of cells",
-            subtitle=[f"S = {S}, K = {K}, rank 1, ε = {epsilon:g}; as B grows, so does R."],
-            description=(
-                "Rounds against the number of cells: a line of slope one that follows R log R; "
-                "with a cell for every context they are larger and do not depend on B."
-            ),
-        ),
-    )
-
-
-LOW_RANK_PAC = CLAIMS[29]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class Look:
 
     def blocks(self) -> Iterator[BoolVector]:
         """Yield the members of each block that the lemmas protect at this level: n <= n_b(h)."""
-        levels = protected(self.world, self.size.problem.groups, self.h)
+        levels = protected_levels(self.world, self.size.problem.groups, self.h)
         for block in np.unique(self.world.group):
             if self.level <= levels[block]:
                 yield self.world.group == block
@@ -84,7 +84,7 @@ class Look:
         pairs = np.unique(np.stack([self.world.group, self.cluster]), axis=1)
         return int(pairs.shape[1]) > len(np.unique(self.world.group))
 
-    def uncovered(self) -> int:
+    def uncovered_arms(self) -> int:
         """Count (block, good arm) that nobody of the block finished, at n <= n_b(h)."""
         plays = self.step.sample.plays
         missing = [
@@ -93,7 +93,7 @@ class Look:
         ]
         return int(np.sum(missing))
 
-    def lost(self) -> int:
+    def lost_best_arms(self) -> int:
         """Count contexts whose best arm is not in the good set, in blocks with n <= n_b(h)."""
         kept = self.good[np.arange(self.world.contexts), self.world.policy]
         return sum(int(np.sum(~kept[members])) for members in self.blocks())
@@ -124,7 +124,7 @@ class Look:
         return 4 * error / self.threshold
 
 
-def protected(world: lb.World, groups: int, h: int) -> list[int]:
+def protected_levels(world: lb.World, groups: int, h: int) -> list[int]:
     """Return n_b(h) = ceil(log2(1 / epsilon_{h,b}^2)) for each block."""
     return [
         bounds.round_up(h - 2 * math.log2(max(1.0, 1 / (groups * omega)))) if omega > 0 else 0
@@ -158,7 +158,7 @@ def looks(plan: lb.Plan, world: lb.World, seed: int, horizon: int) -> list[Look]
     return found
 
 
-def explored(seen: Iterable[Look]) -> list[Look]:
+def explorations(seen: Iterable[Look]) -> list[Look]:
     """Return the requests of Step 1."""
     return [look for look in seen if look.exploring]
 
@@ -180,6 +180,17 @@ def deltas(problem: Problem) -> float:
 
 
 # --- Broken on purpose ----------------------------------------------------------------------
+
+
+def scale_constants(share: float, taper: float = PAPER.taper) -> Constants:
+    """Return constants with all confidence terms of the regret algorithms this much smaller."""
+    return replace(
+        PAPER,
+        phase=share * PAPER.phase,
+        levels=share * PAPER.levels,
+        split=share * PAPER.split,
+        taper=taper,
+    )
 
 
 @lb.algorithm
@@ -254,7 +265,7 @@ def odd_one_out(size: int, *, only_better: bool = False, rare: bool = False) -> 
     """Hide one context among S = K = `size`, without noise: arm 1 is good for it alone.
 
     With `only_better` arm 0 is good for it too, as for everybody else. With `rare` it comes as
-    rarely as may, 1/(8S).
+    rarely as allowed, 1/(8S).
     """
     group = np.zeros(size, dtype=np.int64)
     group[-1] = 1

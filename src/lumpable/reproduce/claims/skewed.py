@@ -18,10 +18,11 @@ from lumpable.base.checks import FloatVector, IntVector
 from lumpable.plans import pac, reductions, regret, schedule
 from lumpable.plans.plan import Belief, Branching, Collect, Result, Sample, Split
 from lumpable.plans.problem import Problem
-from lumpable.reproduce.claims.frozen import frozen_at_once
 
 Putting = Callable[[FloatVector], IntVector]
 """From estimated frequencies to buckets: -1 is given up."""
+Inside = Callable[[Problem], lb.Plan]
+"""The plan of a bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ class Reduced:
     """Whether an arm of gap 1 surely falls in every bucket."""
 
 
-def judged(run: lb.Run) -> Reduced:
-    """Judge a run of the reduction."""
+def take_apart(run: lb.Run) -> Reduced:
+    """Say where the regret of a run of the reduction comes from."""
     inside = sum(side.run.regret for side in run.sides)
     nu = run.world.frequency
     factors = [1.0]
@@ -139,7 +140,7 @@ def put_wrongly(
     *,
     horizon: int,
     putting: Putting,
-    inside: Callable[[Problem], lb.Plan] = regret.any_groups,
+    inside: Inside = regret.any_groups,
 ) -> Branching:
     """The reduction with other buckets, or with another plan inside them."""
     S, K, r = problem.letters
@@ -162,30 +163,20 @@ def put_wrongly(
 # --- Runs -----------------------------------------------------------------------------------
 
 SKEWED = Problem(50, 10, 3)
-ALL_KEPT, NO_BUCKETS, GIVEN_UP = "all are kept", "no buckets", "all below 1/(2S) are given up"
-FAULTS = {
-    ALL_KEPT: all_kept,
-    NO_BUCKETS: no_buckets,
-    GIVEN_UP: below_average_given_up,
-}
 
 
-def reduced(world: lb.World, horizon: int, seed: int) -> Reduced:
+def run_reduction(world: lb.World, horizon: int, seed: int) -> Reduced:
     """Run the reduction."""
     plan = reductions.any_contexts_online(SKEWED, horizon=horizon)
-    return judged(lb.simulate(plan, world, seed=seed))
+    return take_apart(lb.simulate(plan, world, seed=seed))
 
 
-def faulty(world: lb.World, horizon: int, fault: str, seed: int) -> Reduced:
-    """Run the reduction with a fault."""
-    plan = put_wrongly(SKEWED, horizon=horizon, putting=FAULTS[fault])
-    return judged(lb.simulate(plan, world, seed=seed))
-
-
-def idle(world: lb.World, horizon: int, seed: int) -> Reduced:
-    """Run the reduction with plans inside the buckets that never drop an arm."""
-    plan = put_wrongly(SKEWED, horizon=horizon, putting=all_kept, inside=frozen_at_once)
-    return judged(lb.simulate(plan, world, seed=seed))
+def run_with_fault(
+    world: lb.World, horizon: int, putting: Putting, inside: Inside = regret.any_groups
+) -> Reduced:
+    """Run the reduction with a fault, once."""
+    plan = put_wrongly(SKEWED, horizon=horizon, putting=putting, inside=inside)
+    return take_apart(lb.simulate(plan, world, seed=0))
 
 
 def in_bars(run: Reduced, horizon: int) -> dict[str, float]:

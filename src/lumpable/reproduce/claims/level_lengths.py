@@ -8,31 +8,26 @@ from typing import Any
 
 import numpy as np
 
-import lumpable as lb
 from lumpable.base import words
 from lumpable.base.checks import FloatVector
 from lumpable.plans import regret
 from lumpable.plans.problem import PAPER
 from lumpable.reports import canvas
-from lumpable.reproduce.claim import Check, Effort, slope
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.rates import any_logs, curve, exponent
-from lumpable.reproduce.old import CLAIMS, Finding, claim
+from lumpable.reproduce.claims.sketch import Rows
 
 LATE = tuple(4.0**k for k in range(24, 32))
 """Rounds from which the gaps of a fixed world have long been seen."""
 ODD = 150
 """S = K of the world with a late split."""
-
-
-def one_large_block() -> lb.World:
-    """Return one large block and three single contexts that come as rarely as may."""
-    return witness.one_large_block(40, 30, 4, 0.4)
+AS_PRINTED, EQUAL, MENDED = "as printed", "broken: equal lengths", "mended"
 
 
 def lengths_slope(taper: float, seeds: int) -> tuple[tuple[float, float], FloatVector]:
     """Return the exponent of T in the regret, logarithms divided out, and the mean regret."""
-    world = one_large_block()
+    world = witness.one_large_block(40, 30, 4, 0.4)  # and three rare single contexts
     problem, constants = phases.size_of(world), replace(PAPER, taper=taper)
     curves = [
         curve(regret.any_groups(problem, constants=constants), world, seed, LATE)
@@ -57,81 +52,75 @@ def late_splits(mended: bool, seed: int) -> Iterator[tuple[int, float]]:
             yield look.h, look.regret / charge
 
 
-@claim(
-    24,
-    "Levels of different lengths",
-    printed=(
-        "With lengths r(S + K) lg_h 2^((n+h)/2) the regret of all levels is Õ(√(r(S + K)T)), and "
-        "the same argument holds for the calls of Algorithm 5: 6ε̃_h for each of their rounds"
-    ),
-    repaired=(
-        "calls at the accuracy of the level that showed the gap, ε′ = 2^(−n/2)/(4r), while the "
-        "others play their deepest good sets (`mended`)"
-    ),
-    broken="every level as long as the deepest: r(S + K) lg_h 2^h",
-    seconds=(7.0, 67.0),
-    stands=False,
-)
-def level_lengths(effort: Effort) -> Finding:
+def measure_level_lengths(effort: Effort) -> Measured:
     """Compare lengths on one large block and three tiny ones; watch late calls of Algorithm 5."""
     seeds, late = effort.pick(3, 20), effort.pick(6, 60)
-    tapered, regret_tapered = lengths_slope(PAPER.taper, seeds)
-    same, regret_same = lengths_slope(0.0, seeds)
-    calls = {
-        mended: [call for seed in range(late) for call in late_splits(mended, seed)]
-        for mended in (False, True)
+    exponents, rows = {}, []
+    calls: Rows = []
+    for name, taper in ((AS_PRINTED, PAPER.taper), (EQUAL, 0.0)):
+        exponents[name], regrets = lengths_slope(taper, seeds)
+        points = zip(LATE, regrets, strict=True)
+        rows += [{"series": name, "T": T, "regret": lost} for T, lost in points]
+    for name in (AS_PRINTED, MENDED):
+        for seed in range(late):
+            found = late_splits(name == MENDED, seed)
+            calls += [{"series": name, "h": h, "cost": cost} for h, cost in found]
+    most = {
+        name: max(call["cost"] for call in calls if call["series"] == name)
+        for name in (AS_PRINTED, MENDED)
     }
-    most = {mended: max(cost for _, cost in found) for mended, found in calls.items()}
-
-    def grows(found: tuple[float, float]) -> Check:
-        what = f"exponent of T, ± {found[1]:.3f}; two errors allowed"
-        return Check(what, found[0], "<=", 0.5 + 2 * found[1])
-
-    def charge(mended: bool) -> Check:
-        return Check("regret of a call of Algorithm 5 over 6ε̃_h L′", most[mended], "<=", 1.0)
-
-    times = regret_same[-1] / regret_tapered[-1]
-    return Finding(
-        setting=(
-            "(S, K, r) = (40, 30, 4), one large block and three single contexts with ν = 1/(8S), T "
-            f"from {words.number(LATE[0], 1)} to {words.number(LATE[-1], 1)}; late calls: one "
-            f"odd context among S = K = {ODD} without noise, constants 0.05 for 128 and 2 for 64"
-        ),
+    return Measured(
         seeds=2 * seeds + 2 * late,
-        printed=(grows(tapered), charge(mended=False)),
-        repaired=(grows(tapered), charge(mended=True)),
-        broken=(grows(same),),
-        words=(
-            f"Exponents of T, logarithms divided out: {tapered[0]:.2f} as printed, {same[0]:.2f} "
-            f"with equal lengths, which cost {times:,.0f} times as much at T = "
-            f"{words.number(LATE[-1], 1)}. A gap that a low level shows late costs up to "
-            f"{most[False]:.0f} times what the proof charges the call; mended, at most "
-            f"{most[True]:.2f} times."
-        ),
-        figure=lengths_figure(regret_tapered, regret_same, calls),
+        setting={"S": 40, "K": 30, "r": 4, "T": LATE},
+        rows=rows,
+        facts={"exponents": exponents, "calls": calls, "most": most},
     )
 
 
-def lengths_figure(
-    tapered: FloatVector, same: FloatVector, calls: dict[bool, list[tuple[int, float]]]
-) -> Any:
+def judge_level_lengths(measured: Measured) -> Verdict:
+    """The exponent of T is at most one half, and no call costs more than it is charged."""
+
+    def grows(name: str) -> Check:
+        exponent, error = measured.facts["exponents"][name]
+        what = f"exponent of T, ± {error:.3f}; two errors allowed"
+        return Check(what, exponent, "<=", 0.5 + 2 * error)
+
+    def charge(name: str) -> Check:
+        most = measured.facts["most"][name]
+        return Check("regret of a call of Algorithm 5 over 6ε̃_h L′", most, "<=", 1.0)
+
+    return Verdict(
+        printed=(grows(AS_PRINTED), charge(AS_PRINTED)),
+        repaired=(grows(AS_PRINTED), charge(MENDED)),
+        broken=(grows(EQUAL),),
+    )
+
+
+def word_level_lengths(measured: Measured, verdict: Verdict) -> Words:
+    """Tell what equal lengths cost, and late calls."""
+    exponents, most = measured.facts["exponents"], measured.facts["most"]
+    first, last = (words.number(T, 1) for T in (LATE[0], LATE[-1]))
+    end = {row["series"]: row["regret"] for row in measured.rows}  # the last T of each
+    return Words(
+        setting=(
+            "(S, K, r) = (40, 30, 4), one large block and three single contexts with ν = 1/(8S), T "
+            f"from {first} to {last}; late calls: one odd context among S = K = {ODD} without "
+            "noise, constants 0.05 for 128 and 2 for 64"
+        ),
+        takeaway=(
+            f"Exponents of T, logarithms divided out: {exponents[AS_PRINTED][0]:.2f} as printed, "
+            f"{exponents[EQUAL][0]:.2f} with equal lengths, which cost "
+            f"{end[EQUAL] / end[AS_PRINTED]:,.0f} times as much at T = {last}. A gap that a low "
+            f"level shows late costs up to {most[AS_PRINTED]:.0f} times what the proof charges the "
+            f"call; mended, at most {most[MENDED]:.2f} times."
+        ),
+    )
+
+
+def draw_level_lengths(measured: Measured) -> Any:
     """Draw regret against T for both kinds of lengths; beside it the cost of late calls."""
     alt = canvas.altair()
-    curves = [
-        {"series": name, "T": T, "regret": lost}
-        for name, found in (("as printed", tapered), ("broken: equal lengths", same))
-        for T, lost in zip(LATE, found, strict=True)
-    ]
-    points = [
-        {"series": "mended" if mended else "as printed", "h": h, "cost": cost}
-        for mended, found in calls.items()
-        for h, cost in found
-    ]
-    names = {
-        "as printed": sketch.BLUE,
-        "broken: equal lengths": sketch.ORANGE,
-        "mended": sketch.GREEN,
-    }
+    names = {AS_PRINTED: sketch.BLUE, EQUAL: sketch.ORANGE, MENDED: sketch.GREEN}
     colour = alt.Color(
         "series:N",
         title=None,
@@ -140,7 +129,7 @@ def lengths_figure(
     )
     log = alt.Scale(type="log", nice=False, padding=12)
     left = (
-        alt.Chart(canvas.data(curves), title="Lengths of the levels")
+        alt.Chart(canvas.data(measured.rows), title="Lengths of the levels")
         .mark_line(point={"filled": True, "size": 60}, strokeWidth=2)
         .encode(
             x=_axis(alt.X, "T", "rounds T", log, [1e15, 1e16, 1e17, 1e18]),
@@ -154,7 +143,7 @@ def lengths_figure(
         height.mark_text(align="right", dy=12, fontSize=12).encode(
             x=alt.value(266), y="cost:Q", text="words:N"
         ),
-        alt.Chart(canvas.data(points))
+        alt.Chart(canvas.data(measured.facts["calls"]))
         .mark_point(filled=True, size=60, opacity=0.8)
         .encode(
             x=_axis(alt.X, "h", "phase of the call", alt.Scale(zero=False, padding=12)),
@@ -192,4 +181,22 @@ def _axis(
     return channel(f"{field}:Q", title=title, scale=scale, axis=axis)
 
 
-LEVEL_LENGTHS = CLAIMS[24]
+LEVEL_LENGTHS = Claim(
+    24,
+    "Levels of different lengths",
+    printed=(
+        "With lengths r(S + K) lg_h 2^((n+h)/2) the regret of all levels is Õ(√(r(S + K)T)), and "
+        "the same argument holds for the calls of Algorithm 5: 6ε̃_h for each of their rounds"
+    ),
+    repaired=(
+        "calls at the accuracy of the level that showed the gap, ε′ = 2^(−n/2)/(4r), while the "
+        "others play their deepest good sets (`mended`)"
+    ),
+    broken="every level as long as the deepest: r(S + K) lg_h 2^h",
+    seconds=(7.0, 67.0),
+    stands=False,
+    measure=measure_level_lengths,
+    judge=judge_level_lengths,
+    word=word_level_lengths,
+    draw=draw_level_lengths,
+)

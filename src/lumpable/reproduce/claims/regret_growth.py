@@ -1,4 +1,4 @@
-"""Claim 22: how the regret of Algorithms 4 and 6 grows (24: `lengths`)."""
+"""Claim 22: how the regret of Algorithms 4 and 6 grows (24: `level_lengths`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lumpable.base import words
 from lumpable.base.checks import FloatVector
 from lumpable.plans import bounds, regret, standard
 from lumpable.plans.problem import Problem
-from lumpable.reproduce.claim import Check, Effort, slope
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.rates import (
     any_logs,
@@ -25,7 +25,6 @@ from lumpable.reproduce.claims.rates import (
     standard_logs,
 )
 from lumpable.reproduce.claims.sketch import Axis, Series
-from lumpable.reproduce.old import CLAIMS, Finding, claim
 
 Logs = Callable[[Problem, float], float]
 Worlds = Callable[[Problem, int], lb.World]
@@ -33,6 +32,7 @@ Worlds = Callable[[Problem, int], lb.World]
 TIMES = tuple(4.0**k for k in range(14, 32))
 """Rounds at which regret is read: from 3e8 to 5e18."""
 SIZE = Problem(30, 20, 3)
+FIXED = "Algorithm 4, one fixed world"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Method:
     """Worlds have means uniform on [0, 2^-k], for k = 0, step, 2 step, ..."""
 
     def first(self, problem: Problem) -> float:
-        """Return the least of the times at which its bound says something.
+        """Return the least of the times at which its bound is not vacuous.
 
         What the bound promises there, 6 x logs x rate (played arms are within 6 eps~), is below T:
         more than T nobody loses anyway.
@@ -100,13 +100,13 @@ def worst_regret(
     worst: FloatVector = np.zeros(len(times))
     k = 0.0
     while np.any(2.0**-k * np.asarray(times) > worst):
-        found = curve(method.algorithm(problem), shrunk(base, k), seed, times)
+        found = curve(method.algorithm(problem), shrink(base, k), seed, times)
         worst = np.maximum(worst, found)
         k += coarser * method.step
     return worst
 
 
-def shrunk(world: lb.World, halvings: float) -> lb.World:
+def shrink(world: lb.World, halvings: float) -> lb.World:
     """Return the same world with all means 2^-k times as large."""
     return replace(world, mean=world.mean * 2.0**-halvings)
 
@@ -135,7 +135,7 @@ def at_end(
     """Return, for each seed, the worst regret of every size at the end."""
     T = TIMES[-1]
     for problem in problems:
-        method.first(problem)  # there is one: at the end the bound says something for each size
+        method.first(problem)  # there is one: at the end the bound is not vacuous for any size
 
     def lost(problem: Problem, seed: int) -> float:
         return float(worst_regret(method, problem, seed, [T], coarser=coarser, world=world)[0])
@@ -153,14 +153,7 @@ def in_size(
     )
 
 
-@claim(
-    22,
-    "Regret grows like √T",
-    printed="The regret of Algorithms 4 and 6 is Õ(√(r³(S + K)T)), that of standard ones Õ(√(SKT))",
-    broken="elimination per context: nobody is lumped together",
-    seconds=(10.0, 150.0),
-)
-def growing(effort: Effort) -> Finding:
+def measure_growing(effort: Effort) -> Measured:
     """Measure the worst regret over all gaps, while T, S + K and r grow one at a time."""
     coarser, more = effort.pick(2, 1), effort.pick(1, 3)
     seeds = {FOUR.name: effort.pick(2, 8), SIX.name: effort.pick(1, 3), EACH.name: more}
@@ -171,92 +164,107 @@ def growing(effort: Effort) -> Finding:
         ]
         for method in (FOUR, SIX, EACH)
     }
-    time = {method.name: in_time(method, worst[method.name]) for method in (FOUR, SIX)}
+    fixed = curve(regret.equal_groups(SIZE), worlds.lumpable(*SIZE.letters, seed=0), 0, TIMES)
     sides = effort.pick((10, 20, 40), (10, 20, 40, 80, 160))
     squares, sums = [Problem(n, n, 3) for n in sides], [2.0 * n for n in sides]
-    ends = {method.name: at_end(method, squares, more, coarser=coarser) for method in (FOUR, EACH)}
-    logs = {FOUR.name: FOUR.logs, EACH.name: EACH.logs}
-    if not effort.quick:  # half a minute a seed
-        ends[SIX.name] = at_end(SIX, squares, 2, coarser=coarser, world=one_gap)
-        logs[SIX.name] = one_level
-    size = {name: in_size(ends[name], squares, sums, logs[name]) for name in ends}
     counts = effort.pick((2, 4, 8), (2, 3, 4, 6, 8, 12))
     lumped = [Problem(48, 24, r) for r in counts]
-    groups = in_size(at_end(FOUR, lumped, more, coarser=coarser), lumped, counts, FOUR.logs)
-    fixed = curve(regret.equal_groups(SIZE), worlds.lumpable(*SIZE.letters, seed=0), 0, TIMES)
-    early, late = slope(TIMES[:3], list(fixed[:3]))[0], slope(TIMES[-3:], list(fixed[-3:]))[0]
+    by_sum = {
+        method.name: in_size(
+            at_end(method, squares, more, coarser=coarser), squares, sums, method.logs
+        )
+        for method in (FOUR, EACH)
+    }
+    facts: dict[str, Any] = {
+        "T": {method.name: in_time(method, worst[method.name]) for method in (FOUR, SIX)},
+        "S + K": by_sum,
+        "r": in_size(at_end(FOUR, lumped, more, coarser=coarser), lumped, counts, FOUR.logs),
+        "fixed": [slope(TIMES[k:][:3], list(fixed[k:][:3]))[0] for k in (0, len(TIMES) - 3)],
+    }
+    runs = sum(seeds.values()) + more * (2 * len(sides) + len(counts))
+    if not effort.quick:  # half a minute a seed
+        ends = at_end(SIX, squares, 2, coarser=coarser, world=one_gap)
+        by_sum[SIX.name] = in_size(ends, squares, sums, one_level)
+        even = at_end(SIX, squares, 1, coarser=2)
+        facts["all levels"] = in_size(even, squares, sums, SIX.logs)
+        runs += 2 * len(sides)
+    curves: dict[str, Sequence[float]] = {
+        name: [float(np.mean(at)) for at in zip(*found, strict=True)]
+        for name, found in worst.items()
+    }
+    return Measured(
+        seeds=runs,
+        setting={"sides": sides, "counts": counts},
+        rows=[
+            {"series": name, "T": T, "regret": float(lost)}
+            for name, values in {**curves, FIXED: fixed.tolist()}.items()
+            for T, lost in zip(TIMES, values, strict=True)
+        ],
+        facts={**facts, "behind": curves[FOUR.name][-1] / curves[EACH.name][-1]},
+    )
+
+
+def judge_growing(measured: Measured) -> Verdict:
+    """Exponents must not be above those of the bound by more than two errors."""
 
     def check(what: str, found: tuple[float, float], bar: float) -> Check:
         value, error = found
         return Check(f"{what}, ± {error:.3f}; two errors allowed", value, "<=", bar + 2 * error)
 
-    behind = float(
-        np.mean([c[-1] for c in worst[FOUR.name]]) / np.mean([c[-1] for c in worst[EACH.name]])
+    facts = measured.facts
+    return Verdict(
+        printed=(
+            check("exponent of T, Algorithm 4", facts["T"][FOUR.name], 0.5),
+            check("exponent of T, Algorithm 6", facts["T"][SIX.name], 0.5),
+            check("exponent of S + K, Algorithm 4", facts["S + K"][FOUR.name], 0.5),
+            check("exponent of r, Algorithm 4", facts["r"], 1.5),
+        ),
+        broken=(check("exponent of S + K", facts["S + K"][EACH.name], 0.5),),
     )
+
+
+def word_growing(measured: Measured, verdict: Verdict) -> Words:
+    """Tell the exponents, and how large the constants are."""
+    at, facts = measured.setting, measured.facts
     one = why = ""
-    if SIX.name in size:
-        even = in_size(at_end(SIX, squares, 1, coarser=2), squares, sums, SIX.logs)
+    if "all levels" in facts:
         one = " (Algorithm 6: one gap, 2^-k / 2, for all bad arms)"
         why = (
-            " Algorithm 6 adds up its levels, and uniform means keep the more of them busy the "
-            "more arms there are (about 2 log₂ K; divided by all levels alike, its exponent is "
-            f"{even[0]:.2f} ± {even[1]:.2f}); so its S + K is read, not judged, where all bad arms "
-            "have the same gap, which keeps one busy."
-        )
-    return Finding(
+            " Algorithm 6 adds up its levels. With uniform means, more arms keep more of them busy "
+            "(about 2 log₂ K; divided by all levels alike, its exponent is "
+            "{:.2f} ± {:.2f}). So its S + K is read, not judged, where all bad arms have the same "
+            "gap, which keeps one busy."
+        ).format(*facts["all levels"])
+    first = {method: words.number(method.first(SIZE), 1) for method in (FOUR, SIX)}
+    sums = ", ".join(f"{value:.2f} ({name})" for name, (value, _) in facts["S + K"].items())
+    return Words(
         setting=(
-            f"(S, K, r) = {SIZE.letters}, T from {words.number(FOUR.first(SIZE), 1)} (Algorithm "
-            f"6: {words.number(SIX.first(SIZE), 1)}), where the bound falls below T, to "
-            f"{words.number(TIMES[-1], 1)}, means uniform on [0, 2^-k], worst k at each T; S = K "
-            f"in {sides}{one}; r in {counts} at (48, 24)"
+            f"(S, K, r) = {SIZE.letters}, T from {first[FOUR]} (Algorithm 6: {first[SIX]}), where "
+            f"the bound falls below T, to {words.number(TIMES[-1], 1)}, means uniform on "
+            f"[0, 2^-k], worst k at each T; S = K in {tuple(at['sides'])}{one}; r in "
+            f"{tuple(at['counts'])} at (48, 24)"
         ),
-        seeds=sum(seeds.values())
-        + sum(len(found) * len(sides) for found in ends.values())
-        + more * len(counts),
-        printed=(
-            check("exponent of T, Algorithm 4", time[FOUR.name], 0.5),
-            check("exponent of T, Algorithm 6", time[SIX.name], 0.5),
-            check("exponent of S + K, Algorithm 4", size[FOUR.name], 0.5),
-            check("exponent of r, Algorithm 4", groups, 1.5),
+        takeaway=(
+            f"Exponents, logarithms divided out: T {facts['T'][FOUR.name][0]:.3f} (Algorithm 4) "
+            f"and {facts['T'][SIX.name][0]:.3f} (Algorithm 6), S + K {sums}, r "
+            f"{facts['r'][0]:.2f} (Algorithm 4).{why} On one fixed world the slope in T goes from "
+            f"{facts['fixed'][0]:.2f} to {facts['fixed'][1]:.2f}. The constants are large: at this "
+            f"size elimination per context has {facts['behind']:,.0f} times less regret."
         ),
-        broken=(check("exponent of S + K", size[EACH.name], 0.5),),
-        words=(
-            f"Exponents, logarithms divided out: T {time[FOUR.name][0]:.3f} (Algorithm 4) and "
-            f"{time[SIX.name][0]:.3f} (Algorithm 6), S + K "
-            + ", ".join(f"{found:.2f} ({name})" for name, (found, _) in size.items())
-            + f", r {groups[0]:.2f} (Algorithm 4).{why} On one fixed world the slope in T "
-            f"goes from {early:.2f} to {late:.2f}. The constants are large: at this size "
-            f"elimination per context has {behind:,.0f} times less regret."
-        ),
-        figure=growth_figure(worst, fixed),
     )
 
 
-def growth_figure(worst: dict[str, list[FloatVector]], fixed: FloatVector) -> Any:
+def draw_growing(measured: Measured) -> Any:
     """Draw worst regret against T for each method, and that of a fixed world."""
-    rows = [
-        {
-            "series": method.name,
-            "T": T,
-            "regret": float(np.mean([found[k] for found in worst[method.name]])),
-        }
-        for method in (FOUR, SIX, EACH)
-        for k, T in enumerate(TIMES)
-    ]
-    name = "Algorithm 4, one fixed world"
-    rows += [
-        {"series": name, "T": T, "regret": float(lost)}
-        for T, lost in zip(TIMES, fixed, strict=True)
-    ]
     S, K, r = SIZE.letters
     return sketch.picture(
-        rows,
+        measured.rows,
         Axis("T", "rounds T", "log", [1e10, 1e12, 1e14, 1e16, 1e18]),
         Axis("regret", "regret", "log"),
         {
             SIX.name: Series(sketch.GREEN),
             FOUR.name: Series(sketch.BLUE),
-            name: Series(sketch.SKY, "line"),
+            FIXED: Series(sketch.SKY, "line"),
             EACH.name: Series(sketch.ORANGE),
         },
         title="At the worst gaps regret grows like √T",
@@ -272,4 +280,14 @@ def growth_figure(worst: dict[str, list[FloatVector]], fixed: FloatVector) -> An
     )
 
 
-GROWING = CLAIMS[22]
+GROWING = Claim(
+    22,
+    "Regret grows like √T",
+    printed="The regret of Algorithms 4 and 6 is Õ(√(r³(S + K)T)), that of standard ones Õ(√(SKT))",
+    broken="elimination per context: nobody is lumped together",
+    seconds=(10.0, 150.0),
+    measure=measure_growing,
+    judge=judge_growing,
+    word=word_growing,
+    draw=draw_growing,
+)
