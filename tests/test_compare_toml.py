@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 import compared
 import lumpable as lb
 from lumpable.cli import main
-from lumpable.comparisons import backends, positions
+from lumpable.comparisons import positions, running
 
 GOOD = """\
 horizon = 50
@@ -169,7 +169,7 @@ def test_what_is_wrong_is_refused_with_its_line(
     def never(cell: Any) -> Any:
         raise AssertionError("it ran")
 
-    monkeypatch.setattr(backends, "run_cell", never)
+    monkeypatch.setattr(running, "run_cell", never)
     assert GOOD.count(old) == 1
     result = call(tmp_path, GOOD.replace(old, new))
     assert result.exit_code == 2, result.stdout
@@ -221,7 +221,7 @@ def test_files_are_refused(tmp_path: Path) -> None:
     assert "expected a name that ends in .parquet" in refused(mine, "--out", "rows.csv")
     other = tmp_path / "other.parquet"
     other.write_text("no parquet")
-    assert "other.parquet: expected a Parquet file" in refused(mine, "--out", str(other))
+    assert "other.parquet: not a Parquet file" in refused(mine, "--out", str(other))
     assert other.read_text() == "no parquet"
     import polars
 

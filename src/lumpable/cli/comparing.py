@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +18,7 @@ from lumpable.cli.options import rounds
 
 if TYPE_CHECKING:
     from lumpable.comparisons.comparison import Comparison
+    from lumpable.comparisons.rows import Row
     from lumpable.comparisons.running import Step
 
 FAILED = 1
@@ -171,7 +172,8 @@ def begun(step: Step) -> str:
     again = ""
     if step.older:
         again = f", {step.older:,} of them again: they were run by another version of lumpable"
-    return f"{counted(step.total, 'cell')} to run{again}{taken}"
+    lost = "".join(f"\ndamaged, its cell is run again: {part}" for part in step.damaged)
+    return f"{counted(step.total, 'cell')} to run{again}{taken}{lost}"
 
 
 def state(step: Step) -> str:
@@ -183,7 +185,7 @@ def state(step: Step) -> str:
         words += f", {step.failed:,} failed"
     if step.left is None or step.done == step.total:
         return words
-    now = "" if step.latest is None else f", last {step.latest['learner']}"
+    now = "" if step.latest is None else f", last {step.latest.learner}"
     return f"{words}, {time_left(step.left)}{now}"
 
 
@@ -209,24 +211,23 @@ def conclude(found: Comparison, out: Path) -> None:
     console.print(f"rows: {out}\npage: {page}")
 
 
-def ended(found: Comparison, status: str) -> list[dict[str, Any]]:
+def ended(found: Comparison, status: str) -> list[Row]:
     """Return the rows of cells with this status."""
     table = found.table
     where = [i for i, word in enumerate(table.column("status").to_pylist()) if word == status]
-    rows: list[dict[str, Any]] = table.take(where).to_pylist() if where else []
-    return rows
+    return type(found)(table.take(where)).rows() if where else []
 
 
-def grouped(rows: list[dict[str, Any]]) -> list[str]:
+def grouped(rows: list[Row]) -> list[str]:
     """Say what became of cells: a line for each learner, world and kind of reason, with seeds."""
     seeds: dict[tuple[str, str, str], list[int]] = {}
     first: dict[tuple[str, str, str], str] = {}
     for row in rows:
-        who = f"{row['learner']} in {row['world']}, seed {row['seed']}: "
-        reason = str(row["reason"]).partition("\n")[0].removeprefix(who)
-        kind = reason.partition(":")[0] if row["status"] == "failed" else reason
-        group = (row["learner"], row["world"], kind)
-        seeds.setdefault(group, []).append(row["seed"])
+        who = f"{row.learner} in {row.world}, seed {row.seed}: "
+        reason = row.reason.partition("\n")[0].removeprefix(who)
+        kind = reason.partition(":")[0] if row.status == "failed" else reason
+        group = (row.learner, row.world, kind)
+        seeds.setdefault(group, []).append(row.seed)
         first.setdefault(group, reason)
     return [
         f"{learner} in {world}, {listed(seeds[learner, world, kind])}: {reason}"

@@ -8,7 +8,6 @@ same contexts and the same noise. Knows no algorithm, no file and no other cell.
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -18,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.extras import MissingExtra
+from lumpable.base.extras import MissingExtra, need
+from lumpable.base.version import __version__
 from lumpable.comparisons import roster
-from lumpable.comparisons.rows import COLUMNS, Row
-from lumpable.comparisons.threads import one_thread
+from lumpable.comparisons.jobs import stopped
+from lumpable.comparisons.parquet import WHAT
+from lumpable.comparisons.rows import Key, Row
 from lumpable.runs.measures import Misbehaved
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
@@ -37,8 +38,6 @@ KINDS: dict[str, str] = {
 """Kinds of worlds, and the functions of `lumpable.worlds` that make them."""
 GIVEN = "given"
 """The kind of a world that was handed over as it is."""
-Key = tuple[str, str, str, str, int, int]
-"""What a cell is known by: the columns of `rows.KEY`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,32 +168,31 @@ def run_cell(cell: Cell) -> list[Row]:
             learner = cell.learner.made(scene, horizon=cell.horizon, seed=own_seed(cell.seed))
             steps = _steps(learner, scene, cell)
     except (Unfit, MissingExtra) as error:
-        return [_row(about, status="not run", reason=str(error))]
+        return [Row.of({**about, "status": "not run", "reason": str(error)})]
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:  # a learner that calls sys.exit ends its own cell only
         if stopped(error):
             raise KeyboardInterrupt from None
         return [failed(cell, error, about)]
-    return [_row(about, **step, status="done", reason="") for step in steps]
+    return [Row.of({**about, **step, "status": "done", "reason": ""}) for step in steps]
 
 
-def stopped(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an error: compiled code and joblib make others of it."""
-    while error.__context__ is not None:
-        error = error.__context__
-        if isinstance(error, KeyboardInterrupt):
-            return True
-    return False
+def one_thread() -> Any:
+    """Let linear algebra use one thread: more add up in another order, and the last digits differ.
+
+    Processes that run beside each other have no use for more.
+    """
+    return need("threadpoolctl", "research", WHAT).threadpool_limits(1, user_api="blas")
 
 
-def failed(cell: Cell, error: BaseException, about: Row | None = None) -> Row:
+def failed(cell: Cell, error: BaseException, about: Mapping[str, Any] | None = None) -> Row:
     """Return the row of a cell that failed: who, where, and the traceback."""
     first = (str(error).splitlines() or [""])[0]
     who = f"{cell.learner.label} in {cell.world.label}, seed {cell.seed}"
     trace = "".join(traceback.format_exception(error))
     reason = f"{who}: {type(error).__name__}: {first}\n{trace}"
-    return _row(about or _about(cell), status="failed", reason=reason)
+    return Row.of({**(about or _about(cell)), "status": "failed", "reason": reason})
 
 
 def _steps(learner: Any, scene: Scene, cell: Cell) -> list[dict[str, Any]]:
@@ -235,9 +233,7 @@ def _drawn(cell: Cell) -> Scene:
     return scene
 
 
-def _about(cell: Cell) -> Row:
-    from lumpable.base.version import __version__
-
+def _about(cell: Cell) -> dict[str, Any]:
     return {
         "learner": cell.learner.label,
         "parameters": cell.learner.parameters,
@@ -249,14 +245,3 @@ def _about(cell: Cell) -> Row:
         "round": 0,
         "version": __version__,
     }
-
-
-def _row(about: Row, **more: Any) -> Row:
-    """Return a row with every column, in order; what nobody knows is None."""
-    known = about | more
-    return {name: known.get(name) for name in COLUMNS}
-
-
-def as_json(value: Mapping[str, Any]) -> str:
-    """Write a mapping as JSON with its keys in order."""
-    return json.dumps(value, sort_keys=True, default=str)

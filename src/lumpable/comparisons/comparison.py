@@ -13,10 +13,11 @@ from typing import Any
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.words import counted
+from lumpable.comparisons import parquet
 from lumpable.comparisons.experiment import Experiment, planned
-from lumpable.comparisons.rows import Row
+from lumpable.comparisons.rows import Row, rows_of
 from lumpable.comparisons.running import Step, run
-from lumpable.comparisons.store import Store, write
+from lumpable.comparisons.store import Store
 from lumpable.comparisons.values import Refused
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
@@ -36,9 +37,8 @@ class Comparison:
         """The rows as an Arrow table: `polars.from_arrow(c.table)`, `c.table.to_pandas()`."""
 
     def rows(self) -> list[Row]:
-        """Return the rows, ready for pandas or polars; `experiment.rows.COLUMNS` explains them."""
-        rows: list[Row] = self.table.to_pylist()
-        return rows
+        """Return the rows, with named fields; pandas and polars take the list as it is."""
+        return rows_of(self.table)
 
     @property
     def cells(self) -> Counter[str]:
@@ -56,7 +56,7 @@ class Comparison:
         if Path(path).suffix != ".parquet":
             raise BadArgument("path", "a name that ends in .parquet", repr(str(path)))
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        write(self.table, Path(path))
+        parquet.write(self.table, Path(path))
 
     def report(self, path: str | Path) -> None:
         """Write one page with tables and figures that opens in any browser."""

@@ -12,8 +12,9 @@ import numpy as np
 
 from lumpable.base.checks import MOST_ROUNDS
 from lumpable.base.words import nearest
-from lumpable.comparisons.cell import GIVEN, KINDS, WorldSpec, as_json, maker
+from lumpable.comparisons.cell import GIVEN, KINDS, WorldSpec, maker
 from lumpable.comparisons.positions import Place
+from lumpable.comparisons.rows import as_json
 from lumpable.comparisons.values import (
     Refused,
     distinct,

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from lumpable.base.extras import MissingExtra
+from lumpable.base.fingerprint import digest
 from lumpable.comparisons import described
-from lumpable.comparisons.cell import Cell, LearnerSpec, WorldSpec, as_json, lacking, own_seed
-from lumpable.comparisons.code import digest
+from lumpable.comparisons.cell import Cell, LearnerSpec, WorldSpec, lacking, own_seed
 from lumpable.comparisons.positions import Place
+from lumpable.comparisons.rows import as_json
 from lumpable.comparisons.values import (
     Refused,
     distinct,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ import numpy as np
 
 from lumpable.base.checks import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.base.extras import need
-from lumpable.comparisons.rows import COLUMNS, KEY, STATUSES
+from lumpable.comparisons import store
+from lumpable.comparisons.rows import COLUMNS, KEY, STATUSES, Row, missing_columns
 
 MEASURES = ("regret", "simple_regret", "worse_off", "clusters", "ari", "seconds", "bytes")
 MISSING = "not yet run"
@@ -60,39 +60,29 @@ class Comparison:
 
 def read(path: Path) -> Comparison:
     """Read a Parquet file of rows, and the parts beside it if its run is not finished."""
-    parts = path.with_name(path.name + ".parts")
-    files = [path] if path.is_file() else []
-    pieces = sorted(parts.glob("*.parquet")) if parts.is_dir() else []
-    if not files and not pieces:
-        empty = f" ({parts.name} is empty)" if parts.is_dir() else ""
-        raise BadArgument("rows", "a Parquet file", f"{str(path)!r}, which is none{empty}")
-    parquet = need("pyarrow.parquet", "research", "reading Parquet files")
-    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    for file in (*files, *pieces):
-        try:
-            with parquet.ParquetFile(file) as opened:  # read_table would import pandas
-                table = opened.read().to_pydict()
-        except ValueError as cause:  # what pyarrow raises is one
-            if file in pieces:
-                continue  # being written just now
-            words = str(cause).splitlines()[0]
-            raise BadArgument("rows", why=f"{str(file)!r} is no Parquet file: {words}") from None
-        _check_columns(table, str(file))
-        for name in COLUMNS:
-            columns[name] += table[name]
-    return arranged(columns, unfinished=bool(pieces))
+    whole = [store.read(path)] if path.is_file() else []
+    parts = [rows for _, rows in store.read_parts(path) if rows is not None]
+    if not whole and not parts:
+        folder = store.parts_of(path)
+        empty = f" ({folder.name} is empty)" if folder.is_dir() else ""
+        raise BadArgument("rows", why=f"no such file: {str(path)!r}{empty}")
+    columns = {
+        name: [value for rows in (*whole, *parts) for value in rows.column(name).to_pylist()]
+        for name in COLUMNS
+    }
+    return arranged(columns, unfinished=bool(parts))
 
 
 def gathered(rows: object) -> Comparison:
-    """Take rows as people have them: a path, a frame, or an iterable of mappings."""
+    """Take rows as people have them: a path, a frame, or an iterable of rows or mappings."""
     if isinstance(rows, Comparison):
         return rows
     if isinstance(rows, str | Path):
         return read(Path(rows))
     if isinstance(rows, Iterable) and not hasattr(rows, "columns"):
-        listed: Sequence[Any] = list(rows)
+        listed = [asdict(row) if isinstance(row, Row) else row for row in rows]
         if not all(isinstance(row, Mapping) for row in listed):
-            raise BadArgument("rows", why="expected mappings, a frame or a path")
+            raise BadArgument("rows", why="expected rows, mappings, a frame or a path")
         for row in listed[:1]:
             _check_columns(row, "the first row")
         return arranged({name: [row.get(name) for row in listed] for name in COLUMNS})
@@ -107,8 +97,7 @@ def gathered(rows: object) -> Comparison:
 
 
 def _check_columns(names: Iterable[str], where: str) -> None:
-    missing = [name for name in COLUMNS if name not in set(names)]
-    if missing:
+    if missing := missing_columns(names):
         raise BadArgument(
             "rows", why=f"expected the rows of a comparison, but {where} lacks {', '.join(missing)}"
         )
