@@ -93,12 +93,14 @@ def compare(
     from lumpable.comparisons.store import Store
 
     if experiment != toml.SUITE and not Path(experiment).exists():
-        raise BadArgument(experiment, why=f"no such file{toml.meant(experiment)}")
+        raise BadArgument("", why=f"no such file: {experiment!r}{toml.meant(experiment)}")
     if quick and experiment != toml.SUITE:
         raise BadArgument("quick", "it with suite", "a file")
     changes = {"seeds": seeds, "horizon": horizon}
     if experiment == toml.SUITE:
         plan = toml.suite(quick, changes)
+        for sentence in plan.left_out:
+            click.echo(sentence, err=True)
     else:
         plan = toml.read(experiment, changes)
     store = Store(out)

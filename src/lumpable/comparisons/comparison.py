@@ -26,6 +26,9 @@ One = str | Mapping[str, Any] | Callable[..., Any] | World | Scene
 """A single learner or world."""
 
 
+TABLES = (("learner",), ("world",))
+
+
 class Comparison:
     """The rows of a comparison: one for each checkpoint of a learner in a world with a seed.
 
@@ -160,9 +163,10 @@ def described(
             {**said, "learner": _listed(learners, "learners"), "world": _listed(worlds, "worlds")}
         )
     except Refused as error:
-        place = "".join(f"[{part}]" for part in error.place[1:2])
-        where = f"{error.place[0]}s{place}" if place else ""
-        raise BadArgument(where, why=str(error)) from error
+        table, number = (*error.spot, None, None)[:2]
+        raise error.at(
+            "" if number is None or table == "seeds" else f"{table}s[{number}]"
+        ) from error
 
 
 def _listed(items: Any, name: str) -> list[Any]:

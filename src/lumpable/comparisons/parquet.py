@@ -92,7 +92,7 @@ def encode(rows: Any) -> bytes:
     return bytes(content)
 
 
-def read(path: Path, columns: Sequence[str] | None = None) -> Any:
+def read(path: Path, columns: Mapping[str, str]) -> Any:
     """Read these columns as an Arrow table; what is wrong with a file names it."""
     files = need("pyarrow.parquet", "research", WHAT)
     content = path.read_bytes()
@@ -101,9 +101,9 @@ def read(path: Path, columns: Sequence[str] | None = None) -> Any:
     try:  # read_table would import pandas
         with files.ParquetFile(arrow().BufferReader(content)) as file:
             names = file.schema_arrow.names
-            if lacking := [name for name in columns or () if name not in names]:
-                raise BadArgument(str(path), "rows of a comparison", f"no column {lacking[0]!r}")
-            return file.read(None if columns is None else list(columns))
+            if lacking := [name for name in columns if name not in names]:
+                raise BadArgument(str(path), "rows of a comparison", f"no {lacking[0]!r}")
+            return file.read(list(columns)).select(list(columns)).cast(schema(columns))
     except (arrow().ArrowException, OSError) as error:
         words = (str(error).splitlines() or [""])[0]
         raise BadArgument(str(path), why=f"not a Parquet file: {words}") from None

@@ -110,6 +110,12 @@ def arranged(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Comp
     """Lay out columns as arrays; of rows with the same key the last one counts."""
     if not columns["learner"]:
         raise BadArgument("rows", "at least one row", "none")
+    for name in (*KEY, "round", "status"):
+        kind: Any = str if COLUMNS[name] == "string" else (int, np.integer)
+        for value in columns[name]:
+            if not isinstance(value, kind):
+                words = "text" if kind is str else "whole numbers"
+                raise BadArgument("rows", f"{words} in {name!r}", repr(value))
     for status in set(columns["status"]):
         if status not in STATUSES:
             raise BadArgument("rows", f"a status of {', '.join(STATUSES)}", repr(status))
@@ -206,13 +212,13 @@ def _world(
             undone[key] = (columns["status"][i], columns["reason"][i] or "no reason was given")
     for one, seed, _ in at:  # what failed once and was done later is done
         undone.pop((one, seed), None)
-    first = numbers[0]
+    first = next((i for i in numbers if columns["contexts"][i] is not None), numbers[0])
     return World(
         name,
         _pretty(columns["setting"][first]),
-        int(columns["contexts"][first]),
-        int(columns["arms"][first]),
-        int(columns["groups"][first]),
+        int(columns["contexts"][first] or 0),
+        int(columns["arms"][first] or 0),
+        int(columns["groups"][first] or 0),
         int(columns["horizon"][first]),
         learners,
         tuple(knows[learner] for learner in learners),

@@ -102,7 +102,12 @@ def without_code(key: Key) -> Key:
 
 @cache
 def _without_source(parameters: str) -> str:
-    said = json.loads(parameters)
+    try:
+        said = json.loads(parameters)
+    except ValueError:  # not of our making
+        return parameters
+    if not isinstance(said, dict):
+        return parameters
     return as_json({name: value for name, value in said.items() if name != "source"})
 
 

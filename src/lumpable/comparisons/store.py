@@ -26,7 +26,7 @@ MANY = 500
 
 def read(path: Path) -> Any:
     """Read a table of rows."""
-    return parquet.read(path, tuple(COLUMNS)).cast(parquet.schema(COLUMNS))
+    return parquet.read(path, COLUMNS)
 
 
 def parts_of(path: Path) -> Path:

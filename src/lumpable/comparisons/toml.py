@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.words import nearest
 from lumpable.comparisons import positions
 from lumpable.comparisons.experiment import Experiment, planned
 from lumpable.comparisons.values import Refused
@@ -36,27 +36,32 @@ def read(path: str | Path, changes: Mapping[str, Any] | None = None) -> Experime
 
 
 def suite(quick: bool = False, changes: Mapping[str, Any] | None = None) -> Experiment:
-    """Return the comparison that comes with the package, or a quick look at it."""
-    name = "suite-quick.toml" if quick else "suite.toml"
-    found = resources.files("lumpable.comparisons") / name
-    return _checked(found.read_text(encoding="utf-8"), name, Path(), changes or {})
+    """Return the comparison that comes with the package, or a quick look at it.
+
+    Worlds that need an extra which is not installed are left out.
+    """
+    folder = resources.files("lumpable.comparisons")
+    said = tomllib.loads((folder / "suite.toml").read_text(encoding="utf-8"))
+    if quick:  # the same learners in smaller worlds
+        said |= tomllib.loads((folder / "suite-quick.toml").read_text(encoding="utf-8"))
+    return planned(_changed(said, changes or {}), optional=True)
 
 
 def _checked(text: str, name: str, folder: Path, changes: Mapping[str, Any]) -> Experiment:
     try:
         said = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of a thousand digits, a thousand [
         words = str(error)
         at = re.search(r"line (\d+)", words)
         line = int(at[1]) if at else text.count("\n") + 1
-        raise BadArgument(f"{name}:{line}", why=f"{_twice(text, line, words) or words}") from error
+        why = _twice(text, line, words) or words
+        raise BadArgument("", why=why, place=f"{name}:{line}") from error
     try:
         found = planned(said, folder.absolute())
         changed = _changed(said, changes)  # after the file as it is, whose errors have lines
         return found if changed == said else planned(changed, folder.absolute())
     except Refused as error:
-        line = positions.line(text, error.place)
-        raise BadArgument(f"{name}:{line}", why=str(error)) from error
+        raise error.at(f"{name}:{positions.line(text, error.spot)}") from error
 
 
 _KEY = re.compile(r"""\s*(?P<open>\[{0,2})\s*(?P<key>[\w-]+|"[^"]*"|'[^']*')\s*(?P<end>[\]=])""")
@@ -86,11 +91,9 @@ def _twice(text: str, line: int, words: str) -> str:
 
 
 def meant(name: str) -> str:
-    """Return what was probably meant by a name that is no file: the suite, or a file beside it."""
-    path = Path(name)
-    files = [str(file) for file in path.parent.glob("*.toml")]
-    near = difflib.get_close_matches(name, [SUITE, *sorted(files)], n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+    """Name what was probably meant by a name that is no file: the suite, or a file beside it."""
+    files = sorted(str(file) for file in Path(name).parent.glob("*.toml"))
+    return nearest(name, [SUITE, *files], cutoff=0.6)
 
 
 def _changed(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
