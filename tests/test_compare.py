@@ -202,14 +202,14 @@ def test_parameters_that_differ_are_in_the_key_and_defaults_are_not() -> None:
         {"name": "ucb", "width": 0.5},
         {"name": "ucb", "label": "other"},
     ]
-    specs = plan.planned({"learner": learners, "world": [WORLD], "horizon": 5}).learners
+    specs = plan.parse({"learner": learners, "world": [WORLD], "horizon": 5}).learners
     assert [spec.parameters for spec in specs] == ["{}", '{"width": 0.5}', '{"name": "ucb"}']
     assert [spec.label for spec in specs][1:] == ["UCB1 per context, width=0.5", "other"]
 
 
 def test_pulls_are_rounds_for_each_context_and_a_world_may_have_its_own() -> None:
     worlds = [WORLD, {**WORLD, "label": "b", "pulls": 3}, {**WORLD, "label": "c", "horizon": 7}]
-    found = plan.planned({"learner": ["ucb"], "world": worlds, "pulls": 10})
+    found = plan.parse({"learner": ["ucb"], "world": worlds, "pulls": 10})
     assert found.horizons == (80, 24, 7)
     assert found.seeds == tuple(range(20))
 
@@ -218,7 +218,7 @@ def test_pulls_are_rounds_for_each_context_and_a_world_may_have_its_own() -> Non
 
 
 def spec(**item: Any) -> cells.WorldSpec:
-    return plan.planned({"learner": ["ucb"], "world": [item], "horizon": 9, "seeds": 1}).worlds[0]
+    return plan.parse({"learner": ["ucb"], "world": [item], "horizon": 9, "seeds": 1}).worlds[0]
 
 
 def test_every_kind_of_world(tmp_path: Path) -> None:
@@ -239,14 +239,14 @@ def test_every_kind_of_world(tmp_path: Path) -> None:
         "table": {"path": str(tmp_path / "mine.csv")},
     }
     for kind, world in made.items():
-        scene = spec(kind=kind, **given[kind]).made(horizon=9, seed=4)
+        scene = spec(kind=kind, **given[kind]).make(horizon=9, seed=4)
         assert scene.world.mean.tolist() == world.mean.tolist(), kind
     assert {*made, "survey"} == set(cells.KINDS)
 
 
 def test_a_survey_is_a_world() -> None:
     found = spec(kind="survey", name="gss", contexts=20)
-    assert found.made(horizon=9, seed=1).world.contexts == 20
+    assert found.make(horizon=9, seed=1).world.contexts == 20
 
 
 def test_a_file_that_changed_is_another_world(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_file_that_changed_is_another_world(tmp_path: Path) -> None:
 
 
 def test_scene_keys_make_the_scene() -> None:
-    scene = spec(**WORLD, arrivals="bursts", delay=3, drift=0.25).made(horizon=100, seed=1)
+    scene = spec(**WORLD, arrivals="bursts", delay=3, drift=0.25).make(horizon=100, seed=1)
     assert (scene.arrivals, scene.delay) == ("bursts", 3)
     ((start, later),) = scene.later
     assert start == 50
@@ -275,10 +275,10 @@ def test_scene_keys_make_the_scene() -> None:
 def test_given_worlds_are_told_apart_by_what_they_are() -> None:
     one, two = (lb.worlds.lumpable(8, 4, 2, seed=seed) for seed in (1, 2))
     scenes = [Scene(one, name="a"), Scene(two, name="b"), Scene(one, delay=2, name="c")]
-    specs = plan.planned({"learner": ["ucb"], "world": scenes, "horizon": 3}).worlds
+    specs = plan.parse({"learner": ["ucb"], "world": scenes, "horizon": 3}).worlds
     assert len({spec.setting for spec in specs}) == 3
     assert [spec.label for spec in specs] == ["a", "b", "c"]
-    assert plan.planned({"learner": ["ucb"], "world": [one], "horizon": 3}).worlds[0].label == (
+    assert plan.parse({"learner": ["ucb"], "world": [one], "horizon": 3}).worlds[0].label == (
         "lumpable 8 x 4, 2 groups"
     )
 
@@ -703,7 +703,7 @@ def test_two_comparisons_of_one_file_do_each_other_no_harm(tmp_path: Path) -> No
     out = tmp_path / "rows.parquet"
     one, two = store.Store(out), store.Store(out)
     every = {name: [cells.run_cell(each) for each in found.cells()] for name, found in {
-        name: plan.planned({"learner": [name], "world": [WORLD], "horizon": 9, "seeds": 2})
+        name: plan.parse({"learner": [name], "world": [WORLD], "horizon": 9, "seeds": 2})
         for name in ("ucb", "ucb-one")}.items()}  # fmt: skip
     one.begin()
     two.begin()
@@ -945,7 +945,7 @@ def test_one_cell_is_one_cell_and_failures_differ_by_their_kind(tmp_path: Path) 
     row = {"learner": "a", "world": "w", "status": "failed"}
     who = ("a in w, seed 0: E: x", "a in w, seed 1: E: y\nmore", "a in w, seed 4: F: z")
     rows = [Row.of({**row, "seed": int(words[13]), "reason": words}) for words in who]
-    assert experiment_command.grouped(rows) == ["a in w, seeds 0-1: E: x", "a in w, seed 4: F: z"]
+    assert experiment_command.group(rows) == ["a in w, seeds 0-1: E: x", "a in w, seed 4: F: z"]
 
 
 def test_an_object_may_have_what_its_class_lacks(tmp_path: Path) -> None:
@@ -1063,7 +1063,7 @@ def test_the_time_left_is_told_late_and_without_what_compiling_takes(
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     said = {"learner": ["ucb", "ucb-one"], "world": [WORLD], "horizon": 9, "seeds": 30}
-    pace = runner.Pace.of(plan.planned(said).cells())
+    pace = runner.Pace.of(plan.parse(said).cells())
     told = []
     for number, took in enumerate([60.0, 30.0, 0.5, 0.5]):
         now[0] += took
@@ -1079,7 +1079,7 @@ def test_the_suite_comes_with_the_package(tmp_path: Path, monkeypatch: pytest.Mo
 
     def run_cell(cell: cells.Cell) -> list[Row]:
         assert cell.horizon == 30
-        return [cells.failed(cell, RuntimeError("not now"))]
+        return [cells.failure(cell, RuntimeError("not now"))]
 
     monkeypatch.setattr(runner, "run_cell", run_cell)
     line = ("suite", "--quick", "--jobs", "1", "--seeds", "1", "--horizon", "30")
@@ -1213,6 +1213,6 @@ def test_constants_of_plans_are_checked() -> None:
 
 
 def test_key_columns_are_those_of_the_cell() -> None:
-    (cell, *_) = plan.planned({"learner": ["ucb"], "world": [WORLD], "horizon": 9}).cells()
+    (cell, *_) = plan.parse({"learner": ["ucb"], "world": [WORLD], "horizon": 9}).cells()
     row = cells.run_cell(cell)[0]
     assert cell.key == row.key == tuple(getattr(row, name) for name in KEY)

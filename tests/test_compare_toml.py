@@ -237,7 +237,9 @@ def test_files_are_refused(tmp_path: Path) -> None:
     import polars
 
     polars.DataFrame({"a": [1]}).write_parquet(other)
-    assert "expected rows of a comparison, got no 'learner'" in refused(mine, "--out", str(other))
+    assert "expected the rows of a comparison, but it lacks learner" in refused(
+        mine, "--out", str(other)
+    )
 
 
 def test_seeds_and_horizon_take_the_place_of_the_files(tmp_path: Path) -> None:

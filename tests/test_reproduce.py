@@ -349,7 +349,7 @@ def test_what_is_taken_over(made: tuple[Path, list[Row]], tmp_path: Path) -> Non
     row = made[1][0]
 
     def kept(quick: bool = False, source: str = row.source) -> bool:
-        return Order(stand(True), quick, source).kept(folder) is not None
+        return Order(stand(True), quick, source).read(folder) is not None
 
     assert kept()
     assert not kept(quick=True)
@@ -416,7 +416,7 @@ def test_a_fresh_run_and_a_resumed_one_are_the_same(
 
 def test_the_fingerprint_sees_what_a_claim_reaches() -> None:
     home = fingerprint.PACKAGE
-    reached = fingerprint.reached([home / "runs" / "bulk.py"], without=("reports", "cli"))
+    reached = fingerprint.imported_by([home / "runs" / "bulk.py"], without=("reports", "cli"))
     rooms = {path.relative_to(home).parts[0] for path in reached}
     assert rooms == {"base", "plans", "runs", "worlds"}
     assert home / "runs" / "kernels.py" in reached
@@ -465,7 +465,7 @@ def test_time_left_goes_by_the_pace_so_far() -> None:
         Order(dataclasses.replace(stand(True), number=n, seconds=(10.0 - n, 1)), True, "")
         for n in (1, 2, 3)
     ]
-    rows = {1: record.unmeasured(orders[0].claim, "", **orders[0].about(18.0))}
+    rows = {1: record.error_row(orders[0].claim, "", **orders[0].about(18.0))}
     running = {2: time.monotonic() - 3}
     assert runner.time_left(orders, rows, running, 1) == pytest.approx(13 + 14, abs=0.1)
     assert runner.time_left(orders, rows, running, 2) == pytest.approx(14, abs=0.1)
@@ -702,7 +702,7 @@ def test_the_live_line(made: tuple[Path, list[Row]]) -> None:
     step = runner.Step(tuple(made[1]), (1, 2, 3), (5, 9), 30, None, 61.4)
     assert reproducing.state(step) == "4 of 30 done, about 1 min 1 s left, now 5, 9"
     assert reproducing.state(dataclasses.replace(step, left=0.2)).startswith("4 of 30 done, nearly")
-    assert "taken over: 1-3 (" in reproducing.taken_over(step)
+    assert "taken over: 1-3 (" in reproducing.taken_over_line(step)
     odd = msgspec.structs.replace(made[1][1], as_expected=False, broken_caught=False)
     words = "printed does not hold, repaired holds, broken variant not caught"
     assert reproducing.outcome(odd) == f"not as expected: {words}"

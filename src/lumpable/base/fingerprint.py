@@ -3,9 +3,9 @@
 `digest` takes what Python will run: bytecode, constants, defaults, closures, and what a function
 names in its own module. The text of a file may be newer than what was imported from it.
 
-`reaching` goes on to everything of this package behind a function: within a room by what Python
-will run, so that a neighbour's edit changes nothing; beyond it by whole files, found by their
-imports, those inside functions included.
+`digest_behind` goes on to everything of this package behind a function: within a room by what
+Python will run, so that a neighbour's edit changes nothing; beyond it by whole files, found by
+their imports, those inside functions included.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def digest(found: Any) -> str:
     return _short(word.encode(errors="backslashreplace") for word in _Walk().words(found))[:12]
 
 
-def reaching(function: Callable[..., Any], room: str, without: Sequence[str] = ()) -> str:
+def digest_behind(function: Callable[..., Any], room: str, without: Sequence[str] = ()) -> str:
     """Return a fingerprint of a function and of the code of this package that it reaches.
 
     What lies in the rooms `without`, such as pictures, cannot change what is computed.
@@ -49,7 +49,7 @@ def reaching(function: Callable[..., Any], room: str, without: Sequence[str] = (
     walk = _Walk(room)
     parts = [word.encode(errors="backslashreplace") for word in walk.words(function)]
     start = [path for name in sorted(walk.outside) if (path := file_of(name)) is not None]
-    for path in sorted(reached(start, without)):
+    for path in sorted(imported_by(start, without)):
         parts += [path.relative_to(PACKAGE).as_posix().encode(), path.read_bytes()]
     return _short(parts)
 
@@ -211,7 +211,7 @@ def _library(thing: Any) -> bool:
 # --- Files ----------------------------------------------------------------------------------
 
 
-def reached(start: Iterable[Path], without: Sequence[str] = ()) -> set[Path]:
+def imported_by(start: Iterable[Path], without: Sequence[str] = ()) -> set[Path]:
     """Return files and those of this package that they import, directly or not."""
     found: set[Path] = set()
     ahead = list(start)
@@ -219,12 +219,12 @@ def reached(start: Iterable[Path], without: Sequence[str] = ()) -> set[Path]:
         path = ahead.pop()
         if path not in found and path.relative_to(PACKAGE).parts[0] not in without:
             found.add(path)
-            ahead += filter(None, map(file_of, _imported(path, path.stat().st_mtime_ns)))
+            ahead += filter(None, map(file_of, _imports(path, path.stat().st_mtime_ns)))
     return found
 
 
 @functools.cache
-def _imported(path: Path, modified: int) -> tuple[str, ...]:
+def _imports(path: Path, modified: int) -> tuple[str, ...]:
     """Return the dotted names that a file imports; of `from a import b` both a and a.b."""
     names: list[str] = []
     for node in ast.walk(ast.parse(path.read_bytes())):

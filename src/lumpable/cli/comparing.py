@@ -136,7 +136,7 @@ class Watch:
         """Take note of a step."""
         self.reached = (step.done + step.taken, step.total + step.taken)
         if step.latest is None:
-            self._say(begun(step))
+            self._say(opening(step))
         self._show(step)
 
 
@@ -168,7 +168,7 @@ def _live() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
         yield say, lambda step: advance(step.done, step.total, state(step))
 
 
-def begun(step: Step) -> str:
+def opening(step: Step) -> str:
     """Say what lies ahead."""
     taken = f", {step.taken:,} were done before" if step.taken else ""
     again = ""
@@ -197,12 +197,12 @@ def state(step: Step) -> str:
 def conclude(found: Comparison, out: Path) -> None:
     """Print what came of it: cells that failed, those that were not run and why, and the file."""
     from lumpable.cli import show
-    from lumpable.comparisons.comparison import said
+    from lumpable.comparisons.comparison import count_cells
 
     console = show.console()
-    console.print(said(found.cells))
+    console.print(count_cells(found.cells))
     for status in ("failed", "not run"):
-        lines = grouped(ended(found, status))
+        lines = group(rows_with(found, status))
         for line in lines[:SHOWN]:
             console.print(f"{status}: {line}")
         if len(lines) > SHOWN:
@@ -213,14 +213,14 @@ def conclude(found: Comparison, out: Path) -> None:
     console.print(f"rows: {out}\npage: {page}")
 
 
-def ended(found: Comparison, status: str) -> list[Row]:
+def rows_with(found: Comparison, status: str) -> list[Row]:
     """Return the rows of cells with this status."""
     table = found.table
     where = [i for i, word in enumerate(table.column("status").to_pylist()) if word == status]
     return type(found)(table.take(where)).rows() if where else []
 
 
-def grouped(rows: list[Row]) -> list[str]:
+def group(rows: list[Row]) -> list[str]:
     """Say what became of cells: a line for each learner, world and kind of reason, with seeds."""
     seeds: dict[tuple[str, str, str], list[int]] = {}
     first: dict[tuple[str, str, str], str] = {}
@@ -232,15 +232,15 @@ def grouped(rows: list[Row]) -> list[str]:
         seeds.setdefault(group, []).append(row.seed)
         first.setdefault(group, reason)
     return [
-        f"{learner} in {world}, {listed(seeds[learner, world, kind])}: {reason}"
+        f"{learner} in {world}, {list_seeds(seeds[learner, world, kind])}: {reason}"
         for (learner, world, kind), reason in first.items()
     ]
 
 
-def listed(seeds: list[int]) -> str:
+def list_seeds(seeds: list[int]) -> str:
     """Say which seeds.
 
-    >>> listed([0, 1, 2, 5]), listed([3])
+    >>> list_seeds([0, 1, 2, 5]), list_seeds([3])
     ('seeds 0-2, 5', 'seed 3')
     """
     found = runs(seeds)

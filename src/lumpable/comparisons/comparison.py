@@ -14,7 +14,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.words import counted
 from lumpable.comparisons import parquet
-from lumpable.comparisons.experiment import Experiment, planned
+from lumpable.comparisons.experiment import Experiment, parse
 from lumpable.comparisons.rows import Row, rows_of
 from lumpable.comparisons.running import Step, run
 from lumpable.comparisons.store import Store
@@ -69,7 +69,7 @@ class Comparison:
         report(self.table, path)
 
     def __repr__(self) -> str:
-        return f"Comparison({self.table.num_rows} rows; {said(self.cells)})"
+        return f"Comparison({self.table.num_rows} rows; {count_cells(self.cells)})"
 
     def _repr_html_(self) -> str:
         from lumpable.reports.compared import summary_html
@@ -81,10 +81,10 @@ class Comparison:
         return f"<p>{html.escape(repr(self))}</p>{summary}"
 
 
-def said(cells: Mapping[str, int]) -> str:
+def count_cells(cells: Mapping[str, int]) -> str:
     """Say how many cells came to what.
 
-    >>> said({"done": 1200, "failed": 1})
+    >>> count_cells({"done": 1200, "failed": 1})
     '1,200 cells done, 1 failed'
     """
     words = [f"{counted(cells.get('done', 0), 'cell')} done"]
@@ -138,7 +138,7 @@ def compare(
     >>> found
     Comparison(24 rows; 4 cells done)
     """
-    experiment = described(learners, worlds, horizon=horizon, pulls=pulls, seeds=seeds)
+    experiment = describe(learners, worlds, horizon=horizon, pulls=pulls, seeds=seeds)
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder, "rows.parquet") if out is None else Path(out))
         tell = watch or (lambda step: None)
@@ -147,7 +147,7 @@ def compare(
         )
 
 
-def described(
+def describe(
     learners: Iterable[Any] | One,
     worlds: Iterable[Any] | One,
     *,
@@ -159,8 +159,8 @@ def described(
     top = {"horizon": horizon, "pulls": pulls, "seeds": seeds}
     said = {key: value for key, value in top.items() if value is not None}
     try:
-        return planned(
-            {**said, "learner": _listed(learners, "learners"), "world": _listed(worlds, "worlds")}
+        return parse(
+            {**said, "learner": _as_list(learners, "learners"), "world": _as_list(worlds, "worlds")}
         )
     except Refused as error:
         table, number = (*error.spot, None, None)[:2]
@@ -169,7 +169,7 @@ def described(
         ) from error
 
 
-def _listed(items: Any, name: str) -> list[Any]:
+def _as_list(items: Any, name: str) -> list[Any]:
     single = {"learners": "name", "worlds": "kind"}[name]
     if isinstance(items, Mapping) and isinstance(items.get(single), str | Callable):
         return [items]

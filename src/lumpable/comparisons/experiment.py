@@ -17,19 +17,19 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.fingerprint import digest
 from lumpable.base.words import nearest
-from lumpable.comparisons import described
-from lumpable.comparisons.cell import Cell, LearnerSpec, WorldSpec, lacking, own_seed
+from lumpable.comparisons import world_specs
+from lumpable.comparisons.cell import Cell, LearnerSpec, WorldSpec, missing_methods, own_seed
 from lumpable.comparisons.positions import Place
 from lumpable.comparisons.rows import as_json
 from lumpable.comparisons.values import (
     Refused,
-    distinct,
+    check_key,
+    check_labels,
+    check_type,
     items,
-    known,
-    labelled,
-    refused,
+    label_of,
+    refusal,
     text,
-    typed,
     whole,
 )
 from lumpable.learners import catalogue
@@ -68,7 +68,7 @@ class Experiment:
         ]
 
 
-def planned(
+def parse(
     said: Mapping[str, Any], folder: Path | None = None, *, optional: bool = False
 ) -> Experiment:
     """Check what an experiment says and return it; nothing has run then.
@@ -77,15 +77,15 @@ def planned(
     extra which is not installed are left out.
     """
     for key in said:
-        known((), key, TOP, "an experiment")
+        check_key((), key, TOP, "an experiment")
     seeds = _seeds(said.get("seeds", SEEDS))
     left_out: list[str] = []
-    found = described.draw(said, folder, seeds[0], left_out if optional else None)
+    found = world_specs.draw(said, folder, seeds[0], left_out if optional else None)
     worlds, scenes, horizons = zip(*found, strict=True)
     learners = tuple(
         _learner(("learner", i), item, folder) for i, item in enumerate(items(said, "learner"))
     )
-    distinct("learner", [spec.label for spec in learners])
+    check_labels("learner", [spec.label for spec in learners])
     _try_out(said, learners, worlds, scenes, horizons, seeds[0])
     return Experiment(learners, worlds, horizons, seeds, tuple(left_out))
 
@@ -119,13 +119,13 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
         raise Refused(at, "learner", "a name or a class", repr(name))
     draft = LearnerSpec("", name, given, folder="" if folder is None else str(folder))
     draft.reach()
-    found, sets = _found(at, name)
+    found, sets = _maker(at, name)
     title = catalogue.CATALOGUE[name].title or name if name in catalogue.CATALOGUE else ""
     try:
         signature = inspect.signature(found).parameters
     except (TypeError, ValueError) as error:
         raise Refused(at, "learner", "a class or what makes one", repr(name)) from error
-    _check_parameters(place, title or _called(name), signature, given)
+    _check_parameters(place, title or _name_of(name), signature, given)
     for key, parameter in signature.items():
         free = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         if (
@@ -133,7 +133,7 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
             and key not in (*HANDED, *given, *sets)
             and not free
         ):
-            who = title or _called(name)
+            who = title or _name_of(name)
             raise Refused(at, who, why=f"needs a parameter {key!r}, which nobody gives")
     differs = {k: v for k, v in (sets | given).items() if signature[k].default != v}
     if label != title and (label is not None or not title):
@@ -141,7 +141,7 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
     if not title:
         differs["source"] = digest(found)
     return LearnerSpec(
-        label=labelled(title or _called(name), given) if label is None else label,
+        label=label_of(title or _name_of(name), given) if label is None else label,
         name=name,
         given=given,
         parameters=as_json(differs),
@@ -150,7 +150,7 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
     )
 
 
-def _found(place: Place, name: Any) -> tuple[Any, dict[str, Any]]:
+def _maker(place: Place, name: Any) -> tuple[Any, dict[str, Any]]:
     """Return what makes a learner, and what its name sets."""
     if not isinstance(name, str):
         return name, {}
@@ -160,7 +160,7 @@ def _found(place: Place, name: Any) -> tuple[Any, dict[str, Any]]:
     try:
         return catalogue.find(name)
     except BadArgument as error:
-        raise refused(place, None, "", error) from error
+        raise refusal(place, None, "", error) from error
     except (Exception, SystemExit) as error:  # of a module of one's own
         words = f"cannot import {name!r}: {type(error).__name__}: {error}"
         raise Refused(place, "learner", why=words.partition("\n")[0]) from error
@@ -175,7 +175,7 @@ def _aliases() -> dict[str, str]:
     return words
 
 
-def _called(name: Any) -> str:
+def _name_of(name: Any) -> str:
     return name if isinstance(name, str) else str(getattr(name, "__name__", name))
 
 
@@ -189,8 +189,8 @@ def _check_parameters(
 ) -> None:
     free = [k for k, p in signature.items() if k not in MADE_FOR and p.kind is not p.VAR_KEYWORD]
     for key, value in given.items():
-        known(place, key, ("label", *free), who, what="parameter")
-        typed(place, key, signature[key], value)
+        check_key(place, key, ("label", *free), who, what="parameter")
+        check_type(place, key, signature[key], value)
 
 
 def _try_out(
@@ -213,15 +213,15 @@ def _try_out(
             continue
         place: Place = ("learner", i)
         try:
-            made = spec.made(scenes[small], horizon=horizons[small], seed=own_seed(seed))
+            made = spec.make(scenes[small], horizon=horizons[small], seed=own_seed(seed))
         except (Unfit, MissingExtra):
             continue  # a row will say so
         except ValueError as error:
             who = f"{spec.label} in {worlds[small].label}"
-            raise refused(place, items(said, "learner")[i], who, error) from error
+            raise refusal(place, items(said, "learner")[i], who, error) from error
         except (Exception, SystemExit):
             continue  # its own fault, not that of a value: the row of the cell will say so
-        for method in lacking(made) if unlike else ():
+        for method in missing_methods(made) if unlike else ():
             item = items(said, "learner")[i]
             place = (*place, "name") if isinstance(item, Mapping) else place
             raise Refused(place, spec.label, "methods 'ask' and 'tell'", f"no {method!r}")
@@ -232,4 +232,4 @@ def _unlike(spec: LearnerSpec) -> bool:
     if isinstance(spec.name, str) and spec.name in catalogue.CATALOGUE:
         return False
     found = catalogue.find(spec.name)[0] if isinstance(spec.name, str) else spec.name
-    return isinstance(found, type) and bool(lacking(found))
+    return isinstance(found, type) and bool(missing_methods(found))

@@ -32,8 +32,6 @@ from lumpable.base.interrupts import deferred
 BACKENDS = ("local", "dask", "ray")
 TICK = 1.0
 """Seconds between two looks at what is running."""
-AHEAD = 2
-"""Tasks for each core that a cluster is handed at once."""
 
 
 class Task(NamedTuple):
@@ -93,12 +91,13 @@ class Workers:
         """Yield the answer to each task as it comes."""
         if not tasks:
             return
-        if self.backend == "dask":
-            yield from _on_dask(tasks, self.jobs, self.address)
-        elif self.backend == "ray":
-            yield from _on_ray(tasks, self.jobs, self.address)
-        else:
+        if self.backend == "local":
             yield from in_processes(tasks, self.jobs or cores())
+            return
+        from lumpable.comparisons import remote
+
+        run = remote.on_dask if self.backend == "dask" else remote.on_ray
+        yield from run(tasks, self.jobs, self.address)
 
 
 def cores() -> int:
@@ -108,7 +107,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def stopped(error: BaseException) -> bool:
+def is_interrupt(error: BaseException) -> bool:
     """Whether Ctrl-C is behind an error: compiled code and clusters make others of it."""
     while error.__context__ is not None:
         error = error.__context__
@@ -127,14 +126,14 @@ def here(tasks: Iterable[Task]) -> Events:
         yield Event(answer, {})
 
 
-def _packed(task: Task) -> bytes:
+def pack(task: Task) -> bytes:
     """Return a task as bytes; what was defined in a script or a notebook goes with it."""
     cloudpickle = need("cloudpickle", "research", "running tasks in processes")
     packed: bytes = cloudpickle.dumps((task.function, task.argument))
     return packed
 
 
-def _call(packed: bytes) -> Any:
+def call(packed: bytes) -> Any:
     """In a worker: do the task."""
     function, argument = pickle.loads(packed)
     return function(argument)
@@ -171,7 +170,7 @@ def in_processes(tasks: Iterable[Task], jobs: int) -> Events:
                 running, TICK, return_when=concurrent.futures.FIRST_COMPLETED
             )
             ended = [(running.pop(future), future) for future in done]
-            free += [one.pool for one, future in ended if not _broken(future)]
+            free += [one.pool for one, future in ended if not _died(future)]
             hand_out()  # before anybody looks at the answers
             for one, future in ended:
                 yield Event(_answer(one.task, future), _since(running.values()))
@@ -181,7 +180,7 @@ def _since(running: Iterable[_Running]) -> dict[Any, float]:
     return {one.task.key: one.since for one in running}
 
 
-def _broken(future: Future[Any]) -> bool:
+def _died(future: Future[Any]) -> bool:
     return isinstance(future.exception(), BrokenProcessPool)
 
 
@@ -195,9 +194,9 @@ def _answer(task: Task, future: Future[Any]) -> Answer:
 def _submit(pool: ProcessPoolExecutor, task: Task) -> Future[Any]:
     """Hand a task to a worker; what cannot be sent, or to nobody, has that error for an answer."""
     try:
-        packed = _packed(task)
+        packed = pack(task)
         with deferred(), _nobody_is_main():
-            return pool.submit(_call, packed)
+            return pool.submit(call, packed)
     except Exception as error:
         failed: Future[Any] = Future()
         failed.set_exception(error)
@@ -246,73 +245,3 @@ def _begin() -> None:
             os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
-
-
-# --- Clusters -------------------------------------------------------------------------------
-
-
-def _on_dask(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Events:
-    distributed = need("distributed", "dask", "comparing on Dask")
-    where: dict[str, Any] = {"address": address}
-    if address is None:
-        where = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
-    with deferred():
-        client = distributed.Client(**where)
-    with client:
-        many = jobs or AHEAD * max(1, sum(client.ncores().values()))
-        waiting, running = deque(tasks), {}
-        coming = distributed.as_completed()
-
-        def hand_out() -> None:
-            task = waiting.popleft()
-            future = client.submit(_call, _packed(task), pure=False)
-            running[future.key] = task
-            coming.add(future)
-
-        for _ in range(min(many, len(tasks))):
-            hand_out()
-        for future in coming:
-            task = running.pop(future.key)
-            if waiting:
-                hand_out()
-            error = future.exception()
-            yield Event(Answer(task.key, None if error else future.result(), error), {})
-
-
-def _on_ray(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Events:
-    ray = need("ray", "ray", "comparing on Ray")
-    with _ray(ray, jobs, address) as available:
-        many = jobs or AHEAD * available
-        call = ray.remote(max_retries=0)(_call)
-        waiting, running = deque(tasks), dict[Any, Task]()
-        while waiting or running:
-            while waiting and len(running) < many:
-                task = waiting.popleft()
-                running[call.remote(_packed(task))] = task
-            done, _ = ray.wait(list(running))
-            for reference in done:
-                task = running.pop(reference)
-                try:
-                    answer = Answer(task.key, ray.get(reference))
-                except Exception as error:
-                    answer = Answer(task.key, error=error)
-                yield Event(answer, {})
-
-
-@contextlib.contextmanager
-def _ray(ray: Any, jobs: int | None, address: str | None) -> Iterator[int]:
-    """Connect to Ray: the one that runs, at an address or here, or else one for this alone."""
-    mine = not ray.is_initialized()
-    if mine:
-        quiet = {"log_to_driver": False, "logging_level": "warning"}
-        try:
-            ray.init(address=address or "auto", **quiet)
-        except ConnectionError:
-            if address is not None:
-                raise
-            ray.init(num_cpus=jobs, include_dashboard=False, **quiet)
-    try:
-        yield int(ray.cluster_resources()["CPU"])
-    finally:
-        if mine:
-            ray.shutdown()

@@ -49,14 +49,14 @@ def schema(columns: Mapping[str, str]) -> Any:
 
 def table(values: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> Any:
     """Return columns of Python values as an Arrow table."""
-    arrays = [filled(values[name], kind) for name, kind in columns.items()]
+    arrays = [column_of(values[name], kind) for name, kind in columns.items()]
     return arrow().Table.from_arrays(arrays, schema=schema(columns))
 
 
-def filled(values: Sequence[Any], kind: str) -> Any:
+def column_of(values: Sequence[Any], kind: str) -> Any:
     """Return an array of this type; None is null, and a value of another type is an error.
 
-    >>> filled([3, None], "int64").to_pylist(), filled(["é", None, ""], "string").to_pylist()
+    >>> column_of([3, None], "int64").to_pylist(), column_of(["é", None, ""], "string").to_pylist()
     ([3, None], ['é', None, ''])
     """
     valid = np.packbits(np.array([value is not None for value in values], bool), bitorder="little")
@@ -102,7 +102,8 @@ def read(path: Path, columns: Mapping[str, str]) -> Any:
         with files.ParquetFile(arrow().BufferReader(content)) as file:
             names = file.schema_arrow.names
             if lacking := [name for name in columns if name not in names]:
-                raise BadArgument(str(path), "rows of a comparison", f"no {lacking[0]!r}")
+                words = f"expected the rows of a comparison, but it lacks {', '.join(lacking)}"
+                raise BadArgument(str(path), why=words)
             return file.read(list(columns)).select(list(columns)).cast(schema(columns))
     except (arrow().ArrowException, OSError) as error:
         words = (str(error).splitlines() or [""])[0]

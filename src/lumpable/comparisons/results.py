@@ -70,7 +70,7 @@ def read(path: Path) -> Comparison:
         name: [value for rows in (*whole, *parts) for value in rows.column(name).to_pylist()]
         for name in COLUMNS
     }
-    return arranged(columns, unfinished=bool(parts))
+    return arrange(columns, unfinished=bool(parts))
 
 
 def gathered(rows: object) -> Comparison:
@@ -85,7 +85,7 @@ def gathered(rows: object) -> Comparison:
             raise BadArgument("rows", why="expected rows, mappings, a frame or a path")
         for row in listed[:1]:
             _check_columns(row, "the first row")
-        return arranged({name: [row.get(name) for row in listed] for name in COLUMNS})
+        return arrange({name: [row.get(name) for row in listed] for name in COLUMNS})
     import narwhals as nw
 
     try:
@@ -93,7 +93,7 @@ def gathered(rows: object) -> Comparison:
     except TypeError as cause:
         raise BadArgument("rows", "rows or a frame", f"{type(rows).__name__}") from cause
     _check_columns(frame.columns, "the frame")
-    return arranged({name: frame[name].to_list() for name in COLUMNS})
+    return arrange({name: frame[name].to_list() for name in COLUMNS})
 
 
 def _check_columns(names: Iterable[str], where: str) -> None:
@@ -106,7 +106,7 @@ def _check_columns(names: Iterable[str], where: str) -> None:
 # --- Arrays -------------------------------------------------------------------------------------
 
 
-def arranged(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Comparison:
+def arrange(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Comparison:
     """Lay out columns as arrays; of rows with the same key the last one counts."""
     if not columns["learner"]:
         raise BadArgument("rows", "at least one row", "none")
@@ -119,8 +119,8 @@ def arranged(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Comp
     for status in set(columns["status"]):
         if status not in STATUSES:
             raise BadArgument("rows", f"a status of {', '.join(STATUSES)}", repr(status))
-    learners = _named(_pairs(columns, "learner", "parameters"))
-    worlds = _told_apart(_pairs(columns, "world", "setting", "horizon"))
+    learners = _learner_names(_pairs(columns, "learner", "parameters"))
+    worlds = _world_names(_pairs(columns, "world", "setting", "horizon"))
     keys = zip(*(columns[key] for key in (*KEY, "round")), strict=True)
     last = {key: number for number, key in enumerate(keys)}
     of_world: dict[str, list[int]] = {name: [] for name in worlds.values()}
@@ -150,7 +150,7 @@ def _pairs(columns: Mapping[str, list[Any]], *names: str) -> list[tuple[Any, ...
     return list(dict.fromkeys(zip(*(columns[name] for name in names), strict=True)))
 
 
-def _named(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
+def _learner_names(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
     """Name each learner by its label, with its parameters where two have the same."""
     labels = [str(label) for label, _ in keys]
     return {
@@ -159,7 +159,7 @@ def _named(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
     }
 
 
-def _told_apart(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
+def _world_names(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
     """Name each world by its label, and by what differs where several have the same."""
     found: dict[tuple[Any, ...], str] = {}
     for key in keys:

@@ -15,7 +15,7 @@ from lumpable.base.extras import MissingExtra, need
 from lumpable.base.version import __version__
 from lumpable.base.words import counted
 from lumpable.comparisons import jobs as engine
-from lumpable.comparisons.cell import Cell, failed, run_cell
+from lumpable.comparisons.cell import Cell, failure, run_cell
 from lumpable.comparisons.experiment import Experiment
 from lumpable.comparisons.jobs import Task, Workers
 from lumpable.comparisons.parquet import WHAT
@@ -102,7 +102,7 @@ def run(
     except (BadArgument, OSError, MissingExtra, MemoryError):
         raise
     except Exception as error:
-        if engine.stopped(error):
+        if engine.is_interrupt(error):
             raise KeyboardInterrupt from None
         raise Broken(_left(list(left.values()), len(ahead), error)) from error
     finally:
@@ -126,7 +126,7 @@ def _rows(cells: Sequence[Cell], workers: Workers) -> Generator[list[Row], None,
     with contextlib.closing(work) as events:
         for answer, _ in events:
             if answer is not None and answer.error is not None:
-                yield [failed(tasks[answer.key].argument, answer.error)]
+                yield [failure(tasks[answer.key].argument, answer.error)]
             elif answer is not None:
                 yield answer.result
 

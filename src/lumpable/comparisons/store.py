@@ -17,7 +17,7 @@ from typing import Any
 from lumpable.base.errors import BadArgument
 from lumpable.base.files import alone, sweep
 from lumpable.comparisons import parquet
-from lumpable.comparisons.parquet import arrow, filled
+from lumpable.comparisons.parquet import arrow, column_of
 from lumpable.comparisons.rows import COLUMNS, Key, Row, keys, table, without_code
 
 MANY = 500
@@ -106,9 +106,9 @@ class Store:
             )
             newer = set(map(without_code, keys(fresh)))
             stays = [i for i, key in enumerate(keys(old)) if without_code(key) not in newer]
-            rows = arrow().concat_tables([old.take(filled(stays, "int64")), fresh])
+            rows = arrow().concat_tables([old.take(column_of(stays, "int64")), fresh])
             place = [order.get(key, len(order)) for key in keys(rows)]
-            rows = rows.take(filled(sorted(range(len(place)), key=place.__getitem__), "int64"))
+            rows = rows.take(column_of(sorted(range(len(place)), key=place.__getitem__), "int64"))
             parquet.write(rows, self.path)
             for part, _ in parts:
                 part.unlink(missing_ok=True)

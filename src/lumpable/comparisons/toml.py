@@ -12,7 +12,7 @@ from typing import Any
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import nearest
 from lumpable.comparisons import positions
-from lumpable.comparisons.experiment import Experiment, planned
+from lumpable.comparisons.experiment import Experiment, parse
 from lumpable.comparisons.values import Refused
 
 SUITE = "suite"
@@ -32,7 +32,7 @@ def read(path: str | Path, changes: Mapping[str, Any] | None = None) -> Experime
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise BadArgument(str(path), "text in UTF-8", f"{error.reason}") from error
-    return _checked(text, str(path), path.parent, changes or {})
+    return _parse_text(text, str(path), path.parent, changes or {})
 
 
 def suite(quick: bool = False, changes: Mapping[str, Any] | None = None) -> Experiment:
@@ -44,22 +44,22 @@ def suite(quick: bool = False, changes: Mapping[str, Any] | None = None) -> Expe
     said = tomllib.loads((folder / "suite.toml").read_text(encoding="utf-8"))
     if quick:  # the same learners in smaller worlds
         said |= tomllib.loads((folder / "suite-quick.toml").read_text(encoding="utf-8"))
-    return planned(_changed(said, changes or {}), optional=True)
+    return parse(_with_changes(said, changes or {}), optional=True)
 
 
-def _checked(text: str, name: str, folder: Path, changes: Mapping[str, Any]) -> Experiment:
+def _parse_text(text: str, name: str, folder: Path, changes: Mapping[str, Any]) -> Experiment:
     try:
         said = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a number of a thousand digits, a thousand [
         words = str(error)
         at = re.search(r"line (\d+)", words)
         line = int(at[1]) if at else text.count("\n") + 1
-        why = _twice(text, line, words) or words
+        why = _what_stands_twice(text, line, words) or words
         raise BadArgument("", why=why, place=f"{name}:{line}") from error
     try:
-        found = planned(said, folder.absolute())
-        changed = _changed(said, changes)  # after the file as it is, whose errors have lines
-        return found if changed == said else planned(changed, folder.absolute())
+        found = parse(said, folder.absolute())
+        changed = _with_changes(said, changes)  # after the file as it is, whose errors have lines
+        return found if changed == said else parse(changed, folder.absolute())
     except Refused as error:
         raise error.at(f"{name}:{positions.line(text, error.spot)}") from error
 
@@ -67,7 +67,7 @@ def _checked(text: str, name: str, folder: Path, changes: Mapping[str, Any]) -> 
 _KEY = re.compile(r"""\s*(?P<open>\[{0,2})\s*(?P<key>[\w-]+|"[^"]*"|'[^']*')\s*(?P<end>[\]=])""")
 
 
-def _twice(text: str, line: int, words: str) -> str:
+def _what_stands_twice(text: str, line: int, words: str) -> str:
     """Say what stands twice, if that is what is wrong with a line; else nothing."""
     lines = text.splitlines()
     here = _KEY.match(lines[line - 1]) if line <= len(lines) else None
@@ -96,7 +96,7 @@ def meant(name: str) -> str:
     return nearest(name, [SUITE, *files], cutoff=0.6)
 
 
-def _changed(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _with_changes(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is said with other seeds or another horizon, which then holds for all worlds."""
     changed = dict(said) | {key: value for key, value in changes.items() if value is not None}
     if changes.get("horizon") is not None:

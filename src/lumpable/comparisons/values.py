@@ -49,7 +49,7 @@ class Refused(BadArgument):
         return BadArgument(self.argument, self.expected, self.got, why=self.why, place=where)
 
 
-def refused(spot: Place, said: object, place: str, error: Exception) -> Refused:
+def refusal(spot: Place, said: object, place: str, error: Exception) -> Refused:
     """Return an error of what was made from a description, at the key that is to blame if known."""
     if not isinstance(error, BadArgument):
         first = (str(error).splitlines() or [type(error).__name__])[0]
@@ -94,10 +94,10 @@ def choice(spot: Place, name: str, value: Any, allowed: Iterable[str]) -> str:
     try:
         return checks.choice(name, value, tuple(allowed))
     except BadArgument as error:
-        raise refused((*spot, name), None, "", error) from None
+        raise refusal((*spot, name), None, "", error) from None
 
 
-def known(spot: Place, key: str, names: Iterable[str], who: str, what: str = "key") -> None:
+def check_key(spot: Place, key: str, names: Iterable[str], who: str, what: str = "key") -> None:
     """Refuse a key that is none of these names."""
     names = list(dict.fromkeys(names))
     if key not in names:
@@ -106,7 +106,7 @@ def known(spot: Place, key: str, names: Iterable[str], who: str, what: str = "ke
         raise Refused((*spot, key), key, why=words)
 
 
-def typed(spot: Place, key: str, parameter: inspect.Parameter, value: Any) -> None:
+def check_type(spot: Place, key: str, parameter: inspect.Parameter, value: Any) -> None:
     """Refuse a value that does not suit the annotation, where that is a simple one."""
     annotation = parameter.annotation
     if annotation is parameter.empty:
@@ -125,7 +125,7 @@ def typed(spot: Place, key: str, parameter: inspect.Parameter, value: Any) -> No
     raise Refused((*spot, key), key, words, repr(value))
 
 
-def distinct(kind: str, labels: Sequence[str]) -> None:
+def check_labels(kind: str, labels: Sequence[str]) -> None:
     """Refuse a label that two have."""
     for i, label in enumerate(labels):
         if label in labels[:i]:
@@ -133,6 +133,6 @@ def distinct(kind: str, labels: Sequence[str]) -> None:
             raise Refused((kind, i, "label"), "label", "one of its own", got)
 
 
-def labelled(title: str, given: Mapping[str, Any]) -> str:
+def label_of(title: str, given: Mapping[str, Any]) -> str:
     """Return a label that says what was given."""
     return ", ".join([title, *(f"{key}={value}" for key, value in given.items())])

@@ -24,7 +24,7 @@ def conclude(claim: Claim, kept: Kept) -> Row:
         picture = "" if figure is None else svg(figure)
         return record.row(claim, kept, verdict, words, figure=figure, picture=picture)
     except Exception as error:
-        return record.unmeasured(claim, describe(error), **kept.about())
+        return record.error_row(claim, describe(error), **kept.about())
 
 
 def svg(figure: dict[str, Any]) -> str:

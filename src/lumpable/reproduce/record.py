@@ -88,12 +88,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 # --- Verdicts -------------------------------------------------------------------------------
 
 
-def hold(checks: Sequence[Check]) -> bool:
+def all_hold(checks: Sequence[Check]) -> bool:
     """Whether all of the checks hold; no check at all proves nothing."""
     return bool(checks) and all(check.holds for check in checks)
 
 
-def caught(checks: Sequence[Check]) -> bool:
+def any_fails(checks: Sequence[Check]) -> bool:
     """Whether at least one check of the broken variant fails."""
     return any(not check.holds for check in checks)
 
@@ -105,32 +105,32 @@ def as_expected(claim: Claim, verdict: Verdict) -> bool:
     there is one, and the broken variant is caught.
     """
     return (
-        hold(verdict.printed) == claim.stands
-        and hold(verdict.repaired or verdict.printed)
-        and caught(verdict.broken)
+        all_hold(verdict.printed) == claim.stands
+        and all_hold(verdict.repaired or verdict.printed)
+        and any_fails(verdict.broken)
     )
 
 
 def row(claim: Claim, kept: Kept, verdict: Verdict, words: Words, **drawn: Any) -> Row:
     """Return the row of a claim that was measured."""
     return Row(
-        **_said(claim),
+        **_words_of(claim),
         **kept.about(),
         setting=words.setting,
         seeds=kept.measured.seeds,
         words=words.takeaway,
         checks=tuple(_lines(verdict)),
-        printed_holds=hold(verdict.printed),
-        repaired_holds=hold(verdict.repaired) if verdict.repaired else None,
-        broken_caught=caught(verdict.broken),
+        printed_holds=all_hold(verdict.printed),
+        repaired_holds=all_hold(verdict.repaired) if verdict.repaired else None,
+        broken_caught=any_fails(verdict.broken),
         as_expected=as_expected(claim, verdict),
         **drawn,
     )
 
 
-def unmeasured(claim: Claim, error: str, **about: Any) -> Row:
+def error_row(claim: Claim, error: str, **about: Any) -> Row:
     """Return the row of a claim that could not be measured."""
-    return Row(**_said(claim), **about, error=error)
+    return Row(**_words_of(claim), **about, error=error)
 
 
 def _lines(verdict: Verdict) -> Iterator[Line]:
@@ -140,7 +140,7 @@ def _lines(verdict: Verdict) -> Iterator[Line]:
             yield Line(form, check.what, measured, check.relation, bar, bool(check.holds))
 
 
-def _said(claim: Claim) -> dict[str, Any]:
+def _words_of(claim: Claim) -> dict[str, Any]:
     names = ("number", "title", "printed", "repaired", "broken", "stands")
     return {name: getattr(claim, name) for name in names}
 

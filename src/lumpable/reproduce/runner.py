@@ -20,7 +20,7 @@ import msgspec
 from lumpable.base import files
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
-from lumpable.base.fingerprint import reaching
+from lumpable.base.fingerprint import digest_behind
 from lumpable.base.version import __version__
 from lumpable.base.words import runs
 from lumpable.comparisons import jobs as engine
@@ -64,7 +64,7 @@ class Order:
         """Return where it is kept; a quick look must not overwrite the whole measurement."""
         return folder / "claims" / f"{self.claim.number:02d}{'-quick' if self.quick else ''}.json"
 
-    def kept(self, folder: Path) -> Kept | None:
+    def read(self, folder: Path) -> Kept | None:
         """Return what is kept, if the same code measured it with the same effort."""
         try:
             found = record.decode(self.place(folder).read_bytes())
@@ -84,7 +84,7 @@ class Measurement(NamedTuple):
     def row(self, order: Order) -> Row:
         """Judge, word and draw it, from what is kept."""
         if self.error:
-            return record.unmeasured(order.claim, self.error, **order.about(self.seconds))
+            return record.error_row(order.claim, self.error, **order.about(self.seconds))
         return conclude(order.claim, record.decode(self.content))
 
 
@@ -208,7 +208,7 @@ def carry_out(
     rows = {
         order.claim.number: conclude(order.claim, kept)
         for order in orders
-        if (kept := order.kept(folder)) is not None
+        if (kept := order.read(folder)) is not None
     }
     taken = tuple(rows)
     ahead = {order.claim.number: order for order in orders if order.claim.number not in rows}
@@ -221,6 +221,7 @@ def carry_out(
     tell(None, {})
     tasks = [engine.Task(number, measure, ahead[number]) for number in longest]
     began: dict[int, float] = {}
+    came = len(rows)
     try:
         with contextlib.closing(engine.in_processes(tasks, jobs)) as events:
             for answer, running in events:
@@ -231,12 +232,13 @@ def carry_out(
                     if answer.error is not None:
                         passed = time.monotonic() - began[answer.key]
                         done = Measurement(passed, error=str(answer.error))
+                    came += 1
                     if not done.error:
                         files.replace(order.place(folder), done.content)
                     latest = rows[answer.key] = done.row(order)
                 tell(latest, running)
     except KeyboardInterrupt:
-        words = f"stopped after {len(rows)} of {len(orders)} claims; to go on from there: {typed}"
+        words = f"stopped after {came} of {len(orders)} claims; to go on from there: {typed}"
         raise KeyboardInterrupt(words) from None
     return [rows[order.claim.number] for order in orders]
 
@@ -275,7 +277,7 @@ def time_left(
 def fingerprint(claim: Claim) -> str:
     """Return a fingerprint of the code that measures a claim; words and pictures do not count."""
     measure = getattr(claim.measure, "func", claim.measure)
-    return reaching(measure, "lumpable.reproduce", without=("reports", "cli"))
+    return digest_behind(measure, "lumpable.reproduce", without=("reports", "cli"))
 
 
 # --- Files ----------------------------------------------------------------------------------

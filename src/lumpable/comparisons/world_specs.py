@@ -17,14 +17,14 @@ from lumpable.comparisons.positions import Place
 from lumpable.comparisons.rows import as_json
 from lumpable.comparisons.values import (
     Refused,
+    check_key,
+    check_labels,
+    check_type,
     choice,
-    distinct,
     items,
-    known,
-    labelled,
-    refused,
+    label_of,
+    refusal,
     text,
-    typed,
     whole,
 )
 from lumpable.worlds.scene import ARRIVALS, Scene
@@ -33,7 +33,7 @@ from lumpable.worlds.world import World
 SCENE = ("kind", "label", "arrivals", "delay", "drift", "at", "horizon", "pulls")
 
 
-def described(
+def _specs(
     said: Mapping[str, Any], folder: Path | None
 ) -> tuple[tuple[WorldSpec, ...], list[Mapping[str, Any]]]:
     """Return the worlds, and beside each what is said of it, which may be its own horizon."""
@@ -42,7 +42,7 @@ def described(
     for i, item in enumerate(items(said, "world")):
         place: Place = ("world", i)
         if isinstance(item, World | Scene):
-            specs.append(_given(item))
+            specs.append(_spec_of(item))
             drafts.append({})
         elif isinstance(item, WorldSpec):
             specs.append(item)
@@ -52,7 +52,7 @@ def described(
             drafts.append(item)
         else:
             raise Refused(place, "world", "a table with a kind", repr(item))
-    distinct("world", [spec.label for spec in specs])
+    check_labels("world", [spec.label for spec in specs])
     return tuple(specs), drafts
 
 
@@ -68,12 +68,12 @@ def _world(place: Place, item: Mapping[str, Any], folder: Path | None) -> WorldS
     }
     given = {key: value for key, value in item.items() if key not in SCENE}
     for key, value in given.items():
-        known(place, key, (*parameters, *SCENE), f"a world of kind {kind}")
-        typed(place, key, parameters[key], value)
+        check_key(place, key, (*parameters, *SCENE), f"a world of kind {kind}")
+        check_type(place, key, parameters[key], value)
     for key, parameter in parameters.items():
         if parameter.default is parameter.empty and key not in given:
             raise Refused(place, "world", why=f"kind {kind} needs a key {key!r}, got none")
-    met = _met(place, item)
+    met = _manners(place, item)
     label = text(place, "label", item["label"]) if "label" in item else ""
     setting = {"kind": kind, **given, **met}
     if "path" in given:
@@ -82,7 +82,7 @@ def _world(place: Place, item: Mapping[str, Any], folder: Path | None) -> WorldS
         given["path"] = str(path.absolute())
     words = {key: value for key, value in setting.items() if key not in ("kind", "sha256", "mean")}
     return WorldSpec(
-        label=label or labelled(kind, words),
+        label=label or label_of(kind, words),
         kind=kind,
         given=given,
         setting=as_json(setting),
@@ -90,7 +90,7 @@ def _world(place: Place, item: Mapping[str, Any], folder: Path | None) -> WorldS
     )
 
 
-def _met(place: Place, item: Mapping[str, Any]) -> dict[str, Any]:
+def _manners(place: Place, item: Mapping[str, Any]) -> dict[str, Any]:
     """Return how a world is met, as far as that is said."""
     met: dict[str, Any] = {}
     if item.get("arrivals", "iid") != "iid":
@@ -101,10 +101,10 @@ def _met(place: Place, item: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(drift, bool) or not isinstance(drift, int | float) or not 0 <= drift <= 1:
         raise Refused((*place, "drift"), "drift", "a share from 0 to 1", repr(drift))
     met |= {"drift": float(drift)} if drift else {}
-    return met | ({"at": _measured_at(place, item["at"])} if "at" in item else {})
+    return met | ({"at": _rounds(place, item["at"])} if "at" in item else {})
 
 
-def _measured_at(place: Place, said: Any) -> tuple[int, ...]:
+def _rounds(place: Place, said: Any) -> tuple[int, ...]:
     """Return the rounds for each context to measure at, in order."""
     if isinstance(said, str | Mapping) or not isinstance(said, Sequence) or not said:
         raise Refused((*place, "at"), "at", "a list of rounds per context", repr(said))
@@ -120,7 +120,7 @@ def _digest(place: Place, path: Path) -> str:
         raise Refused((*place, "path"), "path", "a CSV or Parquet file", got) from error
 
 
-def _given(item: World | Scene) -> WorldSpec:
+def _spec_of(item: World | Scene) -> WorldSpec:
     """Describe a world that was handed over: a digest tells it from others."""
     scene = item if isinstance(item, Scene) else Scene(item)
     world = scene.world
@@ -133,7 +133,7 @@ def _given(item: World | Scene) -> WorldSpec:
     met |= {"delay": str(scene.delay)} if scene.delay else {}
     setting = {"kind": GIVEN, "sha256": digest.hexdigest()[:16], **met}
     size = f"{world.name} {world.contexts} x {world.arms}, {world.groups} groups"
-    return WorldSpec(scene.name or labelled(size, met), GIVEN, setting=as_json(setting),
+    return WorldSpec(scene.name or label_of(size, met), GIVEN, setting=as_json(setting),
                      scene=scene)  # fmt: skip
 
 
@@ -144,16 +144,16 @@ def draw(
 
     Worlds that need an extra which is not installed are left out, if somebody takes note of it.
     """
-    for i, (spec, draft) in enumerate(zip(*described(said, folder), strict=True)):
+    for i, (spec, draft) in enumerate(zip(*_specs(said, folder), strict=True)):
         try:
-            scene = spec.made(horizon=2, seed=seed)
+            scene = spec.make(horizon=2, seed=seed)
         except MissingExtra as error:
             if left_out is None:
                 raise
             left_out.append(f"left out: {spec.label}: {error}")
             continue
         except (ValueError, TypeError) as error:
-            raise refused(("world", i), draft, spec.label, error) from error
+            raise refusal(("world", i), draft, spec.label, error) from error
         own: Place = ("world", i) if {"horizon", "pulls"} & set(draft) else ()
         horizon = _horizon(own, draft if own else said, scene.world.contexts)
         if horizon < 2 and spec.drift:
