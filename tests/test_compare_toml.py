@@ -83,7 +83,7 @@ WHOLE = "a whole number of at least"
         ('"ucb"', '"successive eliminaton"', 5, "the nearest is 'elimination'"),
         ('"ucb"', '"bad:Demanding"', 7, "width: bad:Demanding has no such parameter"),
         ('name = "ucb"\nlabel = "mine"\nwidth = 0.3', 'name = "bad:Demanding"', 5,
-         "bad:Demanding: needs a parameter 'colour', which nobody gives"),
+         "bad:Demanding: needs a value for its parameter 'colour'"),
         ('name = "ucb"\nlabel = "mine"\nwidth = 0.3', 'name = "worse:Mute"', 5,
          "worse:Mute: expected methods 'ask' and 'tell', got no 'tell'"),
         ('"ucb"', '"leaves:Mine"', 5, "cannot import 'leaves:Mine': SystemExit: 3"),

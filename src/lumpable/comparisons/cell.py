@@ -94,7 +94,7 @@ class WorldSpec:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A learner in a world, for so many rounds, with a seed."""
+    """A learner in a world for `horizon` rounds, with a seed."""
 
     learner: LearnerSpec
     world: WorldSpec

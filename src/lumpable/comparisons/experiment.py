@@ -43,7 +43,7 @@ MADE_FOR = ("contexts", "arms", "seed", "horizon")
 """What a learner is handed, and nobody else says."""
 HANDED = (*MADE_FOR, "sd", *catalogue.ORACLES)
 LARGEST = 1_000_000
-"""A learner is tried out beforehand on the smallest world, if that has at most so many pairs."""
+"""Learners are tried out beforehand on the smallest world, if it has at most this many pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
             and not free
         ):
             who = title or _name_of(name)
-            raise Refused(at, who, why=f"needs a parameter {key!r}, which nobody gives")
+            raise Refused(at, who, why=f"needs a value for its parameter {key!r}")
     differs = {k: v for k, v in (sets | given).items() if signature[k].default != v}
     if label != title and (label is not None or not title):
         differs["name"] = name if isinstance(name, str) else _place_of(name)

@@ -137,7 +137,7 @@ def _outdated(cell: Cell, version: str) -> bool:
 
 
 def _left(cells: Sequence[Cell], total: int, error: Exception) -> str:
-    """Say which cells are left after an error that is none of theirs."""
+    """Say which cells are left after an error that no cell is to blame for."""
     pairs = Counter((cell.learner.label, cell.world.label) for cell in cells)
     named = [
         f"{learner} in {world} ({counted(n, 'seed')})" for (learner, world), n in pairs.items()
@@ -153,7 +153,7 @@ def _left(cells: Sequence[Cell], total: int, error: Exception) -> str:
 class Pace:
     """How long the rest will take, from the seconds of what has come.
 
-    A learner's first cell compiles it, so the time until that came says nothing of the others.
+    A learner's first cell compiles it, so how long that took does not count.
     """
 
     ahead: Counter[tuple[str, str]]

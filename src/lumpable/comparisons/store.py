@@ -21,7 +21,7 @@ from lumpable.comparisons.parquet import arrow, column_of
 from lumpable.comparisons.rows import COLUMNS, Key, Row, keys, table, without_code
 
 MANY = 500
-"""After so many cells the parts are put into the file, even if there are more to come."""
+"""After this many cells the parts are put into the file, even if there are more to come."""
 
 
 def read(path: Path) -> Any:
@@ -55,7 +55,7 @@ class Store:
         self.path = path
         self.folder = parts_of(path)
         if path.exists():
-            read(path)  # a file that is none is refused before anything runs
+            read(path)  # a damaged file is refused before anything runs
         path.parent.mkdir(parents=True, exist_ok=True)
 
     def begin(self) -> None:

@@ -98,7 +98,7 @@ def choice(spot: Place, name: str, value: Any, allowed: Iterable[str]) -> str:
 
 
 def check_key(spot: Place, key: str, names: Iterable[str], who: str, what: str = "key") -> None:
-    """Refuse a key that is none of these names."""
+    """Refuse a key that is not among these names."""
     names = list(dict.fromkeys(names))
     if key not in names:
         listed = ", ".join(names) or "none"

@@ -162,7 +162,7 @@ def load() -> dict[int, Claim]:
 
 
 def choose(claims: Mapping[int, Claim], only: Iterable[int] | None) -> list[Claim]:
-    """Return the claims with these numbers, in order; a number that is none is named."""
+    """Return the claims with these numbers, in order; unknown numbers are an error."""
     wanted = set(claims if only is None else only)
     unknown = sorted(wanted - set(claims))
     if unknown:
