@@ -36,6 +36,7 @@ NEEDED = {
     "vl_convert": "plot",
     "scipy": "research",
     "pyarrow": "research",
+    "cloudpickle": "research",
 }
 FOLDER = "reproduce"
 
