@@ -28,7 +28,7 @@ from lumpable.cli import reproducing
 from lumpable.cli.main import Careful
 from lumpable.reproduce import Row, as_expected, listed, page, record, run, runner, verdicts
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words
-from lumpable.reproduce.claims import proof_steps, witness
+from lumpable.reproduce.claims import good_event, witness
 from lumpable.reproduce.conclude import conclude
 from lumpable.reproduce.runner import Order
 
@@ -433,7 +433,7 @@ def test_the_fingerprint_follows_names_in_the_room_and_files_outside(
     assert runner.fingerprint(claim) == before
     for name, value in (("SETTLES", (4.0, 64.0)), ("word_settling", nothing), ("DELTA", 0.2)):
         with monkeypatch.context() as patch:
-            patch.setattr(proof_steps, name, value)
+            patch.setattr(good_event, name, value)
             assert (runner.fingerprint(claim) == before) == (name == "word_settling"), name
     with monkeypatch.context() as patch:
         patch.setattr(witness, "most_uneven", nothing)

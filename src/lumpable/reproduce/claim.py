@@ -5,7 +5,7 @@ three read what was decoded from there: a fresh run and a resumed one are the sa
 sentence or caption costs no new measurement. Bars are part of the code. Every claim also measures
 a broken variant, which must not hold: a check that cannot fail is no check.
 
-The recipe, in a module of `claims` (`proof_steps.py` is the model):
+The recipe, in a module of `claims` (`good_event.py` is the model):
 
 1. `measure_x(effort) -> Measured`: run it. Numbers only: no bar, no sentence, no chart.
 2. `setting` holds the sizes (`{"S": 100, "K": 100}`), `seeds` how many runs are behind it.
