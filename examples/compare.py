@@ -35,8 +35,9 @@ found = lb.compare(
     jobs=1,  # by default as many processes as there are cores
 )
 print(found)
-last = [row for row in found.rows() if row["round"] == row["horizon"]]
+last = [row for row in found.rows() if row.round == row.horizon]
 for place in ("calm", "late"):
     for name in ("greedy", "UCB1", "UCB1, narrow"):
-        regret = [row["regret"] for row in last if (row["world"], row["learner"]) == (place, name)]
-        print(f"  {place:5} {name:13} regret {np.mean(regret):6.1f}")
+        own = [row.regret for row in last if (row.world, row.learner) == (place, name)]
+        regret = np.array(own, dtype=float).mean()
+        print(f"  {place:5} {name:13} regret {regret:6.1f}")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from lumpable.comparisons.rows import Row
 
 BAD = '''
 import math
@@ -112,7 +115,8 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [timeless(row) for row in found]
 
 
-def timeless(row: dict[str, Any]) -> dict[str, Any]:
+def timeless(row: Any) -> dict[str, Any]:
     """Return a row without what differs from run to run."""
+    row = asdict(row) if isinstance(row, Row) else row
     reason = (row["reason"] or "").partition("\n")[0]
     return {**row, "seconds": None, "reason": reason}

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,16 @@ from click.testing import CliRunner, Result
 
 import compared
 import lumpable as lb
-from lumpable.base import interrupts
+from lumpable.base import files, interrupts
+from lumpable.base import fingerprint as source
 from lumpable.cli import comparing as experiment_command
 from lumpable.cli import main as cli
-from lumpable.comparisons import backends, planned, store
 from lumpable.comparisons import cell as cells
-from lumpable.comparisons import code as source
 from lumpable.comparisons import experiment as plan
+from lumpable.comparisons import jobs, parquet, planned, rows, store
 from lumpable.comparisons import running as runner
 from lumpable.comparisons import toml as reading
-from lumpable.comparisons.rows import COLUMNS, KEY
+from lumpable.comparisons.rows import COLUMNS, KEY, Row
 from lumpable.runs.playing import checkpoints, play
 from lumpable.worlds.scene import CHUNK, Scene, Tape
 
@@ -117,23 +118,23 @@ def timeless(found: lb.Comparison) -> list[dict[str, Any]]:
 def test_rows_have_the_columns_and_the_order_that_is_promised() -> None:
     found = compare(seeds=[3, 1], worlds=[WORLD, {**WORLD, "arms": 3}])
     rows = found.rows()
-    assert [list(row) for row in rows[:1]] == [list(COLUMNS)]
-    cells = list(dict.fromkeys((row["learner"], row["arms"], row["seed"]) for row in rows))
+    assert list(asdict(rows[0])) == list(COLUMNS)
+    cells = list(dict.fromkeys((row.learner, row.arms, row.seed) for row in rows))
     titles = ("UCB1 per context", "UCB1, one for all")
     assert cells == [(name, arms, seed) for name in titles for arms in (4, 3) for seed in (3, 1)]
     for cell in cells:
-        of = [row for row in rows if (row["learner"], row["arms"], row["seed"]) == cell]
-        assert [row["round"] for row in of] == checkpoints(60)
-        assert {row["status"] for row in of} == {"done"}
-    assert {row["parameters"] for row in rows} == {"{}", '{"pooled": true}'}
-    assert {(row["contexts"], row["groups"], row["horizon"]) for row in rows} == {(8, 2, 60)}
+        of = [row for row in rows if (row.learner, row.arms, row.seed) == cell]
+        assert [row.round for row in of] == checkpoints(60)
+        assert {row.status for row in of} == {"done"}
+    assert {row.parameters for row in rows} == {"{}", '{"pooled": true}'}
+    assert {(row.contexts, row.groups, row.horizon) for row in rows} == {(8, 2, 60)}
     assert found.cells == {"done": 8}
 
 
 def test_same_seed_same_rows_and_other_seeds_others() -> None:
     first, again = compare(), compare()
     assert timeless(first) == timeless(again)
-    regrets = {row["seed"]: row["regret"] for row in first.rows() if row["round"] == 60}
+    regrets = {row.seed: row.regret for row in first.rows() if row.round == 60}
     assert regrets[0] != regrets[1]
 
 
@@ -143,7 +144,7 @@ def test_a_cell_is_what_play_gives() -> None:
     world = lb.worlds.lumpable(8, 4, 2, noise="bernoulli", seed=5)
     learner = lb.learners.UCB1(8, 4, seed=cells.own_seed(5))
     by_hand = play(learner, world, horizon=60, seed=5).rows()[-1]
-    assert {k: row[k] for k in by_hand if k != "seconds"} == {
+    assert {k: getattr(row, k) for k in by_hand if k != "seconds"} == {
         k: v for k, v in by_hand.items() if k != "seconds"
     }
 
@@ -187,7 +188,7 @@ def test_worlds_are_drawn_anew_for_each_seed_and_given_ones_are_not() -> None:
         return Witness(contexts, arms)
 
     found = compare(learners=[nosy])
-    assert {row["knows"] for row in found.rows()} == {"group_means"}
+    assert {row.knows for row in found.rows()} == {"group_means"}
     assert len(set(seen)) == 2
     compare(learners=[nosy], worlds=[lb.worlds.lumpable(8, 4, 2, seed=7)])
     assert len(seen) == 4
@@ -201,14 +202,14 @@ def test_parameters_that_differ_are_in_the_key_and_defaults_are_not() -> None:
         {"name": "ucb", "width": 0.5},
         {"name": "ucb", "label": "other"},
     ]
-    specs = plan.planned({"learner": learners, "world": [WORLD], "horizon": 5}).learners
+    specs = plan.parse({"learner": learners, "world": [WORLD], "horizon": 5}).learners
     assert [spec.parameters for spec in specs] == ["{}", '{"width": 0.5}', '{"name": "ucb"}']
     assert [spec.label for spec in specs][1:] == ["UCB1 per context, width=0.5", "other"]
 
 
 def test_pulls_are_rounds_for_each_context_and_a_world_may_have_its_own() -> None:
     worlds = [WORLD, {**WORLD, "label": "b", "pulls": 3}, {**WORLD, "label": "c", "horizon": 7}]
-    found = plan.planned({"learner": ["ucb"], "world": worlds, "pulls": 10})
+    found = plan.parse({"learner": ["ucb"], "world": worlds, "pulls": 10})
     assert found.horizons == (80, 24, 7)
     assert found.seeds == tuple(range(20))
 
@@ -217,7 +218,7 @@ def test_pulls_are_rounds_for_each_context_and_a_world_may_have_its_own() -> Non
 
 
 def spec(**item: Any) -> cells.WorldSpec:
-    return plan.planned({"learner": ["ucb"], "world": [item], "horizon": 9, "seeds": 1}).worlds[0]
+    return plan.parse({"learner": ["ucb"], "world": [item], "horizon": 9, "seeds": 1}).worlds[0]
 
 
 def test_every_kind_of_world(tmp_path: Path) -> None:
@@ -238,14 +239,14 @@ def test_every_kind_of_world(tmp_path: Path) -> None:
         "table": {"path": str(tmp_path / "mine.csv")},
     }
     for kind, world in made.items():
-        scene = spec(kind=kind, **given[kind]).made(horizon=9, seed=4)
+        scene = spec(kind=kind, **given[kind]).make(horizon=9, seed=4)
         assert scene.world.mean.tolist() == world.mean.tolist(), kind
     assert {*made, "survey"} == set(cells.KINDS)
 
 
 def test_a_survey_is_a_world() -> None:
     found = spec(kind="survey", name="gss", contexts=20)
-    assert found.made(horizon=9, seed=1).world.contexts == 20
+    assert found.make(horizon=9, seed=1).world.contexts == 20
 
 
 def test_a_file_that_changed_is_another_world(tmp_path: Path) -> None:
@@ -258,7 +259,7 @@ def test_a_file_that_changed_is_another_world(tmp_path: Path) -> None:
 
 
 def test_scene_keys_make_the_scene() -> None:
-    scene = spec(**WORLD, arrivals="bursts", delay=3, drift=0.25).made(horizon=100, seed=1)
+    scene = spec(**WORLD, arrivals="bursts", delay=3, drift=0.25).make(horizon=100, seed=1)
     assert (scene.arrivals, scene.delay) == ("bursts", 3)
     ((start, later),) = scene.later
     assert start == 50
@@ -274,10 +275,10 @@ def test_scene_keys_make_the_scene() -> None:
 def test_given_worlds_are_told_apart_by_what_they_are() -> None:
     one, two = (lb.worlds.lumpable(8, 4, 2, seed=seed) for seed in (1, 2))
     scenes = [Scene(one, name="a"), Scene(two, name="b"), Scene(one, delay=2, name="c")]
-    specs = plan.planned({"learner": ["ucb"], "world": scenes, "horizon": 3}).worlds
+    specs = plan.parse({"learner": ["ucb"], "world": scenes, "horizon": 3}).worlds
     assert len({spec.setting for spec in specs}) == 3
     assert [spec.label for spec in specs] == ["a", "b", "c"]
-    assert plan.planned({"learner": ["ucb"], "world": [one], "horizon": 3}).worlds[0].label == (
+    assert plan.parse({"learner": ["ucb"], "world": [one], "horizon": 3}).worlds[0].label == (
         "lumpable 8 x 4, 2 groups"
     )
 
@@ -306,10 +307,36 @@ def test_worker_processes_give_the_same_rows(tmp_path: Path) -> None:
     assert len(compared.rows(serial)) == 3 * (3 * len(checkpoints(60)) + 2)
 
 
+SCRIPT = """
+import lumpable as lb
+
+class Mine:
+    def __init__(self, contexts, arms):
+        self.arms = arms
+    def ask(self, context):
+        return context % self.arms
+    def tell(self, context, arm, reward):
+        pass
+
+world = {"kind": "lumpable", "contexts": 8, "arms": 4, "groups": 2}
+print(lb.compare({"a": Mine, "b": lambda contexts, arms: Mine(contexts, arms)}, world, horizon=9,
+                 seeds=2, jobs=2))
+"""
+
+
+def test_a_script_needs_no_guard_and_its_own_learners_go_with_it(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "script.py")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "Comparison(4 rows; 4 cells done)\n"
+
+
 DASK = """
 import sys
 from distributed import LocalCluster
-from lumpable.cli import main
+from lumpable.cli.main import main
 
 if __name__ == "__main__":
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
@@ -319,7 +346,7 @@ if __name__ == "__main__":
 RAY = """
 import sys
 import ray
-from lumpable.cli import main
+from lumpable.cli.main import main
 
 if __name__ == "__main__":
     ray.init(num_cpus=2, include_dashboard=False)
@@ -362,7 +389,10 @@ def test_a_missing_extra_says_what_to_install(
     assert f"pip install 'lumpable[{backend}]'" in result.stderr
 
 
-@pytest.mark.parametrize(("module", "jobs"), [("pyarrow", "1"), ("pyarrow", "2"), ("joblib", "2")])
+@pytest.mark.parametrize(
+    ("module", "jobs"),
+    [("pyarrow", "1"), ("threadpoolctl", "1"), ("pyarrow", "2"), ("cloudpickle", "2")],
+)
 def test_what_all_runs_need_is_asked_for_before_anything_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, jobs: str
 ) -> None:
@@ -377,7 +407,7 @@ def test_what_all_runs_need_is_asked_for_before_anything_runs(
 
 
 def test_a_run_in_one_process_imports_what_it_needs_and_no_more(tmp_path: Path) -> None:
-    """pandas and joblib take longer to import than a small comparison takes."""
+    """pandas takes longer to import than a small comparison takes."""
     file, out = compared.experiment(tmp_path, UCB), tmp_path / "rows.parquet"
     words = ["compare", str(file), "--jobs", "1", "--out", str(out)]
     code = f"import sys; from lumpable.cli.main import main; main({words}, standalone_mode=False); "
@@ -387,7 +417,7 @@ def test_a_run_in_one_process_imports_what_it_needs_and_no_more(tmp_path: Path) 
     )  # fmt: skip
     loaded = set(done.stdout.split())
     assert "numba" in loaded
-    assert not {"pandas", "joblib", "distributed", "ray", "altair", "lumpable.reproduce"} & loaded
+    assert not {"pandas", "distributed", "ray", "altair", "lumpable.reproduce"} & loaded
 
 
 def test_rows_become_the_table_that_pyarrow_would_make() -> None:
@@ -395,14 +425,27 @@ def test_rows_become_the_table_that_pyarrow_would_make() -> None:
 
     (row, *_) = compare(seeds=1).rows()
     odd = {"reward": None, "ari": float("nan"), "clusters": np.int64(3), "learner": "naïve Θ"}
-    rows = [row, {**row, **odd}, {**row, "learner": "", "regret": 3, "reason": None}, row]
-    for some in (rows, rows[:1], rows * 5, []):
-        made = store.table(some)
+    other = replace(row, learner="", regret=3, reason=None)  # type: ignore[arg-type]
+    every = [row, replace(row, **odd), other, row]  # type: ignore[arg-type]
+    for some in (every, every[:1], every * 5, []):
+        made = rows.table(some)
         made.validate(full=True)
-        assert str(made) == str(pyarrow.Table.from_pylist(some, schema=store.schema()))
+        plain = [asdict(each) for each in some]
+        assert str(made) == str(pyarrow.Table.from_pylist(plain, schema=parquet.schema(COLUMNS)))
     for wrong in ({"round": 0.5}, {"regret": "much"}, {"world": 3}):
         with pytest.raises((TypeError, AttributeError)):
-            store.table([{**row, **wrong}])
+            rows.table([replace(row, **wrong)])
+
+
+def test_rows_turn_into_frames_as_they_are() -> None:
+    import pandas
+    import polars
+
+    found = compare(seeds=1)
+    for frame in (pandas.DataFrame(found.rows()), polars.DataFrame(found.rows())):
+        assert list(frame.columns) == list(COLUMNS)
+        assert frame["regret"].to_list() == [row.regret for row in found.rows()]
+    assert polars.DataFrame(found.rows()).to_dicts() == found.table.to_pylist()
 
 
 # --- Going on ---------------------------------------------------------------------------------
@@ -413,11 +456,11 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Note which cells are run in this process."""
     noted: list[tuple[str, int]] = []
 
-    def run_cell(cell: cells.Cell) -> list[dict[str, Any]]:
+    def run_cell(cell: cells.Cell) -> list[Row]:
         noted.append((cell.learner.label, cell.seed))
         return cells.run_cell(cell)
 
-    monkeypatch.setattr(backends, "run_cell", run_cell)
+    monkeypatch.setattr(runner, "run_cell", run_cell)
     return noted
 
 
@@ -543,7 +586,7 @@ def test_rows_of_another_version_are_run_again_and_it_is_said(
 ) -> None:
     file, out = compared.experiment(tmp_path, UCB, QUICK), tmp_path / "rows.parquet"
     with monkeypatch.context() as patch:
-        patch.setattr(lb, "__version__", "0.0.9")
+        patch.setattr(cells, "__version__", "0.0.9")
         call(file, "--jobs", "1", "--out", out, "--seeds", "2")
     ran.clear()
     result = call(file, "--jobs", "1", "--out", out)
@@ -593,7 +636,9 @@ def test_parts_left_by_a_crash_are_taken_over(tmp_path: Path, ran: list[tuple[st
     kept.begin()
     for cell in experiment.cells()[:2]:
         kept.keep(cells.run_cell(cell))
-    (kept.folder / ".half.parquet.123").write_bytes(b"PAR1")
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    (kept.folder / f".half.parquet.{files._machine()}-{dead.pid}-1").write_bytes(b"PAR1")
     ran.clear()
     call(file, "--jobs", "1", "--out", out)
     assert ran == [("mine", 2)]
@@ -605,6 +650,102 @@ def test_parts_left_by_a_crash_are_taken_over(tmp_path: Path, ran: list[tuple[st
     assert ran == []
     assert compared.rows(out) == compared.rows(whole)
     assert not kept.folder.exists()
+
+
+def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
+    """Every single one of a file with a row, wherever it is."""
+    out = tmp_path / "rows.parquet"
+    compare(learners=["ucb"], seeds=1, horizon=1).save(out)
+    content = out.read_bytes()
+    assert parquet._whole(content)
+    for bit in range(8 * len(content)):
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << bit % 8
+        assert not parquet._whole(bytes(flipped)), bit
+    out.write_bytes(bytes(flipped))
+    for refused in (lambda: compare(out=out), lambda: store.read(out)):
+        with pytest.raises(lb.BadArgument, match=r"rows\.parquet: the file is damaged"):
+            refused()
+    assert out.read_bytes() == bytes(flipped)
+
+
+def test_a_file_of_somebody_else_has_no_checksum_and_is_read(tmp_path: Path) -> None:
+    import pyarrow.parquet
+
+    found = compare(seeds=1)
+    pyarrow.parquet.write_table(found.table, tmp_path / "rows.parquet")
+    assert store.read(tmp_path / "rows.parquet").equals(found.table)
+
+
+def test_a_damaged_part_is_named_and_its_cell_is_run_again(
+    tmp_path: Path, ran: list[tuple[str, int]]
+) -> None:
+    file, out = compared.experiment(tmp_path, UCB), tmp_path / "rows.parquet"
+    kept = store.Store(out)
+    kept.begin()
+    for cell in reading.read(file).cells()[:2]:
+        kept.keep(cells.run_cell(cell))
+    part = sorted(kept.folder.iterdir())[0]
+    part.write_bytes(part.read_bytes()[:-7])
+    result = call(file, "--jobs", "1", "--out", out)
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        "2 cells to run, 1 were done before",
+        f"damaged, its cell is run again: {part}",
+    ]
+    assert len(ran) == 2
+    assert {row["seed"] for row in compared.rows(out)} == {0, 1, 2}
+    assert not kept.folder.exists()
+
+
+def test_two_comparisons_of_one_file_do_each_other_no_harm(tmp_path: Path) -> None:
+    """One ends, sweeps and takes the folder away while the other is at work."""
+    out = tmp_path / "rows.parquet"
+    one, two = store.Store(out), store.Store(out)
+    every = {name: [cells.run_cell(each) for each in found.cells()] for name, found in {
+        name: plan.parse({"learner": [name], "world": [WORLD], "horizon": 9, "seeds": 2})
+        for name in ("ucb", "ucb-one")}.items()}  # fmt: skip
+    one.begin()
+    two.begin()
+    with files.replacing(one.folder / "half.parquet") as half:  # one is writing
+        two.keep(every["ucb-one"][0])
+        two.combine({})
+        two.close()
+        store.Store(out).begin()
+        half.write(b"whole")
+    assert (one.folder / "half.parquet").read_bytes() == b"whole"
+    (one.folder / "half.parquet").unlink()
+    two.keep(every["ucb-one"][1])
+    two.combine({})
+    two.close()
+    for rows_ in every["ucb"]:
+        one.keep(rows_)  # though the folder is gone
+    one.combine({})
+    one.close()
+    expected = [row for some in every.values() for rows_ in some for row in rows_]
+    assert {row.key for row in rows.rows_of(store.read(out))} == {row.key for row in expected}
+    assert len(rows.rows_of(store.read(out))) == len(expected)
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_two_comparisons_at_the_same_time(tmp_path: Path) -> None:
+    """Both end well, and the file has the rows of both."""
+    ways = [tmp_path / name for name in ("a", "b")]
+    for folder, learner in zip(ways, (UCB, ONE), strict=True):
+        folder.mkdir()
+        compared.experiment(folder, learner, top="horizon = 60\nseeds = 40")
+    begun = [
+        subprocess.Popen(
+            command(folder / "mine.toml", "--jobs", "1", "--out", tmp_path / "rows.parquet"),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for folder in ways
+    ]  # fmt: skip
+    for process in begun:
+        _, stderr = process.communicate(timeout=100)
+        assert process.returncode == 0, stderr
+    found = lb.Comparison(store.read(tmp_path / "rows.parquet"))
+    assert found.cells == {"done": 80}
 
 
 def test_many_parts_become_a_file_before_the_end(
@@ -696,7 +837,7 @@ def test_ctrl_c_is_put_off_while_workers_start() -> None:
     other.start()
 
     def start() -> None:
-        with backends._put_off(), interrupts.spared():
+        with interrupts.deferred():
             os.kill(os.getpid(), signal.SIGINT)
             for number in range(100_000):
                 reached.append(number)
@@ -708,17 +849,17 @@ def test_ctrl_c_is_put_off_while_workers_start() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_what_joblib_makes_of_ctrl_c_is_still_ctrl_c(
+def test_what_others_make_of_ctrl_c_is_still_ctrl_c(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def carried_out(*args: Any) -> Iterator[Any]:
+    def carry_out(*args: Any) -> Iterator[Any]:
         yield from ()
         try:
             raise KeyboardInterrupt
         finally:
             raise UnboundLocalError("parent_r")
 
-    monkeypatch.setattr(runner, "carried_out", carried_out)
+    monkeypatch.setattr(jobs.Workers, "carry_out", carry_out)
     result = call(compared.experiment(tmp_path, UCB), "--out", tmp_path / "rows.parquet")
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1].startswith("stopped after 0 of 3 cells")
@@ -781,15 +922,15 @@ def test_a_learner_that_fails_is_named_and_the_others_go_on(
     result = call(file, "--jobs", "1", "--out", out)
     assert result.exit_code == (1 if status == "failed" else 0)
     assert f"3 cells done, 3 {status}" in result.stdout
-    bad = [row for row in lb.Comparison(store.read(out)).rows() if row["status"] != "done"]
-    assert [(row["seed"], row["round"], row["status"]) for row in bad] == [
+    bad = [row for row in lb.Comparison(store.read(out)).rows() if row.status != "done"]
+    assert [(row.seed, row.round, row.status) for row in bad] == [
         (seed, 0, status) for seed in range(3)
     ]
     for row in bad:
-        assert words in row["reason"]
+        assert words in row.reason
         if status == "failed":
-            assert row["reason"].startswith(f"{label} in small, seed {row['seed']}: ")
-            assert "Traceback (most recent call last)" in row["reason"]
+            assert row.reason.startswith(f"{label} in small, seed {row.seed}: ")
+            assert "Traceback (most recent call last)" in row.reason
     assert result.stdout.count(f"{status}: {label} in small, seeds 0-2: ") == 1
     assert label not in result.stderr
     pointer = f"tracebacks: lumpable report {out}"
@@ -803,8 +944,8 @@ def test_one_cell_is_one_cell_and_failures_differ_by_their_kind(tmp_path: Path) 
     assert result.stdout.startswith("1 cell done\n")
     row = {"learner": "a", "world": "w", "status": "failed"}
     who = ("a in w, seed 0: E: x", "a in w, seed 1: E: y\nmore", "a in w, seed 4: F: z")
-    rows = [{**row, "seed": int(words[13]), "reason": words} for words in who]
-    assert experiment_command.grouped(rows) == ["a in w, seeds 0-1: E: x", "a in w, seed 4: F: z"]
+    rows = [Row.of({**row, "seed": int(words[13]), "reason": words}) for words in who]
+    assert experiment_command.group(rows) == ["a in w, seeds 0-1: E: x", "a in w, seed 4: F: z"]
 
 
 def test_an_object_may_have_what_its_class_lacks(tmp_path: Path) -> None:
@@ -816,13 +957,13 @@ def test_an_object_may_have_what_its_class_lacks(tmp_path: Path) -> None:
 def test_a_breakdown_says_what_is_left_and_a_new_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def carried_out(ahead: list[cells.Cell], *args: Any) -> Iterator[Any]:
-        yield cells.run_cell(ahead[0])
+    def carry_out(workers: jobs.Workers, tasks: list[jobs.Task]) -> Iterator[Any]:
+        yield jobs.Event(jobs.Answer(tasks[0].key, cells.run_cell(tasks[0].argument)), {})
         raise BrokenProcessPool("a worker is gone")
 
     file, out = compared.experiment(tmp_path, UCB), tmp_path / "rows.parquet"
     with monkeypatch.context() as patch:
-        patch.setattr(runner, "carried_out", carried_out)
+        patch.setattr(jobs.Workers, "carry_out", carry_out)
         result = call(file, "--out", out)
     assert result.exit_code == 1
     said = "broken off: BrokenProcessPool: a worker is gone; 1 of 3 cells came, left are "
@@ -842,8 +983,8 @@ def test_a_worker_that_dies_is_a_row_and_the_others_go_on(tmp_path: Path) -> Non
     assert done.returncode == 1, done.stderr
     rows = compared.rows(out)
     dead = [row for row in rows if row["status"] == "failed"]
-    assert {"bad:Deadly"} <= {row["learner"] for row in dead}
-    assert all("ended abruptly" in row["reason"] for row in dead)
+    assert [row["learner"] for row in dead] == ["bad:Deadly"]  # and nobody who ran beside it
+    assert "ended abruptly" in dead[0]["reason"]
     labels = {"bad:Deadly", "mine", "UCB1, one for all", "bad:Plain"}
     assert {row["learner"] for row in rows} == labels
     assert "Traceback" not in done.stderr
@@ -854,7 +995,7 @@ def test_what_is_missing_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
         raise lb.MissingExtra("pip install it")
 
     (row,) = compare(learners=[missing], seeds=1).rows()
-    assert (row["status"], row["reason"]) == ("not run", "pip install it")
+    assert (row.status, row.reason) == ("not run", "pip install it")
 
 
 def test_a_learner_for_rewards_in_the_unit_interval_is_not_run_elsewhere() -> None:
@@ -863,33 +1004,27 @@ def test_a_learner_for_rewards_in_the_unit_interval_is_not_run_elsewhere() -> No
 
     worlds = [WORLD, {**WORLD, "noise": "gaussian"}]
     found = compare(learners=[Unit], worlds=worlds, seeds=1).rows()
-    assert [row["status"] for row in found] == ["done"] * len(checkpoints(60)) + ["not run"]
-    assert found[-1]["reason"] == "Unit: needs rewards in [0, 1], got gaussian noise"
+    assert [row.status for row in found] == ["done"] * len(checkpoints(60)) + ["not run"]
+    assert found[-1].reason == "Unit: needs rewards in [0, 1], got gaussian noise"
 
 
 def test_linear_algebra_has_one_thread_wherever_it_runs() -> None:
     """The sum of 20,000 numbers by 300 in two threads differs in the last digits."""
-    from lumpable.comparisons.threads import _libraries, one_thread
+    from threadpoolctl import threadpool_info, threadpool_limits
 
-    if not _libraries():
-        return  # numpy's own library is another one here, which is not told
-    get, put = _libraries()[0]
-    seen: list[int] = []
-    before = get()
-    try:
-        put(2)
+    def threads() -> set[int]:
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
-        def counting(contexts: int, arms: int) -> Witness:
-            seen.append(get())
-            return Witness(contexts, arms)
+    seen: list[set[int]] = []
 
+    def counting(contexts: int, arms: int) -> Witness:
+        seen.append(threads())
+        return Witness(contexts, arms)
+
+    with threadpool_limits(2, user_api="blas"):
         compare(learners=[counting], seeds=1)
-        assert get() == 2
-        with one_thread():
-            assert get() == 1
-    finally:
-        put(before)
-    assert seen == [1]
+        assert threads() == {2}
+    assert seen == [{1}]
 
 
 # --- What people see --------------------------------------------------------------------------
@@ -928,13 +1063,13 @@ def test_the_time_left_is_told_late_and_without_what_compiling_takes(
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     said = {"learner": ["ucb", "ucb-one"], "world": [WORLD], "horizon": 9, "seeds": 30}
-    pace = runner.Pace.of(plan.planned(said).cells())
+    pace = runner.Pace.of(plan.parse(said).cells())
     told = []
     for number, took in enumerate([60.0, 30.0, 0.5, 0.5]):
         now[0] += took
         label = ("UCB1 per context", "UCB1, one for all")[number % 2]
         world = "lumpable, contexts=8, arms=4, groups=2, noise=bernoulli"
-        told.append(pace.left({"learner": label, "world": world, "seconds": 0.25}))
+        told.append(pace.left(Row.of({"learner": label, "world": world, "seconds": 0.25})))
     assert told[:2] == [None, None]
     assert told[2:] == pytest.approx([57 * 0.5, 56 * 0.5])
 
@@ -942,11 +1077,11 @@ def test_the_time_left_is_told_late_and_without_what_compiling_takes(
 def test_the_suite_comes_with_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read and begun, but not run: that takes minutes."""
 
-    def run_cell(cell: cells.Cell) -> list[dict[str, Any]]:
+    def run_cell(cell: cells.Cell) -> list[Row]:
         assert cell.horizon == 30
-        return [cells.failed(cell, RuntimeError("not now"))]
+        return [cells.failure(cell, RuntimeError("not now"))]
 
-    monkeypatch.setattr(backends, "run_cell", run_cell)
+    monkeypatch.setattr(runner, "run_cell", run_cell)
     line = ("suite", "--quick", "--jobs", "1", "--seeds", "1", "--horizon", "30")
     result = call(*line, "--out", tmp_path / "rows.parquet")
     assert result.exit_code == 1, result.stderr
@@ -959,7 +1094,7 @@ def test_a_comparison_in_python(tmp_path: Path) -> None:
     found = compare(learners={"mine": Witness, "its": "ucb"}, worlds={"w": lb.worlds.lumpable(
         8, 4, 2, seed=1)})  # fmt: skip
     assert repr(found) == f"Comparison({4 * len(checkpoints(60))} rows; 4 cells done)"
-    assert {row["world"] for row in found.rows()} == {"w"}
+    assert {row.world for row in found.rows()} == {"w"}
     found.save(tmp_path / "rows.parquet")
     assert compared.rows(tmp_path / "rows.parquet") == timeless(found)
     found.save(tmp_path / "new" / "rows.parquet")
@@ -1008,7 +1143,7 @@ def test_plans_keep_the_contract_of_learners(name: str, noise: str) -> None:
 @pytest.mark.parametrize(("name", "knows"), PLANS.items())
 def test_a_plan_joins_as_its_session(name: str, knows: str) -> None:
     found = compare(learners=[name], seeds=[2], horizon=4000).rows()
-    assert {row["knows"] for row in found} == {knows}
+    assert {row.knows for row in found} == {knows}
     problem = lb.Problem(8, 4, 2)
     plans: dict[str, Callable[[], lb.Plan]] = {
         "algorithm_4": lambda: lb.regret.equal_groups(problem),
@@ -1025,9 +1160,9 @@ def test_a_plan_joins_as_its_session(name: str, knows: str) -> None:
         arm = session.ask(context)
         session.tell(context, arm, float(u < world.mean[context, arm]))
         regret += world.best[context] - world.mean[context, arm]
-    assert found[-1]["regret"] == regret
-    assert found[-1]["simple_regret"] == world.loss(session.policy)
-    assert (found[-1]["clusters"] is None) == (knows == "")
+    assert found[-1].regret == regret
+    assert found[-1].simple_regret == world.loss(session.policy)
+    assert (found[-1].clusters is None) == (knows == "")
 
 
 def test_bulk_rows_are_those_of_the_run_and_no_others() -> None:
@@ -1039,32 +1174,32 @@ def test_bulk_rows_are_those_of_the_run_and_no_others() -> None:
     plan = lb.regret.any_groups(lb.Problem(8, 4, 2))
     run = lb.simulate(plan, world, horizon=horizon, seed=cells.own_seed(3))
     ends = {step["rounds"]: step for step in run.rows()}
-    assert found[-1]["round"] == horizon
-    assert found[-1]["simple_regret"] == world.loss(run.policy)
+    assert found[-1].round == horizon
+    assert found[-1].simple_regret == world.loss(run.policy)
     assert 5 < len(found) <= len(checkpoints(horizon))
     for row in found:
-        assert row["regret"] == ends[row["round"]]["regret"]
-        assert row["reward"] is None
+        assert row.regret == ends[row.round]["regret"]
+        assert row.reward is None
     marks = checkpoints(horizon)
     for row in found:  # the last end before a checkpoint
         assert any(
-            row["round"] == max(end for end in ends if end <= mark)
+            row.round == max(end for end in ends if end <= mark)
             for mark in marks
-            if mark >= row["round"]
+            if mark >= row.round
         )
-    assert [row["round"] for row in found] == sorted({row["round"] for row in found})
+    assert [row.round for row in found] == sorted({row.round for row in found})
     turns = {turn.rounds: len(turn.belief.good) for turn in run.turns}  # type: ignore[arg-type]
     for row in found[:-1]:
-        begun = max(start for start in turns if start <= row["round"])
-        assert row["clusters"] == turns[begun]
+        begun = max(start for start in turns if start <= row.round)
+        assert row.clusters == turns[begun]
 
 
 @pytest.mark.parametrize("met", [{"arrivals": "bursts"}, {"delay": 3}, {"drift": 0.5}])
 def test_bulk_is_not_run_where_its_law_does_not_hold(met: dict[str, Any]) -> None:
     item = {"name": "lumpable.comparisons.planned:algorithm_4", "through": "bulk"}
     (row,) = compare(learners=[item], worlds=[{**WORLD, **met}], seeds=1).rows()
-    assert row["status"] == "not run"
-    assert row["reason"].startswith("the bulk simulator needs i.i.d. arrivals, no delay, no drift")
+    assert row.status == "not run"
+    assert row.reason.startswith("the bulk simulator needs i.i.d. arrivals, no delay, no drift")
 
 
 def test_constants_of_plans_are_checked() -> None:
@@ -1078,5 +1213,6 @@ def test_constants_of_plans_are_checked() -> None:
 
 
 def test_key_columns_are_those_of_the_cell() -> None:
-    (cell, *_) = plan.planned({"learner": ["ucb"], "world": [WORLD], "horizon": 9}).cells()
-    assert cell.key == tuple(cells.run_cell(cell)[0][name] for name in KEY)
+    (cell, *_) = plan.parse({"learner": ["ucb"], "world": [WORLD], "horizon": 9}).cells()
+    row = cells.run_cell(cell)[0]
+    assert cell.key == row.key == tuple(getattr(row, name) for name in KEY)

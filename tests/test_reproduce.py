@@ -23,11 +23,14 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from lumpable.base import fingerprint
 from lumpable.cli import reproducing
 from lumpable.cli.main import Careful
-from lumpable.reproduce import Row, as_expected, page, record, run, runner, source, verdicts
-from lumpable.reproduce.claim import Check, Claim, Effort, Finding
-from lumpable.reproduce.workers import Running, Task
+from lumpable.reproduce import Row, as_expected, listed, page, record, run, runner, verdicts
+from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words
+from lumpable.reproduce.claims import good_event, witness
+from lumpable.reproduce.conclude import conclude
+from lumpable.reproduce.runner import Order
 
 GOOD, BAD = Check("share", 0.01, "<=", 0.05), Check("share", 0.3, "<=", 0.05)
 TOY = '''
@@ -35,7 +38,7 @@ TOY = '''
 import math, os, signal, time
 from pathlib import Path
 from lumpable.reports import canvas
-from lumpable.reproduce.claim import Check, Claim, Finding
+from lumpable.reproduce.claim import Check, Claim, Measured, Verdict, Words
 
 HERE = Path(__file__).parent
 GOOD, BAD = Check("share & more", 0.01, "<=", 0.05), Check("share", 0.3, "<=", 0.05)
@@ -52,14 +55,12 @@ def chart(title):
 
 def one(effort):
     mark(1)
-    seeds = effort.pick(1_000, 20_000)
-    return Finding("S = 3", seeds, (GOOD,), (BAD,), words="It holds.", figure=chart("<b>one</b>"))
+    return Measured(seeds=effort.pick(1_000, 20_000), setting={"S": 3})
 
 def two(effort):
     mark(2)
-    printed = (GOOD, Check("share", 0.0500001, "<=", 0.05))
-    broken = (Check("share", math.nan, "<=", 0.05), Check("share", math.inf, "<=", 0.05))
-    return Finding("S = 3", 7, printed, broken, (GOOD,), figure=chart('"two"'))
+    facts = {"share": 0.0500001, "shares": (math.nan, math.inf)}
+    return Measured(seeds=7, setting={"S": 3}, facts=facts)
 
 def three(effort):
     mark(3)
@@ -67,7 +68,7 @@ def three(effort):
 
 def four(effort):
     mark(4)
-    return Finding("S = 3", 1, (GOOD,), (BAD,))
+    return Measured(seeds=1, setting={"S": 3})
 
 def five(effort):
     mark(5)
@@ -81,15 +82,35 @@ def five(effort):
         else:
             os.kill(os.getpid() if number < 0 else os.getppid(), abs(number))
         signal.pause()
-    return Finding("S = 3", 1, (GOOD,), (BAD,))
+    return Measured(seeds=1, setting={"S": 3})
 
-def claim(number, title, measure, stands=True, repaired=""):
-    seconds = (10.0 - number, 10.0 - number)  # longest first is by number
-    return Claim(number, title, "a < b & c", "broken <i>", measure, repaired, stands, seconds)
+def judge(measured):
+    return Verdict((GOOD,), (BAD,))
+
+def judge_two(measured):
+    printed = (GOOD, Check("share", measured.facts["share"], "<=", 0.05))
+    broken = tuple(Check("share", share, "<=", 0.05) for share in measured.facts["shares"])
+    return Verdict(printed, broken, (GOOD,))
+
+def word(measured, verdict):
+    return Words(f"S = {measured.setting['S']}", "It holds." if measured.seeds > 999 else "")
+
+def draw_one(measured):
+    return chart("<b>one</b>")
+
+def draw_two(measured):
+    return chart('"two"')
+
+def claim(number, title, measure, judge=judge, draw=None, stands=True, repaired=""):
+    return Claim(
+        number, title, printed="a < b & c", broken="broken <i>", repaired=repaired, stands=stands,
+        seconds=(10.0 - number, 10.0 - number),  # longest first is by number
+        measure=measure, judge=judge, word=word, draw=draw,
+    )
 
 CLAIMS = {
-    1: claim(1, "One & only", one),
-    2: claim(2, "<script>alert(2)</script>", two, False, "`12` for 10"),
+    1: claim(1, "One & only", one, draw=draw_one),
+    2: claim(2, "<script>alert(2)</script>", two, judge_two, draw_two, False, "`12` for 10"),
     3: claim(3, "Raises", three),
     4: claim(4, "Four", four),
     5: claim(5, "Five may stop the whole run", five),
@@ -99,13 +120,10 @@ SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
 import toy
-from lumpable.cli import main as cli
-from lumpable.reproduce import command, runner
+from lumpable.cli.main import main
+from lumpable.reproduce import runner
 runner.load = lambda: toy.CLAIMS
-if "reproduce" not in cli.main.commands:
-    cli.main.add_command(command.reproduce)
-if __name__ == "__main__":
-    cli.main(prog_name="lumpable")
+main(prog_name="lumpable")  # with no guard: workers do not run this again
 """
 
 
@@ -146,16 +164,26 @@ def marks(folder: Path) -> list[int]:
 # --- Verdicts -------------------------------------------------------------------------------
 
 
-def finding(printed: Check, repaired: Check | None, broken: Check) -> Finding:
-    return Finding("", 1, (printed,), (broken,), () if repaired is None else (repaired,))
+def verdict(printed: Check, repaired: Check | None, broken: Check) -> Verdict:
+    return Verdict((printed,), (broken,), () if repaired is None else (repaired,))
 
 
-def nothing(effort: Effort) -> Finding:
+def nothing(effort: Effort) -> Measured:
     raise NotImplementedError
 
 
-def stand(stands: bool) -> Claim:
-    return Claim(1, "t", "p", "b", nothing, "", stands, (1.0, 1.0))
+def stand(stands: bool, judged: Verdict | None = None) -> Claim:
+    return Claim(
+        1,
+        "t",
+        printed="p",
+        broken="b",
+        seconds=(1.0, 1.0),
+        stands=stands,
+        measure=nothing,
+        judge=lambda measured: judged or Verdict((GOOD,), (BAD,)),
+        word=lambda measured, verdict: Words("s", "w"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -175,15 +203,17 @@ def stand(stands: bool) -> Claim:
 def test_as_expected(
     stands: bool, printed: Check, repaired: Check | None, broken: Check, expected: bool
 ) -> None:
-    assert as_expected(stand(stands), finding(printed, repaired, broken)) is expected
+    assert as_expected(stand(stands), verdict(printed, repaired, broken)) is expected
 
 
 def test_no_check_proves_nothing() -> None:
-    empty = Finding("", 1, (), (BAD,))
-    assert record.verdicts(stand(True), empty)["printed_holds"] is False
+    empty = Verdict((), (BAD,))
+    measured = Measured(seeds=1, setting={})
+    kept = record.Kept(number=1, quick=True, version="", source="", seconds=0, measured=measured)
+    assert conclude(stand(True, empty), kept).printed_holds is False
     assert not as_expected(stand(True), empty)
-    assert not as_expected(stand(True), Finding("", 1, (GOOD,), ()))
-    assert as_expected(stand(True), Finding("", 1, (GOOD,), (GOOD, BAD)))  # one caught is enough
+    assert not as_expected(stand(True), Verdict((GOOD,), ()))
+    assert as_expected(stand(True), Verdict((GOOD,), (GOOD, BAD)))  # one caught is enough
 
 
 def test_verdicts_of_a_run(made: tuple[Path, list[Row]]) -> None:
@@ -219,11 +249,18 @@ def test_unknown_claims_are_named(
     assert not (tmp_path / "out").exists()
 
 
-def test_no_module_with_claims_is_forgotten() -> None:
-    files = Path(runner.__file__).parent.rglob("*.py")
-    register = {path.stem for path in files if "\n@claim(" in path.read_text(encoding="utf-8")}
-    loaded = {claim.measure.__module__ for claim in runner.load().values()}
-    assert {f"lumpable.reproduce.claims.{name}" for name in register} == loaded
+def test_no_claim_is_forgotten() -> None:
+    """Every module that makes claims is listed with all of them, once, in order."""
+    folder = Path(runner.__file__).parent / "claims"
+    made = {
+        claim.number
+        for path in folder.glob("*.py")
+        for claim in vars(
+            importlib.import_module(f"lumpable.reproduce.claims.{path.stem}")
+        ).values()
+        if isinstance(claim, Claim)
+    }
+    assert sorted(made) == [claim.number for claim in listed.CLAIMS]
 
 
 def test_a_quick_row_does_not_overwrite_a_whole_one(
@@ -312,18 +349,24 @@ def test_what_is_taken_over(made: tuple[Path, list[Row]], tmp_path: Path) -> Non
     row = made[1][0]
 
     def kept(quick: bool = False, source: str = row.source) -> bool:
-        return runner.kept(folder, Task(stand(True), quick, source)) is not None
+        return Order(stand(True), quick, source).read(folder) is not None
 
     assert kept()
     assert not kept(quick=True)
     assert not kept(source="other")
     place = folder / "claims" / "01.json"
     content = place.read_bytes()
-    place.write_bytes(record.encode(msgspec.structs.replace(row, version="0.0.1")))
+    other = msgspec.structs.replace(record.decode(content), version="0.0.1")
+    place.write_bytes(record.encode(other))
     assert not kept()
     for damaged in (b"", content[:-9], b"\xff", b"{}", b"[1]"):
         place.write_bytes(damaged)
         assert not kept()
+    for bit in range(8 * len(content)):
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << bit % 8
+        with pytest.raises((msgspec.MsgspecError, UnicodeDecodeError)):
+            record.decode(bytes(flipped))
     place.write_bytes(content)
     assert kept()
 
@@ -335,17 +378,69 @@ def test_a_run_measures_only_what_is_new(claims: Mapping[int, Claim], tmp_path: 
     run([4], folder=folder, claims=claims, watch=steps.append)
     assert marks(tmp_path) == [4]
     assert [(step.taken, step.total, step.latest) for step in steps] == [((4,), 1, None)]
-    (tmp_path / "toy.py").write_text(TOY + "# other code\n")
-    run([4], folder=folder, claims=toy(tmp_path))
-    assert marks(tmp_path) == [4, 4]
+    edits = {
+        "no code": ("mark(4)", "mark(4)  # why"),
+        "another claim's code": ("seeds=7", "seeds=8"),
+        "its own code": ("mark(4)\n", "mark(4) or mark(4)\n"),
+    }
+    for name, edit in edits.items():
+        (tmp_path / "toy.py").write_text(TOY.replace(*edit))
+        run([4], folder=folder, claims=toy(tmp_path))
+        assert marks(tmp_path) == ([4, 4, 4] if name == "its own code" else [4]), name
+
+
+def test_new_words_and_bars_need_no_measurement(
+    claims: Mapping[int, Claim], tmp_path: Path
+) -> None:
+    """The page is made anew from what is kept, and says the new words."""
+    run([2], folder=tmp_path / "out", jobs=1, claims=claims)
+    bar = '["share"], "<=", 0.0'
+    for old, new in (("""'"two"'""", """'"too"'"""), (f"{bar}5", f"{bar}6")):
+        assert TOY.count(old) == 1
+        (tmp_path / "toy.py").write_text(TOY.replace(old, new))
+        (row,) = run([2], folder=tmp_path / "out", jobs=1, claims=toy(tmp_path))
+        page = (tmp_path / "out" / "index.html").read_text()
+        assert ("A line, &quot;too&quot;" in page) == ("too" in new)
+        assert row.printed_holds == ("0.06" in new)
+    assert marks(tmp_path) == [2]
+
+
+def test_a_fresh_run_and_a_resumed_one_are_the_same(
+    made: tuple[Path, list[Row]], claims: Mapping[int, Claim], tmp_path: Path
+) -> None:
+    shutil.copytree(made[0], tmp_path / "out")
+    again = run([1, 2, 4], folder=tmp_path / "out", jobs=1, claims=claims)
+    assert marks(tmp_path) == []
+    assert repr(again) == repr([made[1][0], made[1][1], made[1][3]])  # by repr, for NaN is not NaN
 
 
 def test_the_fingerprint_sees_what_a_claim_reaches() -> None:
-    reached = {path.name for path in source.reached(Path(source.__file__).with_name("claim.py"))}
-    assert reached == {"claim.py", "extras.py"}
-    home = Path(source.__file__).parent.parent
-    assert home / "_kernels.py" in source.reached(home / "simulate.py")
-    assert not any("reproduce" in path.parts for path in source.reached(home / "simulate.py"))
+    home = fingerprint.PACKAGE
+    reached = fingerprint.imported_by([home / "runs" / "bulk.py"], without=("reports", "cli"))
+    rooms = {path.relative_to(home).parts[0] for path in reached}
+    assert rooms == {"base", "plans", "runs", "worlds"}
+    assert home / "runs" / "kernels.py" in reached
+    assert fingerprint.file_of("lumpable.runs.bulk") in reached
+    assert fingerprint.file_of("numpy.random") is None
+
+
+def test_the_fingerprint_follows_names_in_the_room_and_files_outside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Claim 8 goes by `standard.naive`, `witness.most_uneven` and constants of its own module."""
+    claim = runner.load()[8]
+    before = runner.fingerprint(claim)
+    assert runner.fingerprint(claim) == before
+    for name, value in (("SETTLES", (4.0, 64.0)), ("word_settling", nothing), ("DELTA", 0.2)):
+        with monkeypatch.context() as patch:
+            patch.setattr(good_event, name, value)
+            assert (runner.fingerprint(claim) == before) == (name == "word_settling"), name
+    with monkeypatch.context() as patch:
+        patch.setattr(witness, "most_uneven", nothing)
+        assert runner.fingerprint(claim) != before
+    walk = fingerprint._Walk("lumpable.reproduce")
+    list(walk.words(claim.measure))
+    assert {"lumpable.plans.standard", "lumpable.runs.bulk"} <= walk.outside
 
 
 def test_the_longest_come_first_and_time_is_told(
@@ -366,14 +461,14 @@ def test_the_longest_come_first_and_time_is_told(
 
 def test_time_left_goes_by_the_pace_so_far() -> None:
     """Of 9 + 8 + 7 expected seconds the first took twice as long; the second has run for 3."""
-    tasks = [
-        Task(dataclasses.replace(stand(True), number=n, seconds=(10.0 - n, 1)), True, "")
+    orders = [
+        Order(dataclasses.replace(stand(True), number=n, seconds=(10.0 - n, 1)), True, "")
         for n in (1, 2, 3)
     ]
-    rows = {1: record.unmeasured(tasks[0].claim, "", **tasks[0].about(18.0))}
-    running = [Running(tasks[1], time.monotonic() - 3)]
-    assert runner.time_left(tasks, rows, running, 1) == pytest.approx(13 + 14, abs=0.1)
-    assert runner.time_left(tasks, rows, running, 2) == pytest.approx(14, abs=0.1)
+    rows = {1: record.error_row(orders[0].claim, "", **orders[0].about(18.0))}
+    running = {2: time.monotonic() - 3}
+    assert runner.time_left(orders, rows, running, 1) == pytest.approx(13 + 14, abs=0.1)
+    assert runner.time_left(orders, rows, running, 2) == pytest.approx(14, abs=0.1)
 
 
 # --- Files ----------------------------------------------------------------------------------
@@ -389,14 +484,31 @@ def strict(text: bytes) -> Any:
 
 
 def test_rows_survive_json(made: tuple[Path, list[Row]]) -> None:
-    folder, rows = made
+    folder, _ = made
     names = sorted(path.name for path in (folder / "claims").iterdir())
     assert names == ["01.json", "02.json", "04.json"]  # what raised is measured again
-    kept = strict((folder / "claims" / "02.json").read_bytes())
-    assert [line["measured"] for line in kept["checks"]][-2:] == ["nan", "inf"]
-    for row in rows:
-        back = record.decode(record.encode(row))
-        assert repr(back) == repr(row)  # by repr, for NaN is not NaN
+    text = (folder / "claims" / "02.json").read_bytes()
+    assert strict(text)["kept"]["measured"]["facts"]["shares"] == ["nan", "inf"]
+    kept = record.decode(text)
+    assert repr(kept.measured.facts["shares"]) == "[nan, inf]"
+    assert record.encode(kept) == text
+
+
+def test_what_was_measured_survives_json() -> None:
+    """Numbers of numpy, arrays, tuples, keys that are numbers, what JSON cannot say."""
+    import numpy as np
+
+    odd: dict[Any, Any] = {
+        4.0: np.float64(0.1),
+        3: np.int64(7),
+        "a": np.array([1.5, np.inf]),
+        "b": (True, None),
+    }
+    measured = Measured(seeds=1, setting={"x": -math.inf}, rows=[{"y": np.True_}], facts=odd)
+    kept = record.Kept(number=1, quick=True, version="", source="", seconds=0, measured=measured)
+    back = record.decode(record.encode(kept)).measured
+    assert back.facts == {"4.0": 0.1, "3": 7, "a": [1.5, math.inf], "b": [True, None]}
+    assert (back.setting, back.rows) == ({"x": -math.inf}, [{"y": True}])
 
 
 def test_the_table_has_the_same_rows(made: tuple[Path, list[Row]]) -> None:
@@ -590,7 +702,7 @@ def test_the_live_line(made: tuple[Path, list[Row]]) -> None:
     step = runner.Step(tuple(made[1]), (1, 2, 3), (5, 9), 30, None, 61.4)
     assert reproducing.state(step) == "4 of 30 done, about 1 min 1 s left, now 5, 9"
     assert reproducing.state(dataclasses.replace(step, left=0.2)).startswith("4 of 30 done, nearly")
-    assert "taken over: 1-3 (" in reproducing.taken_over(step)
+    assert "taken over: 1-3 (" in reproducing.taken_over_line(step)
     odd = msgspec.structs.replace(made[1][1], as_expected=False, broken_caught=False)
     words = "printed does not hold, repaired holds, broken variant not caught"
     assert reproducing.outcome(odd) == f"not as expected: {words}"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lumpable.reproduce import runner, workers
+from lumpable.reproduce import runner
 from lumpable.reproduce.claim import Claim
-from lumpable.reproduce.workers import Task
 
 CLAIMS = runner.load()
 
@@ -18,7 +17,8 @@ def test_all_thirty_are_there() -> None:
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: f"claim-{claim.number}")
 def test_quick(claim: Claim) -> None:
     """Printed where it stands, repaired where there is a repair, and the broken variant caught."""
-    row = workers.measure(Task(claim, quick=True, source="")).row()
+    order = runner.Order(claim, quick=True, source="")
+    row = runner.measure(order).row(order)
     assert not row.error, row.error
     seen = [f"{line.form}: {line.what} = {line.measured:g} {line.bar:g}" for line in row.checks]
     assert row.as_expected, "\n".join([row.title, *seen])

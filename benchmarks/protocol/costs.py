@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 import lumpable as lb
-from lumpable.comparisons.threads import one_thread
+from lumpable.comparisons.cell import one_thread
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.runs.playing import play
 from protocol import frozen

@@ -5,9 +5,10 @@ Both are measured on fresh worlds, which are known: the loss of a recommended po
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
-import joblib
 import numpy as np
 
 import lumpable as lb
@@ -67,10 +68,10 @@ def _losses(way: Way, learner: dict[str, Any], size: Size, pulls: int, seeds: in
     problem = Problem("s", f"policy {size}", OTHER, world, pulls, marks, pulls, contexts=size[0])
     rows = way.rows(problem, [learner], frozen.FRESH, seeds, pulls)
     for row in rows:
-        if row["status"] != "done":
-            raise RuntimeError(f"{row['learner']}, seed {row['seed']}: {row['reason']}")
+        if row.status != "done":
+            raise RuntimeError(f"{row.learner}, seed {row.seed}: {row.reason}")
     at = {mark * size[0] for mark in marks}
-    kept = [row["simple_regret"] for row in rows if row["round"] in at]
+    kept = [row.simple_regret for row in rows if row.round in at]
     return np.array(kept).reshape(seeds, pulls)
 
 
@@ -88,9 +89,9 @@ def first_below(losses: FloatMatrix, most: float) -> float:
 def _errors(way: Way, what: str, runs: int) -> Bar:
     seeds = frozen.seeds(way.commit, frozen.FRESH, "stopping", runs)
     worlds = list(STOPPED.values())
-    results = joblib.Parallel(n_jobs=way.jobs or -1)(
-        joblib.delayed(_stopped)(worlds[k % len(worlds)], seed) for k, seed in enumerate(seeds)
-    )
+    with ProcessPoolExecutor(way.jobs, mp_context=get_context("spawn")) as pool:
+        every = (worlds[k % len(worlds)] for k in range(len(seeds)))
+        results = list(pool.map(_stopped, every, seeds))
     wrong = np.array([loss > LOSS for loss, _ in results])
     rounds = np.array([taken for _, taken in results])
     error = float(np.sqrt(wrong.mean() * (1 - wrong.mean()) / runs))

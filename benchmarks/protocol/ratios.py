@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Rows = Sequence[Mapping[str, Any]]
+from lumpable.comparisons.rows import Row
+
+Rows = Sequence[Row]
 Regrets = dict[str, dict[int, float]]
 """Of each learner, by seed."""
 
@@ -58,8 +59,8 @@ def regrets(rows: Rows, round_: int) -> Regrets:
     """Return what each learner had lost by this round, of all cells that came so far."""
     found: Regrets = defaultdict(dict)
     for row in rows:
-        if row["round"] == round_ and row["status"] == "done":
-            found[row["learner"]][row["seed"]] = row["regret"]
+        if row.round == round_ and row.status == "done" and row.regret is not None:
+            found[row.learner][row.seed] = row.regret
     return found
 
 
@@ -81,12 +82,12 @@ def mean_regrets(rows: Rows, round_: int, among: Iterable[str] | None = None) ->
 
 def fair(rows: Rows) -> set[str]:
     """Return the learners that know nothing that only an oracle can know."""
-    return {row["learner"] for row in rows} - {row["learner"] for row in rows if row["knows"]}
+    return {row.learner for row in rows} - {row.learner for row in rows if row.knows}
 
 
 def failures(rows: Rows) -> dict[str, str]:
     """Return learners that failed in some cell, and why."""
-    return {row["learner"]: row["reason"] for row in rows if row["status"] == "failed"}
+    return {row.learner: row.reason for row in rows if row.status == "failed"}
 
 
 def best(rows: Rows, rounds: Sequence[int], number: int = 5) -> list[str]:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import lumpable as lb
+from lumpable.comparisons.rows import Row
 from protocol import frozen, peers, ratios
 from protocol.peers import Peer
 from protocol.problems import LONG, SUITE, Problem
@@ -41,7 +41,7 @@ class Way:
 
     def rows(
         self, problem: Problem, learners: Sequence[Peer], purpose: str, number: int, pulls: int
-    ) -> list[dict[str, Any]]:
+    ) -> list[Row]:
         """Return the rows of learners in a problem with so many seeds of this purpose."""
         slug = re.sub(r"[^a-z0-9.]+", "-", problem.label.lower())
         return lb.compare(
@@ -59,7 +59,7 @@ class Measured:
     """What became of a problem."""
 
     problem: Problem
-    rows: list[dict[str, Any]]
+    rows: list[Row]
     rivals: list[str]
     """The best of the screening."""
     seeds: int
@@ -130,5 +130,5 @@ def screened(problem: Problem, way: Way) -> tuple[list[str], dict[str, str]]:
 def _refuse_failures(rows: ratios.Rows) -> None:
     """A learner under test that failed in some cells must not be judged by the others."""
     for row in rows:
-        if row["learner"] == OURS and row["status"] != "done":
-            raise RuntimeError(f"{row['world']}, seed {row['seed']}: {row['reason']}")
+        if row.learner == OURS and row.status != "done":
+            raise RuntimeError(f"{row.world}, seed {row.seed}: {row.reason}")

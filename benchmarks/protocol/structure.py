@@ -15,6 +15,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.comparisons.rows import Row
 from lumpable.lumps import beliefs
 from lumpable.lumps.levels import ThreeLevels
 from lumpable.runs.playing import play
@@ -38,10 +39,10 @@ def group_bars(way: Way, size: Size, many: Size, seeds: int, few: int) -> list[B
     """Return the bars on groups at this size, and those of many groups, with few seeds."""
     found = _alone(way, "groups", size, 300, (100, 300), seeds)
     last = _alone(way, "many groups", many, 100, (100,), few)
-    right = {mark: [row["clusters"] == size[2] for row in found[mark]] for mark in found}
-    rand = [row["ari"] for row in found[100]]
-    every = [row["clusters"] == many[2] for row in last[100]]
-    rest = np.mean([row["ari"] for row in last[100]])
+    right = {mark: [row.clusters == size[2] for row in found[mark]] for mark in found}
+    rand = [row.ari or 0.0 for row in found[100]]
+    every = [row.clusters == many[2] for row in last[100]]
+    rest = np.mean([row.ari or 0.0 for row in last[100]])
     return [
         _mean_bar(f"ARI at {size}, 100 pulls", rand, low=0.95),
         _mean_bar(f"M = r at {size}, 100 pulls, share of runs", right[100], low=0.90),
@@ -53,15 +54,15 @@ def group_bars(way: Way, size: Size, many: Size, seeds: int, few: int) -> list[B
 
 def _alone(
     way: Way, name: str, size: Size, pulls: int, marks: tuple[int, ...], seeds: int
-) -> dict[int, list[dict[str, Any]]]:
+) -> dict[int, list[Row]]:
     """Play the learner alone and return its rows at each mark."""
     world = lumpable(size, BERNOULLI)
     problem = Problem(str(size), name, LONG, world, pulls, marks, pulls, contexts=size[0])
     rows = way.rows(problem, [peers.TESTED], frozen.FRESH, seeds, pulls)
     for row in rows:
-        if row["status"] != "done":
-            raise RuntimeError(f"{row['world']}, seed {row['seed']}: {row['reason']}")
-    return {mark: [row for row in rows if row["round"] == mark * size[0]] for mark in marks}
+        if row.status != "done":
+            raise RuntimeError(f"{row.world}, seed {row.seed}: {row.reason}")
+    return {mark: [row for row in rows if row.round == mark * size[0]] for mark in marks}
 
 
 def _mean_bar(

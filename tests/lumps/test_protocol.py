@@ -27,9 +27,10 @@ WORLD = {"kind": "lumpable", "contexts": 10, "arms": 4, "groups": 2, "noise": "b
 SHORT = Problem("s", "made up", SUITE, WORLD, 60, (10, 30, 60), 60, contexts=10)
 
 
-def row(learner: str, round_: int, seed: int, regret: float, **other: Any) -> dict[str, Any]:
+def row(learner: str, round_: int, seed: int, regret: float, **other: Any) -> Any:
     usual = {"knows": "", "status": "done", "reason": "", "world": "made up"}
-    return {"learner": learner, "round": round_, "seed": seed, "regret": regret} | usual | other
+    said = {"learner": learner, "round": round_, "seed": seed, "regret": regret}
+    return SimpleNamespace(**{**said, **usual, **other})
 
 
 def made(regret: Mapping[str, Sequence[float]], round_: int = 600, **other: Any) -> list[Any]:
@@ -219,7 +220,7 @@ def test_a_peer_that_fails_is_named_and_judged_nowhere(
     first = peers.peers("s")[0]["label"]  # the best of those made up
 
     def fails(*given: Any, **asked: Any) -> Any:
-        rows = [each for each in compare(*given, **asked).rows() if each["learner"] != first]
+        rows = [each for each in compare(*given, **asked).rows() if each.learner != first]
         rows += [row(first, 0, 7, math.nan, status="failed", reason="no more memory")]
         return SimpleNamespace(rows=lambda: rows)
 
@@ -241,7 +242,7 @@ def test_a_real_problem_is_measured_and_not_run_again(
     tiny = replace(SHORT, pulls=12, marks=(5, 12), screened=12)
     way = Way("abc", tmp_path, jobs=1, least=2, most=2, screening=2)
     found = running.measure(tiny, way)
-    assert {each["round"] for each in found.rows} >= {50, 120}
+    assert {each.round for each in found.rows} >= {50, 120}
     assert set(found.ratios) == {5, 12}
     assert found.to_oracles(12, plain=True).value > 0
     again = running.measure(tiny, way)
@@ -358,7 +359,7 @@ def test_every_peer_exists_and_has_three_settings() -> None:
     assert all(len(values) >= 3 for _, values in peers.SETTINGS.values())
     every = [*peers.peers("s"), *peers.oracles(), *peers.kmeans(), peers.TESTED]
     experiment = lb.compare(every, [WORLD], horizon=20, seeds=[1], jobs=1)
-    assert {each["learner"] for each in experiment.rows() if each["status"] == "failed"} == set()
+    assert {each.learner for each in experiment.rows() if each.status == "failed"} == set()
     fair = ratios.fair(experiment.rows())
     assert fair == {*labels, OURS}
 

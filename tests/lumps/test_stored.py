@@ -285,10 +285,10 @@ def test_precisions_that_are_none_are_refused(tmp_path: Path) -> None:
 
 
 def test_foreign_and_missing_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="which is none"):
+    with pytest.raises(FileNotFoundError, match="no such file"):
         stored.load(tmp_path / "nothing")
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(ValueError, match="damaged or no saved file"):
+    with pytest.raises(ValueError, match="damaged, or not a saved file"):
         stored.load(tmp_path / "text")
     session = lb.Session(lb.pac.near_uniform(lb.Problem(3, 2, 1), epsilon=0.5, delta=0.1), seed=7)
     session.save(tmp_path / "session")

@@ -18,13 +18,15 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.files import replacing
 
 HEADER = "header.json"
-HEADER_LIMIT = 1 << 20
+HEADER_LIMIT = 1 << 26
 NPY_OVERHEAD = 1 << 10
 Array = npt.NDArray[Any]
 
 
 def write(path: Path, header: bytes, arrays: Mapping[str, Array]) -> None:
     """Write a file whole: a crash leaves the old one or the new one, never a part."""
+    if len(header) > HEADER_LIMIT:  # it could never be read
+        raise BadArgument("header", f"at most {HEADER_LIMIT} bytes", f"{len(header)}")
     with (
         replacing(path, mode=0o600) as file,
         zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as members,
@@ -36,16 +38,16 @@ def write(path: Path, header: bytes, arrays: Mapping[str, Array]) -> None:
 
 
 class Reader:
-    """An open file. Whatever is wrong with it is a `ValueError`, before memory is taken."""
+    """An open file. Whatever is wrong in it is a `BadArgument`, before memory is taken."""
 
     def __init__(self, path: Path) -> None:
-        if not path.is_file():
-            raise BadArgument("path", "a saved file", f"{str(path)!r}, which is none")
+        if not path.exists():
+            raise FileNotFoundError(f"no such file: {str(path)!r}")
         try:
             self._zip = zipfile.ZipFile(path)
         except Exception as cause:  # a damaged zip fails in many ways
             raise BadArgument(
-                "path", why=f"{str(path)!r} is damaged or no saved file: {cause}"
+                "path", why=f"{str(path)!r} is damaged, or not a saved file: {cause}"
             ) from None
 
     def __enter__(self) -> Self:

@@ -1,16 +1,24 @@
 """Files that are written whole: a crash leaves the old one or the new one, never a part.
 
-Knows bytes and paths, nothing of what they mean.
+Until it is whole, a file lies beside its place, under a name that begins with a dot and says who
+writes it. What a process left there that was killed is swept away by the next one that writes, and
+what others are writing is left alone. Knows bytes and paths, nothing of what they mean.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import platform
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+LONGEST = 100
+"""Letters of a file's name that the name beside it repeats: names must not become too long."""
 
 
 def replace(path: Path, content: bytes) -> None:
@@ -23,10 +31,13 @@ def replace(path: Path, content: bytes) -> None:
 def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Open a file that takes the place of the old one at the end, if nothing went wrong.
 
-    Until then it lies beside it, under a name that begins with a dot.
+    Through a symbolic link the file behind it is replaced, and the link stays.
     """
-    folder = path.resolve().parent
-    temporary = folder / f".{path.name}.{os.getpid()}-{threading.get_ident()}"
+    path = path.resolve()
+    folder = path.parent
+    sweep(folder, path.name)
+    writer = f"{_machine()}-{os.getpid()}-{threading.get_ident()}"
+    temporary = folder / f".{path.name[:LONGEST]}.{writer}"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, mode)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -38,6 +49,51 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
         raise
     _sync(folder)
+
+
+def sweep(folder: Path, name: str = "") -> None:
+    """Remove what processes that are gone left unfinished: of one file, or of all in a folder."""
+    begins = f".{name[:LONGEST]}" if name else "."
+    for entry in os.scandir(folder):
+        if entry.name.startswith(begins):
+            written = re.fullmatch(rf"\..+\.{_machine()}-(\d+)-\d+", entry.name)
+            if written and not _alive(int(written[1])):
+                Path(entry.path).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Let one process at a time into this block, for one folder, where folders can be locked."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _machine() -> str:
+    """Return a short name for this machine: processes of another one cannot be looked up."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:6]
+
+
+def _alive(process: int) -> bool:
+    """Whether a process of this machine is there; who cannot know says yes."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 _BINARY = getattr(os, "O_BINARY", 0)

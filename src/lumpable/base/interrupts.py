@@ -4,23 +4,49 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 
 @contextlib.contextmanager
-def spared() -> Iterator[None]:
-    """Let processes be born deaf to Ctrl-C, or one that is still starting would show a traceback.
+def deferred() -> Iterator[None]:
+    """Put off Ctrl-C while processes are started, and let them be born deaf to it.
 
-    Here it is only put off; nothing happens where signals cannot be.
+    One that is still starting would show a traceback. To block the signal in this thread is not
+    enough: another one, of linear algebra for instance, may be handed it, and then it is raised in
+    this one all the same.
     """
+    with _blocked(), _handled_later():
+        yield
+
+
+@contextlib.contextmanager
+def _blocked() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # in its own time it would unblock Ctrl-C
+    resource_tracker.ensure_running()  # started later, it would unblock Ctrl-C
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _handled_later() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    came: list[tuple[int, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        before(*came[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -81,13 +81,14 @@ def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
     return found
 
 
-def nearest(word: str, names: Iterable[str]) -> str:
-    """Name the nearest of these, if one is near.
+def nearest(word: str, names: Iterable[str] | Mapping[str, str], cutoff: float = 0.3) -> str:
+    """Name the nearest of these, if one is near; a mapping says what is meant by each.
 
-    >>> nearest("widht", ["width", "seed"])
-    "; the nearest is 'width'"
+    >>> nearest("widht", ["width", "seed"]), nearest("UCB", {"UCB1": "ucb"})
+    ("; the nearest is 'width'", "; the nearest is 'ucb'")
     """
     import difflib  # only when something is wrong
 
-    near = difflib.get_close_matches(word, list(names), n=1, cutoff=0.3)
-    return f"; the nearest is {near[0]!r}" if near else ""
+    meant = names if isinstance(names, Mapping) else {name: name for name in names}
+    near = difflib.get_close_matches(word, list(meant), n=1, cutoff=cutoff)
+    return f"; the nearest is {meant[near[0]]!r}" if near else ""

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +18,7 @@ from lumpable.cli.options import rounds
 
 if TYPE_CHECKING:
     from lumpable.comparisons.comparison import Comparison
+    from lumpable.comparisons.rows import Row
     from lumpable.comparisons.running import Step
 
 FAILED = 1
@@ -92,12 +93,14 @@ def compare(
     from lumpable.comparisons.store import Store
 
     if experiment != toml.SUITE and not Path(experiment).exists():
-        raise BadArgument(experiment, why=f"no such file{toml.meant(experiment)}")
+        raise BadArgument("", why=f"no such file: {experiment!r}{toml.meant(experiment)}")
     if quick and experiment != toml.SUITE:
         raise BadArgument("quick", "it with suite", "a file")
     changes = {"seeds": seeds, "horizon": horizon}
     if experiment == toml.SUITE:
         plan = toml.suite(quick, changes)
+        for sentence in plan.left_out:
+            click.echo(sentence, err=True)
     else:
         plan = toml.read(experiment, changes)
     store = Store(out)
@@ -133,7 +136,7 @@ class Watch:
         """Take note of a step."""
         self.reached = (step.done + step.taken, step.total + step.taken)
         if step.latest is None:
-            self._say(begun(step))
+            self._say(opening(step))
         self._show(step)
 
 
@@ -165,13 +168,14 @@ def _live() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
         yield say, lambda step: advance(step.done, step.total, state(step))
 
 
-def begun(step: Step) -> str:
+def opening(step: Step) -> str:
     """Say what lies ahead."""
     taken = f", {step.taken:,} were done before" if step.taken else ""
     again = ""
     if step.older:
         again = f", {step.older:,} of them again: they were run by another version of lumpable"
-    return f"{counted(step.total, 'cell')} to run{again}{taken}"
+    lost = "".join(f"\ndamaged, its cell is run again: {part}" for part in step.damaged)
+    return f"{counted(step.total, 'cell')} to run{again}{taken}{lost}"
 
 
 def state(step: Step) -> str:
@@ -183,7 +187,7 @@ def state(step: Step) -> str:
         words += f", {step.failed:,} failed"
     if step.left is None or step.done == step.total:
         return words
-    now = "" if step.latest is None else f", last {step.latest['learner']}"
+    now = "" if step.latest is None else f", last {step.latest.learner}"
     return f"{words}, {time_left(step.left)}{now}"
 
 
@@ -193,12 +197,12 @@ def state(step: Step) -> str:
 def conclude(found: Comparison, out: Path) -> None:
     """Print what came of it: cells that failed, those that were not run and why, and the file."""
     from lumpable.cli import show
-    from lumpable.comparisons.comparison import said
+    from lumpable.comparisons.comparison import count_cells
 
     console = show.console()
-    console.print(said(found.cells))
+    console.print(count_cells(found.cells))
     for status in ("failed", "not run"):
-        lines = grouped(ended(found, status))
+        lines = group(rows_with(found, status))
         for line in lines[:SHOWN]:
             console.print(f"{status}: {line}")
         if len(lines) > SHOWN:
@@ -209,35 +213,34 @@ def conclude(found: Comparison, out: Path) -> None:
     console.print(f"rows: {out}\npage: {page}")
 
 
-def ended(found: Comparison, status: str) -> list[dict[str, Any]]:
+def rows_with(found: Comparison, status: str) -> list[Row]:
     """Return the rows of cells with this status."""
     table = found.table
     where = [i for i, word in enumerate(table.column("status").to_pylist()) if word == status]
-    rows: list[dict[str, Any]] = table.take(where).to_pylist() if where else []
-    return rows
+    return type(found)(table.take(where)).rows() if where else []
 
 
-def grouped(rows: list[dict[str, Any]]) -> list[str]:
+def group(rows: list[Row]) -> list[str]:
     """Say what became of cells: a line for each learner, world and kind of reason, with seeds."""
     seeds: dict[tuple[str, str, str], list[int]] = {}
     first: dict[tuple[str, str, str], str] = {}
     for row in rows:
-        who = f"{row['learner']} in {row['world']}, seed {row['seed']}: "
-        reason = str(row["reason"]).partition("\n")[0].removeprefix(who)
-        kind = reason.partition(":")[0] if row["status"] == "failed" else reason
-        group = (row["learner"], row["world"], kind)
-        seeds.setdefault(group, []).append(row["seed"])
+        who = f"{row.learner} in {row.world}, seed {row.seed}: "
+        reason = row.reason.partition("\n")[0].removeprefix(who)
+        kind = reason.partition(":")[0] if row.status == "failed" else reason
+        group = (row.learner, row.world, kind)
+        seeds.setdefault(group, []).append(row.seed)
         first.setdefault(group, reason)
     return [
-        f"{learner} in {world}, {listed(seeds[learner, world, kind])}: {reason}"
+        f"{learner} in {world}, {list_seeds(seeds[learner, world, kind])}: {reason}"
         for (learner, world, kind), reason in first.items()
     ]
 
 
-def listed(seeds: list[int]) -> str:
+def list_seeds(seeds: list[int]) -> str:
     """Say which seeds.
 
-    >>> listed([0, 1, 2, 5]), listed([3])
+    >>> list_seeds([0, 1, 2, 5]), list_seeds([3])
     ('seeds 0-2, 5', 'seed 3')
     """
     found = runs(seeds)

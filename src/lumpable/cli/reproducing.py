@@ -94,9 +94,9 @@ def progress() -> Iterator[Callable[[Step], None]]:
 
         def watch(step: Step) -> None:
             if step.latest is not None:
-                say(finished(step, step.latest))
+                say(result_line(step, step.latest))
             elif not step.running and step.taken:
-                say(taken_over(step))
+                say(taken_over_line(step))
             show(step)
 
         yield watch
@@ -124,13 +124,13 @@ def state(step: Step) -> str:
     return f"{words}, {time_left(step.left)}, now {running}"
 
 
-def finished(step: Step, row: Row) -> str:
+def result_line(step: Step, row: Row) -> str:
     """Say in one line what came of a claim."""
     place = f"[{len(step.rows)}/{step.total}]"
     return f"{place} {row.number} {row.title}: {outcome(row)}, {duration(row.seconds)}"
 
 
-def taken_over(step: Step) -> str:
+def taken_over_line(step: Step) -> str:
     """Say which claims need not be measured again."""
     from lumpable.reproduce.runner import ranges
 

@@ -8,7 +8,6 @@ same contexts and the same noise. Knows no algorithm, no file and no other cell.
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -18,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.extras import MissingExtra
+from lumpable.base.extras import MissingExtra, need
+from lumpable.base.version import __version__
 from lumpable.comparisons import roster
-from lumpable.comparisons.rows import COLUMNS, Row
-from lumpable.comparisons.threads import one_thread
+from lumpable.comparisons.jobs import is_interrupt
+from lumpable.comparisons.parquet import WHAT
+from lumpable.comparisons.rows import Key, Row
 from lumpable.runs.measures import Misbehaved
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
@@ -37,8 +38,6 @@ KINDS: dict[str, str] = {
 """Kinds of worlds, and the functions of `lumpable.worlds` that make them."""
 GIVEN = "given"
 """The kind of a world that was handed over as it is."""
-Key = tuple[str, str, str, str, int, int]
-"""What a cell is known by: the columns of `rows.KEY`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class LearnerSpec:
     folder: str = ""
     """Where a module of one's own may lie."""
 
-    def made(self, scene: Scene, *, horizon: int, seed: int) -> Any:
+    def make(self, scene: Scene, *, horizon: int, seed: int) -> Any:
         """Make the learner for a scene."""
         self.reach()
         return roster.make(self.name, scene, horizon=horizon, seed=seed, given=self.given)
@@ -84,18 +83,18 @@ class WorldSpec:
     scene: Scene | None = None
     """The scene itself, if it was handed over as it is."""
 
-    def made(self, *, horizon: int, seed: int) -> Scene:
+    def make(self, *, horizon: int, seed: int) -> Scene:
         """Draw the world with this seed."""
         if self.scene is not None:
             return self.scene
         world = maker(self.kind)(**self.given, seed=seed)
-        later = ((horizon // 2, moved(world, self.drift, seed)),) if self.drift else ()
+        later = ((horizon // 2, move_contexts(world, self.drift, seed)),) if self.drift else ()
         return Scene(world, self.arrivals, self.delay, later, self.label)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A learner in a world, for so many rounds, with a seed."""
+    """A learner in a world for `horizon` rounds, with a seed."""
 
     learner: LearnerSpec
     world: WorldSpec
@@ -118,14 +117,14 @@ def maker(kind: str) -> Callable[..., World]:
     return found
 
 
-def moved(world: World, share: float, seed: int) -> World:
+def move_contexts(world: World, share: float, seed: int) -> World:
     """Return the world after this share of its contexts moved to another group.
 
     A context that moves takes the means of a member of a group that is not its own; both are drawn.
 
     >>> from lumpable import worlds
     >>> before = worlds.lumpable(contexts=10, arms=3, groups=2, seed=1)
-    >>> after = moved(before, 0.3, seed=1)
+    >>> after = move_contexts(before, 0.3, seed=1)
     >>> int((before.group != after.group).sum())
     3
     """
@@ -159,42 +158,41 @@ def run_cell(cell: Cell) -> list[Row]:
 
     about = _about(cell)
     try:
-        scene = _drawn(cell)
+        scene = _scene_of(cell)
         about |= {
             "contexts": scene.world.contexts,
             "arms": scene.world.arms,
             "groups": scene.world.groups,
         }
         with one_thread():
-            learner = cell.learner.made(scene, horizon=cell.horizon, seed=own_seed(cell.seed))
+            learner = cell.learner.make(scene, horizon=cell.horizon, seed=own_seed(cell.seed))
             steps = _steps(learner, scene, cell)
     except (Unfit, MissingExtra) as error:
-        return [_row(about, status="not run", reason=str(error))]
+        return [Row.of({**about, "status": "not run", "reason": str(error)})]
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:  # a learner that calls sys.exit ends its own cell only
-        if stopped(error):
+        if is_interrupt(error):
             raise KeyboardInterrupt from None
-        return [failed(cell, error, about)]
-    return [_row(about, **step, status="done", reason="") for step in steps]
+        return [failure(cell, error, about)]
+    return [Row.of({**about, **step, "status": "done", "reason": ""}) for step in steps]
 
 
-def stopped(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an error: compiled code and joblib make others of it."""
-    while error.__context__ is not None:
-        error = error.__context__
-        if isinstance(error, KeyboardInterrupt):
-            return True
-    return False
+def one_thread() -> Any:
+    """Let linear algebra use one thread: more add up in another order, and the last digits differ.
+
+    Processes that run beside each other have no use for more.
+    """
+    return need("threadpoolctl", "research", WHAT).threadpool_limits(1, user_api="blas")
 
 
-def failed(cell: Cell, error: BaseException, about: Row | None = None) -> Row:
+def failure(cell: Cell, error: BaseException, about: Mapping[str, Any] | None = None) -> Row:
     """Return the row of a cell that failed: who, where, and the traceback."""
     first = (str(error).splitlines() or [""])[0]
     who = f"{cell.learner.label} in {cell.world.label}, seed {cell.seed}"
     trace = "".join(traceback.format_exception(error))
     reason = f"{who}: {type(error).__name__}: {first}\n{trace}"
-    return _row(about or _about(cell), status="failed", reason=reason)
+    return Row.of({**(about or _about(cell)), "status": "failed", "reason": reason})
 
 
 def _steps(learner: Any, scene: Scene, cell: Cell) -> list[dict[str, Any]]:
@@ -205,14 +203,14 @@ def _steps(learner: Any, scene: Scene, cell: Cell) -> list[dict[str, Any]]:
         return own
     from lumpable.runs.playing import checkpoints, play
 
-    for method in lacking(learner):
+    for method in missing_methods(learner):
         raise Misbehaved(f"{type(learner).__name__}: has no method {method!r}")
     asked = (pulls * scene.world.contexts for pulls in cell.world.at)
     marks = [*checkpoints(cell.horizon), *(mark for mark in asked if mark < cell.horizon)]
     return play(learner, scene, horizon=cell.horizon, seed=cell.seed, at=marks).rows()
 
 
-def lacking(learner: Any) -> list[str]:
+def missing_methods(learner: Any) -> list[str]:
     """Return the methods that a learner lacks; one that has its own way needs none."""
     if callable(getattr(learner, "through_scene", None)):
         return []
@@ -222,7 +220,7 @@ def lacking(learner: Any) -> list[str]:
 _last: list[tuple[tuple[str, int, int], Scene]] = []
 
 
-def _drawn(cell: Cell) -> Scene:
+def _scene_of(cell: Cell) -> Scene:
     """Draw the world of a cell; the last one is kept, for the next learner will meet it too."""
     if cell.world.scene is not None:
         return cell.world.scene
@@ -230,14 +228,12 @@ def _drawn(cell: Cell) -> Scene:
     for key, scene in tuple(_last):
         if key == asked:
             return scene
-    scene = cell.world.made(horizon=cell.horizon, seed=cell.seed)
+    scene = cell.world.make(horizon=cell.horizon, seed=cell.seed)
     _last[:] = [(asked, scene)]
     return scene
 
 
-def _about(cell: Cell) -> Row:
-    from lumpable.base.version import __version__
-
+def _about(cell: Cell) -> dict[str, Any]:
     return {
         "learner": cell.learner.label,
         "parameters": cell.learner.parameters,
@@ -249,14 +245,3 @@ def _about(cell: Cell) -> Row:
         "round": 0,
         "version": __version__,
     }
-
-
-def _row(about: Row, **more: Any) -> Row:
-    """Return a row with every column, in order; what nobody knows is None."""
-    known = about | more
-    return {name: known.get(name) for name in COLUMNS}
-
-
-def as_json(value: Mapping[str, Any]) -> str:
-    """Write a mapping as JSON with its keys in order."""
-    return json.dumps(value, sort_keys=True, default=str)

@@ -13,16 +13,20 @@ from typing import Any
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.words import counted
-from lumpable.comparisons.experiment import Experiment, planned
-from lumpable.comparisons.rows import Row
+from lumpable.comparisons import parquet
+from lumpable.comparisons.experiment import Experiment, parse
+from lumpable.comparisons.rows import Row, rows_of
 from lumpable.comparisons.running import Step, run
-from lumpable.comparisons.store import Store, write
+from lumpable.comparisons.store import Store
 from lumpable.comparisons.values import Refused
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
 
 One = str | Mapping[str, Any] | Callable[..., Any] | World | Scene
 """A single learner or world."""
+
+
+TABLES = (("learner",), ("world",))
 
 
 class Comparison:
@@ -36,9 +40,8 @@ class Comparison:
         """The rows as an Arrow table: `polars.from_arrow(c.table)`, `c.table.to_pandas()`."""
 
     def rows(self) -> list[Row]:
-        """Return the rows, ready for pandas or polars; `experiment.rows.COLUMNS` explains them."""
-        rows: list[Row] = self.table.to_pylist()
-        return rows
+        """Return the rows, with named fields; pandas and polars take the list as it is."""
+        return rows_of(self.table)
 
     @property
     def cells(self) -> Counter[str]:
@@ -56,7 +59,7 @@ class Comparison:
         if Path(path).suffix != ".parquet":
             raise BadArgument("path", "a name that ends in .parquet", repr(str(path)))
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        write(self.table, Path(path))
+        parquet.write(self.table, Path(path))
 
     def report(self, path: str | Path) -> None:
         """Write one page with tables and figures that opens in any browser."""
@@ -66,7 +69,7 @@ class Comparison:
         report(self.table, path)
 
     def __repr__(self) -> str:
-        return f"Comparison({self.table.num_rows} rows; {said(self.cells)})"
+        return f"Comparison({self.table.num_rows} rows; {count_cells(self.cells)})"
 
     def _repr_html_(self) -> str:
         from lumpable.reports.compared import summary_html
@@ -78,10 +81,10 @@ class Comparison:
         return f"<p>{html.escape(repr(self))}</p>{summary}"
 
 
-def said(cells: Mapping[str, int]) -> str:
+def count_cells(cells: Mapping[str, int]) -> str:
     """Say how many cells came to what.
 
-    >>> said({"done": 1200, "failed": 1})
+    >>> count_cells({"done": 1200, "failed": 1})
     '1,200 cells done, 1 failed'
     """
     words = [f"{counted(cells.get('done', 0), 'cell')} done"]
@@ -135,7 +138,7 @@ def compare(
     >>> found
     Comparison(24 rows; 4 cells done)
     """
-    experiment = described(learners, worlds, horizon=horizon, pulls=pulls, seeds=seeds)
+    experiment = describe(learners, worlds, horizon=horizon, pulls=pulls, seeds=seeds)
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder, "rows.parquet") if out is None else Path(out))
         tell = watch or (lambda step: None)
@@ -144,7 +147,7 @@ def compare(
         )
 
 
-def described(
+def describe(
     learners: Iterable[Any] | One,
     worlds: Iterable[Any] | One,
     *,
@@ -156,16 +159,17 @@ def described(
     top = {"horizon": horizon, "pulls": pulls, "seeds": seeds}
     said = {key: value for key, value in top.items() if value is not None}
     try:
-        return planned(
-            {**said, "learner": _listed(learners, "learners"), "world": _listed(worlds, "worlds")}
+        return parse(
+            {**said, "learner": _as_list(learners, "learners"), "world": _as_list(worlds, "worlds")}
         )
     except Refused as error:
-        place = "".join(f"[{part}]" for part in error.place[1:2])
-        where = f"{error.place[0]}s{place}" if place else ""
-        raise BadArgument(where, why=str(error)) from error
+        table, number = (*error.spot, None, None)[:2]
+        raise error.at(
+            "" if number is None or table == "seeds" else f"{table}s[{number}]"
+        ) from error
 
 
-def _listed(items: Any, name: str) -> list[Any]:
+def _as_list(items: Any, name: str) -> list[Any]:
     single = {"learners": "name", "worlds": "kind"}[name]
     if isinstance(items, Mapping) and isinstance(items.get(single), str | Callable):
         return [items]

@@ -1,32 +1,35 @@
 """What an experiment says, checked before anything runs: learners, worlds, horizons and seeds.
 
 One description serves TOML files and Python alike: a mapping with `horizon` or `pulls`, `seeds`,
-`learner` and `world`. What is wrong is a `Refused` that knows its place in the description.
+`learner` and `world`. What is wrong is a `Refused` that knows where it stands in the description.
 """
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lumpable.base.checks import MOST_ROUNDS
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
-from lumpable.comparisons import described
-from lumpable.comparisons.cell import Cell, LearnerSpec, WorldSpec, as_json, lacking, own_seed
-from lumpable.comparisons.code import digest
+from lumpable.base.fingerprint import digest
+from lumpable.base.words import nearest
+from lumpable.comparisons import world_specs
+from lumpable.comparisons.cell import Cell, LearnerSpec, WorldSpec, missing_methods, own_seed
 from lumpable.comparisons.positions import Place
+from lumpable.comparisons.rows import as_json
 from lumpable.comparisons.values import (
     Refused,
-    distinct,
-    hinted,
+    check_key,
+    check_labels,
+    check_type,
     items,
-    known,
-    labelled,
+    label_of,
+    refusal,
     text,
-    typed,
     whole,
 )
 from lumpable.learners import catalogue
@@ -35,11 +38,12 @@ from lumpable.worlds.scene import Scene
 TOP = ("horizon", "pulls", "seeds", "learner", "world")
 SEEDS = 20
 """How many seeds there are unless an experiment says so."""
+MOST_SEEDS = 1_000_000
 MADE_FOR = ("contexts", "arms", "seed", "horizon")
 """What a learner is handed, and nobody else says."""
 HANDED = (*MADE_FOR, "sd", *catalogue.ORACLES)
 LARGEST = 1_000_000
-"""A learner is tried out beforehand on the smallest world, if that has at most so many pairs."""
+"""Learners are tried out beforehand on the smallest world, if it has at most this many pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class Experiment:
     horizons: tuple[int, ...]
     """One for each world."""
     seeds: tuple[int, ...]
+    left_out: tuple[str, ...] = ()
+    """Worlds that need an extra which is not installed, and what to type for it."""
 
     def cells(self) -> list[Cell]:
         """Return all cells in the order of their rows: by learner, by world, by seed."""
@@ -62,31 +68,40 @@ class Experiment:
         ]
 
 
-def planned(said: Mapping[str, Any], folder: Path | None = None) -> Experiment:
+def parse(
+    said: Mapping[str, Any], folder: Path | None = None, *, optional: bool = False
+) -> Experiment:
     """Check what an experiment says and return it; nothing has run then.
 
-    Paths and modules of one's own are looked for in `folder`.
+    Paths and modules of one's own are looked for in `folder`. With `optional`, worlds that need an
+    extra which is not installed are left out.
     """
     for key in said:
-        known((), key, TOP, "an experiment")
-    worlds, drafts = described.described(said, folder)
+        check_key((), key, TOP, "an experiment")
     seeds = _seeds(said.get("seeds", SEEDS))
-    scenes, horizons = described.drawn(said, worlds, drafts, seeds[0])
+    left_out: list[str] = []
+    found = world_specs.draw(said, folder, seeds[0], left_out if optional else None)
+    worlds, scenes, horizons = zip(*found, strict=True)
     learners = tuple(
         _learner(("learner", i), item, folder) for i, item in enumerate(items(said, "learner"))
     )
-    distinct("learner", [spec.label for spec in learners])
+    check_labels("learner", [spec.label for spec in learners])
     _try_out(said, learners, worlds, scenes, horizons, seeds[0])
-    return Experiment(learners, worlds, horizons, seeds)
+    return Experiment(learners, worlds, horizons, seeds, tuple(left_out))
 
 
 def _seeds(said: Any) -> tuple[int, ...]:
     if isinstance(said, Iterable) and not isinstance(said, str | Mapping):
-        seeds = tuple(whole(("seeds", i), "seeds", seed, 0) for i, seed in enumerate(said))
+        seeds = tuple(
+            whole(("seeds", i), "seeds", seed, 0, MOST_ROUNDS) for i, seed in enumerate(said)
+        )
         if not seeds or len(set(seeds)) != len(seeds):
-            raise Refused(("seeds",), f"seeds: expected different numbers, got {list(seeds)}")
+            raise Refused(("seeds",), "seeds", "different numbers", f"{list(seeds)}")
         return seeds
-    return tuple(range(whole(("seeds",), "seeds", said, 1)))
+    number = whole(("seeds",), "seeds", said, 1)
+    if number > MOST_SEEDS:
+        raise Refused(("seeds",), "seeds", f"at most {MOST_SEEDS:,} seeds", repr(said))
+    return tuple(range(number))
 
 
 # --- Learners ---------------------------------------------------------------------------------
@@ -95,21 +110,22 @@ def _seeds(said: Any) -> tuple[int, ...]:
 def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
     given = dict(item) if isinstance(item, Mapping) else {"name": item}
     if "name" not in given:
-        raise Refused(place, "learner: expected a key 'name', got none")
+        raise Refused(place, "learner", "a key 'name'", "none")
     name, label = given.pop("name"), given.pop("label", None)
-    text(place, "label", label, optional=True)
+    if label is not None:
+        text(place, "label", label)
     at: Place = (*place, "name") if isinstance(item, Mapping) else place
     if not isinstance(name, str) and not callable(name):
-        raise Refused(at, f"learner: expected a name or a class, got {name!r}")
+        raise Refused(at, "learner", "a name or a class", repr(name))
     draft = LearnerSpec("", name, given, folder="" if folder is None else str(folder))
     draft.reach()
-    found, sets = _found(at, name)
+    found, sets = _maker(at, name)
     title = catalogue.CATALOGUE[name].title or name if name in catalogue.CATALOGUE else ""
     try:
         signature = inspect.signature(found).parameters
     except (TypeError, ValueError) as error:
-        raise Refused(at, f"learner: expected a class or what makes one, got {name!r}") from error
-    _check_parameters(place, title or _called(name), signature, given)
+        raise Refused(at, "learner", "a class or what makes one", repr(name)) from error
+    _check_parameters(place, title or _name_of(name), signature, given)
     for key, parameter in signature.items():
         free = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         if (
@@ -117,15 +133,15 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
             and key not in (*HANDED, *given, *sets)
             and not free
         ):
-            who = title or _called(name)
-            raise Refused(at, f"{who}: needs a parameter {key!r}, which nobody gives")
+            who = title or _name_of(name)
+            raise Refused(at, who, why=f"needs a value for its parameter {key!r}")
     differs = {k: v for k, v in (sets | given).items() if signature[k].default != v}
     if label != title and (label is not None or not title):
         differs["name"] = name if isinstance(name, str) else _place_of(name)
     if not title:
         differs["source"] = digest(found)
     return LearnerSpec(
-        label=labelled(title or _called(name), given) if label is None else label,
+        label=label_of(title or _name_of(name), given) if label is None else label,
         name=name,
         given=given,
         parameters=as_json(differs),
@@ -134,33 +150,32 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
     )
 
 
-def _found(place: Place, name: Any) -> tuple[Any, dict[str, Any]]:
+def _maker(place: Place, name: Any) -> tuple[Any, dict[str, Any]]:
     """Return what makes a learner, and what its name sets."""
     if not isinstance(name, str):
         return name, {}
     if ":" not in name and name not in catalogue.CATALOGUE:
-        words = f"learner: expected a known name or module:Class, got {name!r}{_near(name)}"
-        raise Refused(place, f"{words}; docs/learners.md lists them all")
+        got = f"{name!r}{nearest(name.lower(), _aliases())}; docs/learners.md lists them all"
+        raise Refused(place, "learner", "a known name or module:Class", got)
     try:
         return catalogue.find(name)
-    except ValueError as error:
-        raise Refused(place, str(error)) from error
+    except BadArgument as error:
+        raise refusal(place, None, "", error) from error
     except (Exception, SystemExit) as error:  # of a module of one's own
-        words = f"learner: cannot import {name!r}: {type(error).__name__}: {error}"
-        raise Refused(place, words.partition("\n")[0]) from error
+        words = f"cannot import {name!r}: {type(error).__name__}: {error}"
+        raise Refused(place, "learner", why=words.partition("\n")[0]) from error
 
 
-def _near(name: str) -> str:
-    """Name the nearest learner, by its name, its title or its class."""
+def _aliases() -> dict[str, str]:
+    """Return what people may call a learner, and its name: that, its title or its class."""
     words: dict[str, str] = {}
     for key, entry in catalogue.CATALOGUE.items():
         for word in (key, entry.place.rpartition(":")[2], entry.title):
             words.setdefault(word.lower(), key)
-    near = difflib.get_close_matches(name.lower(), words, n=1, cutoff=0.3)
-    return f"; the nearest is {words[near[0]]!r}" if near else ""
+    return words
 
 
-def _called(name: Any) -> str:
+def _name_of(name: Any) -> str:
     return name if isinstance(name, str) else str(getattr(name, "__name__", name))
 
 
@@ -174,8 +189,8 @@ def _check_parameters(
 ) -> None:
     free = [k for k, p in signature.items() if k not in MADE_FOR and p.kind is not p.VAR_KEYWORD]
     for key, value in given.items():
-        known(place, key, ("label", *free), who, what="parameter")
-        typed(place, key, signature[key], value)
+        check_key(place, key, ("label", *free), who, what="parameter")
+        check_type(place, key, signature[key], value)
 
 
 def _try_out(
@@ -198,22 +213,18 @@ def _try_out(
             continue
         place: Place = ("learner", i)
         try:
-            made = spec.made(scenes[small], horizon=horizons[small], seed=own_seed(seed))
+            made = spec.make(scenes[small], horizon=horizons[small], seed=own_seed(seed))
         except (Unfit, MissingExtra):
             continue  # a row will say so
         except ValueError as error:
-            item = items(said, "learner")[i]
-            first = str(error).partition(":")[0]
-            words = f"{spec.label} in {worlds[small].label}: {error}"
-            own = isinstance(item, Mapping) and first in item
-            raise Refused((*place, first) if own else place, hinted(words)) from error
+            who = f"{spec.label} in {worlds[small].label}"
+            raise refusal(place, items(said, "learner")[i], who, error) from error
         except (Exception, SystemExit):
             continue  # its own fault, not that of a value: the row of the cell will say so
-        for method in lacking(made) if unlike else ():
+        for method in missing_methods(made) if unlike else ():
             item = items(said, "learner")[i]
             place = (*place, "name") if isinstance(item, Mapping) else place
-            words = f"{spec.label}: expected methods 'ask' and 'tell', got no {method!r}"
-            raise Refused(place, words)
+            raise Refused(place, spec.label, "methods 'ask' and 'tell'", f"no {method!r}")
 
 
 def _unlike(spec: LearnerSpec) -> bool:
@@ -221,4 +232,4 @@ def _unlike(spec: LearnerSpec) -> bool:
     if isinstance(spec.name, str) and spec.name in catalogue.CATALOGUE:
         return False
     found = catalogue.find(spec.name)[0] if isinstance(spec.name, str) else spec.name
-    return isinstance(found, type) and bool(lacking(found))
+    return isinstance(found, type) and bool(missing_methods(found))

@@ -89,7 +89,7 @@ def elimination_plan(
 
 
 def changed_constants(changes: Mapping[str, float] | None) -> Constants:
-    """Return the printed constants with these changes; a name that is none is named."""
+    """Return the printed constants with these changes; an unknown name is an error."""
     names = [field.name for field in dataclasses.fields(Constants)]
     if changes is not None and not isinstance(changes, Mapping):
         raise BadArgument("constants", "names and numbers", repr(changes))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ import numpy as np
 
 from lumpable.base.checks import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.base.extras import need
-from lumpable.comparisons.rows import COLUMNS, KEY, STATUSES
+from lumpable.comparisons import store
+from lumpable.comparisons.rows import COLUMNS, KEY, STATUSES, Row, missing_columns
 
 MEASURES = ("regret", "simple_regret", "worse_off", "clusters", "ari", "seconds", "bytes")
 MISSING = "not yet run"
@@ -60,42 +60,32 @@ class Comparison:
 
 def read(path: Path) -> Comparison:
     """Read a Parquet file of rows, and the parts beside it if its run is not finished."""
-    parts = path.with_name(path.name + ".parts")
-    files = [path] if path.is_file() else []
-    pieces = sorted(parts.glob("*.parquet")) if parts.is_dir() else []
-    if not files and not pieces:
-        empty = f" ({parts.name} is empty)" if parts.is_dir() else ""
-        raise BadArgument("rows", "a Parquet file", f"{str(path)!r}, which is none{empty}")
-    parquet = need("pyarrow.parquet", "research", "reading Parquet files")
-    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    for file in (*files, *pieces):
-        try:
-            with parquet.ParquetFile(file) as opened:  # read_table would import pandas
-                table = opened.read().to_pydict()
-        except ValueError as cause:  # what pyarrow raises is one
-            if file in pieces:
-                continue  # being written just now
-            words = str(cause).splitlines()[0]
-            raise BadArgument("rows", why=f"{str(file)!r} is no Parquet file: {words}") from None
-        _check_columns(table, str(file))
-        for name in COLUMNS:
-            columns[name] += table[name]
-    return arranged(columns, unfinished=bool(pieces))
+    whole = [store.read(path)] if path.is_file() else []
+    parts = [rows for _, rows in store.read_parts(path) if rows is not None]
+    if not whole and not parts:
+        folder = store.parts_of(path)
+        empty = f" ({folder.name} is empty)" if folder.is_dir() else ""
+        raise BadArgument("rows", why=f"no such file: {str(path)!r}{empty}")
+    columns = {
+        name: [value for rows in (*whole, *parts) for value in rows.column(name).to_pylist()]
+        for name in COLUMNS
+    }
+    return arrange(columns, unfinished=bool(parts))
 
 
 def gathered(rows: object) -> Comparison:
-    """Take rows as people have them: a path, a frame, or an iterable of mappings."""
+    """Take rows as people have them: a path, a frame, or an iterable of rows or mappings."""
     if isinstance(rows, Comparison):
         return rows
     if isinstance(rows, str | Path):
         return read(Path(rows))
     if isinstance(rows, Iterable) and not hasattr(rows, "columns"):
-        listed: Sequence[Any] = list(rows)
+        listed = [asdict(row) if isinstance(row, Row) else row for row in rows]
         if not all(isinstance(row, Mapping) for row in listed):
-            raise BadArgument("rows", why="expected mappings, a frame or a path")
+            raise BadArgument("rows", why="expected rows, mappings, a frame or a path")
         for row in listed[:1]:
             _check_columns(row, "the first row")
-        return arranged({name: [row.get(name) for row in listed] for name in COLUMNS})
+        return arrange({name: [row.get(name) for row in listed] for name in COLUMNS})
     import narwhals as nw
 
     try:
@@ -103,12 +93,11 @@ def gathered(rows: object) -> Comparison:
     except TypeError as cause:
         raise BadArgument("rows", "rows or a frame", f"{type(rows).__name__}") from cause
     _check_columns(frame.columns, "the frame")
-    return arranged({name: frame[name].to_list() for name in COLUMNS})
+    return arrange({name: frame[name].to_list() for name in COLUMNS})
 
 
 def _check_columns(names: Iterable[str], where: str) -> None:
-    missing = [name for name in COLUMNS if name not in set(names)]
-    if missing:
+    if missing := missing_columns(names):
         raise BadArgument(
             "rows", why=f"expected the rows of a comparison, but {where} lacks {', '.join(missing)}"
         )
@@ -117,15 +106,21 @@ def _check_columns(names: Iterable[str], where: str) -> None:
 # --- Arrays -------------------------------------------------------------------------------------
 
 
-def arranged(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Comparison:
+def arrange(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Comparison:
     """Lay out columns as arrays; of rows with the same key the last one counts."""
     if not columns["learner"]:
         raise BadArgument("rows", "at least one row", "none")
+    for name in (*KEY, "round", "status"):
+        kind: Any = str if COLUMNS[name] == "string" else (int, np.integer)
+        for value in columns[name]:
+            if not isinstance(value, kind):
+                words = "text" if kind is str else "whole numbers"
+                raise BadArgument("rows", f"{words} in {name!r}", repr(value))
     for status in set(columns["status"]):
         if status not in STATUSES:
             raise BadArgument("rows", f"a status of {', '.join(STATUSES)}", repr(status))
-    learners = _named(_pairs(columns, "learner", "parameters"))
-    worlds = _told_apart(_pairs(columns, "world", "setting", "horizon"))
+    learners = _learner_names(_pairs(columns, "learner", "parameters"))
+    worlds = _world_names(_pairs(columns, "world", "setting", "horizon"))
     keys = zip(*(columns[key] for key in (*KEY, "round")), strict=True)
     last = {key: number for number, key in enumerate(keys)}
     of_world: dict[str, list[int]] = {name: [] for name in worlds.values()}
@@ -155,7 +150,7 @@ def _pairs(columns: Mapping[str, list[Any]], *names: str) -> list[tuple[Any, ...
     return list(dict.fromkeys(zip(*(columns[name] for name in names), strict=True)))
 
 
-def _named(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
+def _learner_names(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
     """Name each learner by its label, with its parameters where two have the same."""
     labels = [str(label) for label, _ in keys]
     return {
@@ -164,7 +159,7 @@ def _named(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
     }
 
 
-def _told_apart(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
+def _world_names(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
     """Name each world by its label, and by what differs where several have the same."""
     found: dict[tuple[Any, ...], str] = {}
     for key in keys:
@@ -217,13 +212,13 @@ def _world(
             undone[key] = (columns["status"][i], columns["reason"][i] or "no reason was given")
     for one, seed, _ in at:  # what failed once and was done later is done
         undone.pop((one, seed), None)
-    first = numbers[0]
+    first = next((i for i in numbers if columns["contexts"][i] is not None), numbers[0])
     return World(
         name,
         _pretty(columns["setting"][first]),
-        int(columns["contexts"][first]),
-        int(columns["arms"][first]),
-        int(columns["groups"][first]),
+        int(columns["contexts"][first] or 0),
+        int(columns["arms"][first] or 0),
+        int(columns["groups"][first] or 0),
         int(columns["horizon"][first]),
         learners,
         tuple(knows[learner] for learner in learners),

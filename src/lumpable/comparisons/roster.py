@@ -37,7 +37,7 @@ def make(
     maker, sets = find(learner) if isinstance(learner, str) else (learner, {})
     name = learner if isinstance(learner, str) else getattr(learner, "__name__", repr(learner))
     signature = inspect.signature(maker).parameters
-    known = told(scene, horizon, seed)
+    known = facts_of(scene, horizon, seed)
     chosen = {k: v for k, v in known.items() if k in signature} | sets | dict(given or {})
     for key in chosen:
         if key not in signature:
@@ -48,7 +48,7 @@ def make(
     return made
 
 
-def told(scene: Scene, horizon: int, seed: int) -> dict[str, Any]:
+def facts_of(scene: Scene, horizon: int, seed: int) -> dict[str, Any]:
     """Return everything that a learner may name, from this scene.
 
     The scale of the noise, `sd`, is told to whoever asks and makes no oracle.

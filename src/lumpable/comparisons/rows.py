@@ -1,34 +1,122 @@
-"""The rows of a comparison: what a checkpoint of one learner in one world with one seed says."""
+"""A row of a comparison: what it says, and what a cell is known by. Reads and writes no file."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any
 
+from lumpable.comparisons import parquet
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A learner in a world with a seed, measured at one round.
+
+    A list of rows turns into a frame as it is: `pandas.DataFrame(rows)`, `polars.DataFrame(rows)`.
+    """
+
+    learner: str
+    """The label that people read, unique in an experiment."""
+    parameters: str
+    """JSON of what differs from the learner's defaults, keys sorted."""
+    knows: str
+    """What only an oracle can know, comma-separated; empty for a fair peer."""
+    world: str
+    """Label of the world or scene, unique in an experiment."""
+    setting: str
+    """JSON of how the world is made, keys sorted."""
+    contexts: int | None
+    arms: int | None
+    groups: int | None
+    horizon: int
+    seed: int
+    round: int
+    """0 in the single row of a cell that is not done."""
+    regret: float | None
+    reward: float | None
+    """None where rewards are not drawn one by one."""
+    simple_regret: float | None
+    worse_off: float | None
+    clusters: int | None
+    """None for learners without clusters."""
+    ari: float | None
+    """None likewise."""
+    seconds: float | None
+    bytes: int | None
+    """None where nobody can say."""
+    status: str
+    """`done`, `not run` or `failed`."""
+    reason: str
+    """Why it was not run, or the traceback of what failed."""
+    version: str
+    """Of lumpable."""
+
+    @classmethod
+    def of(cls, known: Mapping[str, Any]) -> Row:
+        """Make a row; what nobody knows is None."""
+        values: dict[str, Any] = {name: known.get(name) for name in COLUMNS}
+        return cls(**values)
+
+    @property
+    def key(self) -> Key:
+        """What the cell of this row is known by."""
+        return (
+            *(self.learner, self.parameters, self.world, self.setting),
+            *(self.horizon, self.seed),
+        )  # fmt: skip
+
+
+KINDS = {"str": "string", "int": "int64", "float": "float64"}
 COLUMNS: dict[str, str] = {
-    "learner": "string",  # the label that people read, unique in an experiment
-    "parameters": "string",  # JSON of what differs from the learner's defaults, keys sorted
-    "knows": "string",  # what only an oracle can know, comma-separated; empty for a fair peer
-    "world": "string",  # label of the world or scene, unique in an experiment
-    "setting": "string",  # JSON of how the world is made, keys sorted
-    "contexts": "int64",
-    "arms": "int64",
-    "groups": "int64",
-    "horizon": "int64",
-    "seed": "int64",
-    "round": "int64",  # 0 in the single row of a cell that is not done
-    "regret": "float64",
-    "reward": "float64",  # null where rewards are not drawn one by one
-    "simple_regret": "float64",
-    "worse_off": "float64",
-    "clusters": "int64",  # null for learners without clusters
-    "ari": "float64",  # null likewise
-    "seconds": "float64",
-    "bytes": "int64",  # null where nobody can say
-    "status": "string",  # done, not run, failed
-    "reason": "string",  # why it was not run, or the traceback of what failed
-    "version": "string",  # of lumpable
+    each.name: KINDS[str(each.type).partition(" ")[0]] for each in fields(Row)
 }
+"""The columns of a table of rows, in order, and their types."""
 STATUSES = ("done", "not run", "failed")
+Key = tuple[str, str, str, str, int, int]
 KEY = ("learner", "parameters", "world", "setting", "horizon", "seed")
 """What a cell is known by: a cell whose key is in the rows is not run again."""
-Row = dict[str, Any]
+
+
+def table(rows: Sequence[Row]) -> Any:
+    """Return rows as an Arrow table."""
+    return parquet.table({name: [getattr(row, name) for row in rows] for name in COLUMNS}, COLUMNS)
+
+
+def rows_of(table: Any) -> list[Row]:
+    """Return the rows of an Arrow table."""
+    return [Row.of(each) for each in table.to_pylist()]
+
+
+def keys(table: Any) -> list[Key]:
+    """Return the key of each row of a table."""
+    return list(zip(*(table.column(name).to_pylist() for name in KEY), strict=True))
+
+
+def without_code(key: Key) -> Key:
+    """Return the key of a cell without the digest of its learner's code."""
+    return (key[0], _without_source(key[1]), *key[2:])
+
+
+@cache
+def _without_source(parameters: str) -> str:
+    try:
+        said = json.loads(parameters)
+    except ValueError:  # not of our making
+        return parameters
+    if not isinstance(said, dict):
+        return parameters
+    return as_json({name: value for name, value in said.items() if name != "source"})
+
+
+def as_json(value: Mapping[str, Any]) -> str:
+    """Write a mapping as JSON with its keys in order."""
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def missing_columns(names: Iterable[str]) -> list[str]:
+    """Return the columns of a table of rows that are not among these names."""
+    there = set(names)
+    return [name for name in COLUMNS if name not in there]

@@ -5,18 +5,22 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.extras import MissingExtra
+from lumpable.base.extras import MissingExtra, need
+from lumpable.base.version import __version__
 from lumpable.base.words import counted
-from lumpable.comparisons.backends import BACKENDS, carried_out, ready
-from lumpable.comparisons.cell import Cell, stopped
+from lumpable.comparisons import jobs as engine
+from lumpable.comparisons.cell import Cell, failure, run_cell
 from lumpable.comparisons.experiment import Experiment
+from lumpable.comparisons.jobs import Task, Workers
+from lumpable.comparisons.parquet import WHAT
 from lumpable.comparisons.rows import Row
-from lumpable.comparisons.store import MANY, Store, key_of
+from lumpable.comparisons.store import MANY, Store
 from lumpable.learners.catalogue import CATALOGUE
 
 EARLY = 0.05
@@ -43,6 +47,8 @@ class Step:
     """Cells of this run that failed."""
     older: int = 0
     """Cells of this run that are done, but by another version of the package."""
+    damaged: tuple[Path, ...] = ()
+    """Parts of an earlier run that cannot be read: their cells are run again."""
 
 
 class Broken(RuntimeError):
@@ -63,32 +69,32 @@ def run(
     On Ctrl-C what has come is in the file, and `KeyboardInterrupt` goes on. So it is if processes
     or a cluster break down, which is `Broken`.
     """
-    _check(backend, jobs, address)
-    ready(backend, jobs)
+    workers = Workers(backend, jobs, address)
+    _ready(workers)
     cells = experiment.cells()
     order = {cell.key: place for place, cell in enumerate(cells)}
-    before = store.done()
-    # all learners meet a seed before the next one: whoever stops has all of them with fewer seeds
-    seeds = {seed: place for place, seed in enumerate(experiment.seeds)}
+    before, damaged = store.done()
     older = {cell.key for cell in cells if cell.key in before and _outdated(cell, before[cell.key])}
     ahead = [cell for cell in cells if cell.key not in before or cell.key in older]
+    # all learners meet a seed before the next one: whoever stops has all of them with fewer seeds
+    seeds = {seed: place for place, seed in enumerate(experiment.seeds)}
     ahead.sort(key=lambda cell: seeds[cell.seed])
     left = {cell.key: cell for cell in ahead}
     store.begin()
     pace = Pace.of(ahead)
-    step = Step(0, len(ahead), len(cells) - len(ahead), None, None, 0, len(older))
+    step = Step(0, len(ahead), len(cells) - len(ahead), None, None, 0, len(older), tuple(damaged))
     watch(step)
     try:
-        with contextlib.closing(carried_out(ahead, store, backend, jobs, address)) as results:
+        with contextlib.closing(_rows(ahead, workers)) as results:
             for rows in results:
                 store.keep(rows)
-                del left[key_of(rows[0])]
+                del left[rows[0].key]
                 step = replace(
                     step,
                     done=step.done + 1,
                     latest=rows[-1],
                     left=pace.left(rows[-1]),
-                    failed=step.failed + (rows[-1]["status"] == "failed"),
+                    failed=step.failed + (rows[-1].status == "failed"),
                 )
                 if step.done % MANY == 0:
                     store.combine(order)
@@ -96,7 +102,7 @@ def run(
     except (BadArgument, OSError, MissingExtra, MemoryError):
         raise
     except Exception as error:
-        if stopped(error):
+        if engine.is_interrupt(error):
             raise KeyboardInterrupt from None
         raise Broken(_left(list(left.values()), len(ahead), error)) from error
     finally:
@@ -105,15 +111,33 @@ def run(
     return table
 
 
+def _ready(workers: Workers) -> None:
+    """Import what is needed, or say which extra brings it, before anything runs."""
+    need("threadpoolctl", "research", WHAT)
+    if workers.backend != "local" or workers.jobs != 1:
+        need("cloudpickle", "research", WHAT)
+
+
+def _rows(cells: Sequence[Cell], workers: Workers) -> Generator[list[Row], None, None]:
+    """Yield the rows of each cell as they come; one job on this machine needs no other process."""
+    tasks = {cell.key: Task(cell.key, run_cell, cell) for cell in cells}
+    here = workers.backend == "local" and workers.jobs == 1
+    work = engine.here(tasks.values()) if here else workers.carry_out(list(tasks.values()))
+    with contextlib.closing(work) as events:
+        for answer, _ in events:
+            if answer is not None and answer.error is not None:
+                yield [failure(tasks[answer.key].argument, answer.error)]
+            elif answer is not None:
+                yield answer.result
+
+
 def _outdated(cell: Cell, version: str) -> bool:
     """Whether a cell was run by another version; code of one's own has a digest instead."""
-    from lumpable.base.version import __version__
-
     return cell.learner.name in CATALOGUE and version != __version__
 
 
 def _left(cells: Sequence[Cell], total: int, error: Exception) -> str:
-    """Say which cells are left after an error that is none of theirs."""
+    """Say which cells are left after an error that no cell is to blame for."""
     pairs = Counter((cell.learner.label, cell.world.label) for cell in cells)
     named = [
         f"{learner} in {world} ({counted(n, 'seed')})" for (learner, world), n in pairs.items()
@@ -125,20 +149,11 @@ def _left(cells: Sequence[Cell], total: int, error: Exception) -> str:
     return f"{why}; {came}, left are {', '.join(named[:SHOWN])}{more}"
 
 
-def _check(backend: str, jobs: int | None, address: str | None) -> None:
-    if backend not in BACKENDS:
-        raise BadArgument("backend", f"one of {', '.join(BACKENDS)}", repr(backend))
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise BadArgument("jobs", "a whole number of at least 1", repr(jobs))
-    if address is not None and backend == "local":
-        raise BadArgument("address", "a backend dask or ray with it", "local")
-
-
 @dataclass(slots=True)
 class Pace:
     """How long the rest will take, from the seconds of what has come.
 
-    A learner's first cell compiles it, so the time until that came says nothing of the others.
+    A learner's first cell compiles it, so how long that took does not count.
     """
 
     ahead: Counter[tuple[str, str]]
@@ -165,15 +180,15 @@ class Pace:
         A cell takes what others of its learner and world took, or else an average one. None as
         long as less than a twentieth of the cells has come, or only first ones.
         """
-        pair = (row["learner"], row["world"])
-        took, now = row["seconds"] or 0.0, time.monotonic()
+        pair = (row.learner, row.world)
+        took, now = row.seconds or 0.0, time.monotonic()
         self.ahead[pair] -= 1
         self.took[pair] += took
         self.came[pair] += 1
-        if row["learner"] in self.warm:
+        if row.learner in self.warm:
             self.passed += now - self.last
             self.paid += took
-        self.warm.add(row["learner"])
+        self.warm.add(row.learner)
         self.last = now
         done = sum(self.came.values())
         if not self.paid or done < EARLY * (done + sum(self.ahead.values())):

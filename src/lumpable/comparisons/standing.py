@@ -137,7 +137,7 @@ def stand(comparison: Comparison) -> Overall:
         range(len(knows)),
         key=lambda i: (worlds[i] < most, _last(float(means[i])), comparison.learners[i]),
     )
-    wishes = wished(order, fair.tolist())
+    wishes = colour_wishes(order, fair.tolist())
     return Overall(
         comparison,
         tuple(_standing(world, wishes) for world in comparison.worlds),
@@ -195,7 +195,7 @@ def best_peer(regret: FloatVector, knows: Sequence[str]) -> int | None:
 # --- Looks ----------------------------------------------------------------------------------------
 
 
-def wished(order: Sequence[int], fair: Sequence[bool]) -> tuple[int, ...]:
+def colour_wishes(order: Sequence[int], fair: Sequence[bool]) -> tuple[int, ...]:
     """Return each learner's place among fair peers overall: who is ahead chooses its colour first.
 
     It wishes for the colour of its place in every world, so that it looks the same in most.

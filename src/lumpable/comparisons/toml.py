@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -11,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.words import nearest
 from lumpable.comparisons import positions
-from lumpable.comparisons.experiment import Experiment, planned
+from lumpable.comparisons.experiment import Experiment, parse
 from lumpable.comparisons.values import Refused
 
 SUITE = "suite"
@@ -32,37 +32,42 @@ def read(path: str | Path, changes: Mapping[str, Any] | None = None) -> Experime
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise BadArgument(str(path), "text in UTF-8", f"{error.reason}") from error
-    return _checked(text, str(path), path.parent, changes or {})
+    return _parse_text(text, str(path), path.parent, changes or {})
 
 
 def suite(quick: bool = False, changes: Mapping[str, Any] | None = None) -> Experiment:
-    """Return the comparison that comes with the package, or a quick look at it."""
-    name = "suite-quick.toml" if quick else "suite.toml"
-    found = resources.files("lumpable.comparisons") / name
-    return _checked(found.read_text(encoding="utf-8"), name, Path(), changes or {})
+    """Return the comparison that comes with the package, or a quick look at it.
+
+    Worlds that need an extra which is not installed are left out.
+    """
+    folder = resources.files("lumpable.comparisons")
+    said = tomllib.loads((folder / "suite.toml").read_text(encoding="utf-8"))
+    if quick:  # the same learners in smaller worlds
+        said |= tomllib.loads((folder / "suite-quick.toml").read_text(encoding="utf-8"))
+    return parse(_with_changes(said, changes or {}), optional=True)
 
 
-def _checked(text: str, name: str, folder: Path, changes: Mapping[str, Any]) -> Experiment:
+def _parse_text(text: str, name: str, folder: Path, changes: Mapping[str, Any]) -> Experiment:
     try:
         said = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of a thousand digits, a thousand [
         words = str(error)
         at = re.search(r"line (\d+)", words)
         line = int(at[1]) if at else text.count("\n") + 1
-        raise BadArgument(f"{name}:{line}", why=f"{_twice(text, line, words) or words}") from error
+        why = _what_stands_twice(text, line, words) or words
+        raise BadArgument("", why=why, place=f"{name}:{line}") from error
     try:
-        found = planned(said, folder.absolute())
-        changed = _changed(said, changes)  # after the file as it is, whose errors have lines
-        return found if changed == said else planned(changed, folder.absolute())
+        found = parse(said, folder.absolute())
+        changed = _with_changes(said, changes)  # after the file as it is, whose errors have lines
+        return found if changed == said else parse(changed, folder.absolute())
     except Refused as error:
-        line = positions.line(text, error.place)
-        raise BadArgument(f"{name}:{line}", why=str(error)) from error
+        raise error.at(f"{name}:{positions.line(text, error.spot)}") from error
 
 
 _KEY = re.compile(r"""\s*(?P<open>\[{0,2})\s*(?P<key>[\w-]+|"[^"]*"|'[^']*')\s*(?P<end>[\]=])""")
 
 
-def _twice(text: str, line: int, words: str) -> str:
+def _what_stands_twice(text: str, line: int, words: str) -> str:
     """Say what stands twice, if that is what is wrong with a line; else nothing."""
     lines = text.splitlines()
     here = _KEY.match(lines[line - 1]) if line <= len(lines) else None
@@ -86,14 +91,12 @@ def _twice(text: str, line: int, words: str) -> str:
 
 
 def meant(name: str) -> str:
-    """Return what was probably meant by a name that is no file: the suite, or a file beside it."""
-    path = Path(name)
-    files = [str(file) for file in path.parent.glob("*.toml")]
-    near = difflib.get_close_matches(name, [SUITE, *sorted(files)], n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+    """Name what was probably meant by a name that is no file: the suite, or a file beside it."""
+    files = sorted(str(file) for file in Path(name).parent.glob("*.toml"))
+    return nearest(name, [SUITE, *files], cutoff=0.6)
 
 
-def _changed(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _with_changes(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is said with other seeds or another horizon, which then holds for all worlds."""
     changed = dict(said) | {key: value for key, value in changes.items() if value is not None}
     if changes.get("horizon") is not None:

@@ -1,19 +1,20 @@
 """Checks of what an experiment says, value by value. Knows no learners and no worlds.
 
-What is wrong is a `Refused` that knows its place in the description.
+What is wrong is a `Refused`, a `BadArgument` that knows where it stands in the description.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from lumpable.base import checks
 from lumpable.base.checks import MOST_ROUNDS
+from lumpable.base.errors import BadArgument
 from lumpable.base.words import nearest
 from lumpable.comparisons.positions import Place
 
@@ -26,25 +27,49 @@ TYPES: dict[str, tuple[type, ...]] = {
 WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a string"}
 
 
-class Refused(ValueError):
-    """Something in an experiment is wrong; `place` says where."""
+class Refused(BadArgument):
+    """Something in an experiment is wrong; `spot` says where: keys and numbers from the top."""
 
-    def __init__(self, place: Place, message: str) -> None:
-        super().__init__(message)
-        self.place = place
+    def __init__(
+        self,
+        spot: Place,
+        argument: str,
+        expected: str = "",
+        got: str = "",
+        *,
+        why: str = "",
+        place: str = "",
+    ) -> None:
+        super().__init__(argument, expected, got, why=why, place=place)
+        self.spot = spot
+
+    def at(self, place: str) -> BadArgument:
+        """Return the error with the file and line, or whatever people know the spot by."""
+        where = ": ".join(part for part in (place, self.place) if part)
+        return BadArgument(self.argument, self.expected, self.got, why=self.why, place=where)
+
+
+def refusal(spot: Place, said: object, place: str, error: Exception) -> Refused:
+    """Return an error of what was made from a description, at the key that is to blame if known."""
+    if not isinstance(error, BadArgument):
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        return Refused(spot, place, why=first)
+    own = isinstance(said, Mapping) and error.argument in said
+    where = (*spot, error.argument) if own else spot
+    return Refused(where, error.argument, error.expected, error.got, why=error.why, place=place)
 
 
 def items(said: Mapping[str, Any], key: str) -> Sequence[Any]:
     """Return the tables of this name, of which there must be some."""
     found = said.get(key, [])
     if isinstance(found, str | Mapping) or not isinstance(found, Sequence):
-        raise Refused((key,), f"{key}: expected [[{key}]] tables, got {found!r}")
+        raise Refused((key,), key, f"[[{key}]] tables", repr(found))
     if not found:
-        raise Refused((key,), f"{key}: expected at least one [[{key}]], got none")
+        raise Refused((key,), key, f"at least one [[{key}]]", "none")
     return found
 
 
-def whole(place: Place, name: str, value: Any, low: int, high: int | None = None) -> int:
+def whole(spot: Place, name: str, value: Any, low: int, high: int | None = None) -> int:
     """Return a whole number, which may be written as 1e6."""
     real = isinstance(value, float) and math.isfinite(value) and value == int(value)
     number = int(value) if real or isinstance(value, int | np.integer) else None
@@ -53,39 +78,35 @@ def whole(place: Place, name: str, value: Any, low: int, high: int | None = None
         if high is not None and (high < MOST_ROUNDS or (number or 0) > high):
             most = "9.22e18" if high == MOST_ROUNDS else high
             allowed = f"a whole number from {low} to {most}"
-        raise Refused(place, f"{name}: expected {allowed}, got {value!r}")
+        raise Refused(spot, name, allowed, repr(value))
     return number
 
 
-def text(place: Place, name: str, value: Any, *, optional: bool = False) -> str | None:
+def text(spot: Place, name: str, value: Any) -> str:
     """Return a string that is not empty."""
-    if (optional and value is None) or (isinstance(value, str) and value.strip()):
+    if isinstance(value, str) and value.strip():
         return value
-    raise Refused((*place, name), f"{name}: expected a string, got {value!r}")
+    raise Refused((*spot, name), name, "a string", repr(value))
 
 
-def known(place: Place, key: str, names: Iterable[str], who: str, what: str = "key") -> None:
-    """Refuse a key that is none of these names."""
+def choice(spot: Place, name: str, value: Any, allowed: Iterable[str]) -> str:
+    """Return a word that is one of these."""
+    try:
+        return checks.choice(name, value, tuple(allowed))
+    except BadArgument as error:
+        raise refusal((*spot, name), None, "", error) from None
+
+
+def check_key(spot: Place, key: str, names: Iterable[str], who: str, what: str = "key") -> None:
+    """Refuse a key that is not among these names."""
     names = list(dict.fromkeys(names))
     if key not in names:
         listed = ", ".join(names) or "none"
-        words = f"{key}: {who} has no such {what}, expected one of {listed}"
-        raise Refused((*place, key), words + nearest(key, names))
+        words = f"{who} has no such {what}, expected one of {listed}{nearest(key, names)}"
+        raise Refused((*spot, key), key, why=words)
 
 
-def hinted(words: str) -> str:
-    """Add the nearest of the words that were expected, where a message lists them.
-
-    >>> hinted("noise: expected one of gaussian, bernoulli, got 'bernouli'")
-    "noise: expected one of gaussian, bernoulli, got 'bernouli'; the nearest is 'bernoulli'"
-    """
-    found = re.search(r"expected one of (.+), got '([^']*)'$", words)
-    if found is None:
-        return words
-    return words + nearest(found[2], [name.strip(" '") for name in found[1].split(",")])
-
-
-def typed(place: Place, key: str, parameter: inspect.Parameter, value: Any) -> None:
+def check_type(spot: Place, key: str, parameter: inspect.Parameter, value: Any) -> None:
     """Refuse a value that does not suit the annotation, where that is a simple one."""
     annotation = parameter.annotation
     if annotation is parameter.empty:
@@ -101,18 +122,17 @@ def typed(place: Place, key: str, parameter: inspect.Parameter, value: Any) -> N
     if value is None and "None" in str(annotation):
         return
     words = " or ".join(WORDS[kind] for kind in kinds)
-    raise Refused((*place, key), f"{key}: expected {words}, got {value!r}")
+    raise Refused((*spot, key), key, words, repr(value))
 
 
-def distinct(kind: str, labels: Sequence[str]) -> None:
+def check_labels(kind: str, labels: Sequence[str]) -> None:
     """Refuse a label that two have."""
     for i, label in enumerate(labels):
         if label in labels[:i]:
-            first = labels.index(label) + 1
-            words = f"label: expected one of its own, got {label!r}, as {kind} {first} has"
-            raise Refused((kind, i, "label"), words)
+            got = f"{label!r}, as {kind} {labels.index(label) + 1} has"
+            raise Refused((kind, i, "label"), "label", "one of its own", got)
 
 
-def labelled(title: str, given: Mapping[str, Any]) -> str:
+def label_of(title: str, given: Mapping[str, Any]) -> str:
     """Return a label that says what was given."""
     return ", ".join([title, *(f"{key}={value}" for key, value in given.items())])

@@ -6,6 +6,7 @@ and a resumed one are the same. pyarrow is imported only when a table is written
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from lumpable.base.extras import need
+from lumpable.comparisons import parquet
 from lumpable.reproduce.claim import Check, Claim, Measured, Verdict, Words
 
 Form = Literal["printed", "repaired", "broken"]
@@ -30,6 +31,10 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """A fingerprint of the code that measures: other code measures again."""
     seconds: float
     measured: Measured
+
+    def about(self) -> dict[str, Any]:
+        """Return what a row says of how it was measured."""
+        return {name: getattr(self, name) for name in ("quick", "version", "source", "seconds")}
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -83,12 +88,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 # --- Verdicts -------------------------------------------------------------------------------
 
 
-def hold(checks: Sequence[Check]) -> bool:
+def all_hold(checks: Sequence[Check]) -> bool:
     """Whether all of the checks hold; no check at all proves nothing."""
     return bool(checks) and all(check.holds for check in checks)
 
 
-def caught(checks: Sequence[Check]) -> bool:
+def any_fails(checks: Sequence[Check]) -> bool:
     """Whether at least one check of the broken variant fails."""
     return any(not check.holds for check in checks)
 
@@ -100,32 +105,32 @@ def as_expected(claim: Claim, verdict: Verdict) -> bool:
     there is one, and the broken variant is caught.
     """
     return (
-        hold(verdict.printed) == claim.stands
-        and hold(verdict.repaired or verdict.printed)
-        and caught(verdict.broken)
+        all_hold(verdict.printed) == claim.stands
+        and all_hold(verdict.repaired or verdict.printed)
+        and any_fails(verdict.broken)
     )
 
 
 def row(claim: Claim, kept: Kept, verdict: Verdict, words: Words, **drawn: Any) -> Row:
     """Return the row of a claim that was measured."""
     return Row(
-        **_said(claim),
-        **{name: getattr(kept, name) for name in ("quick", "version", "source", "seconds")},
+        **_words_of(claim),
+        **kept.about(),
         setting=words.setting,
         seeds=kept.measured.seeds,
         words=words.takeaway,
         checks=tuple(_lines(verdict)),
-        printed_holds=hold(verdict.printed),
-        repaired_holds=hold(verdict.repaired) if verdict.repaired else None,
-        broken_caught=caught(verdict.broken),
+        printed_holds=all_hold(verdict.printed),
+        repaired_holds=all_hold(verdict.repaired) if verdict.repaired else None,
+        broken_caught=any_fails(verdict.broken),
         as_expected=as_expected(claim, verdict),
         **drawn,
     )
 
 
-def unmeasured(claim: Claim, error: str, **about: Any) -> Row:
+def error_row(claim: Claim, error: str, **about: Any) -> Row:
     """Return the row of a claim that could not be measured."""
-    return Row(**_said(claim), **about, error=error)
+    return Row(**_words_of(claim), **about, error=error)
 
 
 def _lines(verdict: Verdict) -> Iterator[Line]:
@@ -135,7 +140,7 @@ def _lines(verdict: Verdict) -> Iterator[Line]:
             yield Line(form, check.what, measured, check.relation, bar, bool(check.holds))
 
 
-def _said(claim: Claim) -> dict[str, Any]:
+def _words_of(claim: Claim) -> dict[str, Any]:
     names = ("number", "title", "printed", "repaired", "broken", "stands")
     return {name: getattr(claim, name) for name in names}
 
@@ -143,21 +148,27 @@ def _said(claim: Claim) -> dict[str, Any]:
 # --- Files ----------------------------------------------------------------------------------
 
 
-WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 """JSON has no infinity and no NaN: these become words, and numbers again when they are read."""
+HEAD, LENGTH = b'{"sha256": "', 64
 
 
 def encode(kept: Kept) -> bytes:
-    """Return as JSON what was measured."""
+    """Return as JSON what was measured, with a checksum of all that follows it."""
     plain = {name: getattr(kept, name) for name in kept.__struct_fields__}
     measured = {name: getattr(kept.measured, name) for name in Measured.__struct_fields__}
     content = msgspec.json.encode(_plain({**plain, "measured": measured}))
-    return msgspec.json.format(content, indent=1) + b"\n"
+    rest = b'", "kept": ' + msgspec.json.format(content, indent=1) + b"}\n"
+    return HEAD + hashlib.sha256(rest).hexdigest().encode() + rest
 
 
 def decode(text: bytes) -> Kept:
-    """Read back what was measured; what is none is a `msgspec.MsgspecError`."""
-    return msgspec.convert(_numbers(msgspec.json.decode(text)), Kept)
+    """Read back what was measured; anything else is a `msgspec.MsgspecError`."""
+    start = len(HEAD) + LENGTH
+    digest = hashlib.sha256(text[start:]).hexdigest().encode()
+    if not text.startswith(HEAD) or digest != text[len(HEAD) : start]:
+        raise msgspec.ValidationError("the checksum does not fit")
+    return msgspec.convert(_numbers(msgspec.json.decode(text)["kept"]), Kept)
 
 
 def _plain(value: Any) -> Any:
@@ -178,27 +189,22 @@ def _numbers(value: Any) -> Any:
         return {key: _numbers(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_numbers(each) for each in value]
-    return WORDS.get(value, value) if isinstance(value, str) else value
+    return NUMBERS.get(value, value) if isinstance(value, str) else value
 
 
-def parquet(rows: Sequence[Row]) -> bytes:
-    """Return rows as a Parquet file: one row a claim, its checks as a list of structs."""
-    arrow = need("pyarrow", "research", "writing Parquet files")
-    files = need("pyarrow.parquet", "research", "writing Parquet files")
-    text, yes = arrow.string(), arrow.bool_()
-    line = {"form": text, "what": text, "measured": arrow.float64(), "relation": text}
-    line |= {"bar": arrow.float64(), "holds": yes}
-    schema = {"number": arrow.int64(), "title": text, "printed": text, "repaired": text}
-    schema |= {"broken": text, "stands": yes, "printed_holds": yes, "repaired_holds": yes}
-    schema |= {"broken_caught": yes, "as_expected": yes, "setting": text}
-    schema |= {"seeds": arrow.int64(), "words": text, "checks": arrow.list_(arrow.struct(line))}
-    schema |= {"figure": text, "seconds": arrow.float64(), "quick": yes, "version": text}
-    schema |= {"source": text, "error": text}
-    table = [{**msgspec.to_builtins(row), "figure": _specification(row)} for row in rows]
-    sink = arrow.BufferOutputStream()
-    files.write_table(arrow.Table.from_pylist(table, schema=arrow.schema(schema)), sink)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+def table(rows: Sequence[Row]) -> Any:
+    """Return rows as an Arrow table: one row a claim, its checks as a list of structs."""
+    pa = parquet.arrow()
+    types = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
+
+    def typed(struct: type[msgspec.Struct]) -> list[tuple[str, Any]]:
+        kinds = struct.__annotations__.items()
+        return [(name, types.get(str(kind).partition(" ")[0], pa.string())) for name, kind in kinds]
+
+    columns = {**dict(typed(Row)), "checks": pa.list_(pa.struct(typed(Line)))}
+    del columns["picture"]  # the figure says it all
+    plain = [{**msgspec.to_builtins(row), "figure": _specification(row)} for row in rows]
+    return pa.Table.from_pylist(plain, schema=pa.schema(list(columns.items())))
 
 
 def _specification(row: Row) -> str | None:

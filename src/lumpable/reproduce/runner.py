@@ -7,32 +7,86 @@ that a run which was stopped goes on where it was.
 from __future__ import annotations
 
 import contextlib
-import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 
 from lumpable.base import files
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
+from lumpable.base.fingerprint import digest_behind
+from lumpable.base.version import __version__
 from lumpable.base.words import runs
+from lumpable.comparisons import jobs as engine
+from lumpable.comparisons import parquet
+from lumpable.comparisons.jobs import cores
 from lumpable.reproduce import record
-from lumpable.reproduce.claim import Claim
-from lumpable.reproduce.record import Row
-from lumpable.reproduce.workers import Answer, Running, Task, finish, measured
+from lumpable.reproduce.claim import Claim, Effort
+from lumpable.reproduce.conclude import conclude, describe
+from lumpable.reproduce.record import Kept, Row
 
 NEEDED = {
     "altair": "plot",
     "vl_convert": "plot",
     "scipy": "research",
     "pyarrow": "research",
+    "cloudpickle": "research",
 }
 FOLDER = "reproduce"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A claim to measure, and what is kept of it must agree with to be taken over."""
+
+    claim: Claim
+    quick: bool
+    source: str
+    """A fingerprint of the code that measures."""
+
+    @property
+    def expected(self) -> float:
+        """About how many seconds it takes."""
+        quick, whole = self.claim.seconds
+        return quick if self.quick else whole
+
+    def about(self, seconds: float) -> dict[str, Any]:
+        """Return what is kept of how it was measured."""
+        named = {"quick": self.quick, "version": __version__, "source": self.source}
+        return {**named, "seconds": seconds}
+
+    def place(self, folder: Path) -> Path:
+        """Return where it is kept; a quick look must not overwrite the whole measurement."""
+        return folder / "claims" / f"{self.claim.number:02d}{'-quick' if self.quick else ''}.json"
+
+    def read(self, folder: Path) -> Kept | None:
+        """Return what is kept, if the same code measured it with the same effort."""
+        try:
+            found = record.decode(self.place(folder).read_bytes())
+        except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
+            return None  # none, or damaged: measured again
+        same = {**found.about(), "number": found.number}
+        return found if same == {**self.about(found.seconds), "number": self.claim.number} else None
+
+
+class Measurement(NamedTuple):
+    """What came of an order: what is kept, or what went wrong."""
+
+    seconds: float
+    content: bytes = b""
+    error: str = ""
+
+    def row(self, order: Order) -> Row:
+        """Judge, word and draw it, from what is kept."""
+        if self.error:
+            return record.error_row(order.claim, self.error, **order.about(self.seconds))
+        return conclude(order.claim, record.decode(self.content))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +135,8 @@ def run(
     claims
         Other claims than the paper's.
 
-    Workers are new processes, so a script calls this under `if __name__ == "__main__":`.
+    Only `measure` of a claim runs in worker processes. What it returned is kept, and checks, words
+    and figures are made from that, so that whoever changes those measures nothing again.
     """
     jobs = cores() if jobs is None else jobs
     if jobs < 1:
@@ -92,10 +147,10 @@ def run(
     chosen = choose(load() if claims is None else claims, numbers)
     folder = Path(folder)
     (folder / "claims").mkdir(parents=True, exist_ok=True)
-    tasks = [Task(claim, quick, source) for claim, source in fingerprinted(chosen)]
+    orders = [Order(claim, quick, fingerprint(claim)) for claim in chosen]
     typed = command(numbers, quick, folder)
     began = time.monotonic()
-    rows = measure(tasks, folder, jobs, fresh, watch or (lambda step: None), typed)
+    rows = carry_out(orders, folder, jobs, fresh, watch or (lambda step: None), typed)
     write(rows, folder, typed, jobs, time.monotonic() - began)
     return rows
 
@@ -108,7 +163,7 @@ def load() -> dict[int, Claim]:
 
 
 def choose(claims: Mapping[int, Claim], only: Iterable[int] | None) -> list[Claim]:
-    """Return the claims with these numbers, in order; a number that is none is named."""
+    """Return the claims with these numbers, in order; unknown numbers are an error."""
     wanted = set(claims if only is None else only)
     unknown = sorted(wanted - set(claims))
     if unknown:
@@ -136,109 +191,96 @@ def command(only: Iterable[int] | None, quick: bool, folder: Path) -> str:
     return shlex.join(words)
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 # --- Measuring ------------------------------------------------------------------------------
 
 
-def measure(
-    tasks: list[Task],
+def carry_out(
+    orders: list[Order],
     folder: Path,
     jobs: int,
     fresh: bool,
     watch: Callable[[Step], None],
     typed: str,
 ) -> list[Row]:
-    """Return one row a task: taken over, or measured now and kept at once."""
+    """Return one row an order: taken over, or measured now and kept at once."""
     if fresh:
-        for task in tasks:
-            place(folder, task).unlink(missing_ok=True)
+        for order in orders:
+            order.place(folder).unlink(missing_ok=True)
     rows = {
-        task.claim.number: finish(task.claim, found)
-        for task in tasks
-        if (found := kept(folder, task)) is not None
+        order.claim.number: conclude(order.claim, kept)
+        for order in orders
+        if (kept := order.read(folder)) is not None
     }
     taken = tuple(rows)
-    ahead = [task for task in tasks if task.claim.number not in rows]
-    ahead.sort(key=lambda task: -task.expected)
+    ahead = {order.claim.number: order for order in orders if order.claim.number not in rows}
+    longest = sorted(ahead, key=lambda number: -ahead[number].expected)
 
-    def tell(latest: Row | None, running: Iterable[Running]) -> None:
-        left = time_left(tasks, rows, list(running), jobs)
-        now = tuple(sorted(one.task.claim.number for one in running))
-        watch(Step(tuple(rows.values()), taken, now, len(tasks), latest, left))
+    def tell(latest: Row | None, running: Mapping[int, float]) -> None:
+        left = time_left(orders, rows, running, jobs)
+        watch(Step(tuple(rows.values()), taken, tuple(sorted(running)), len(orders), latest, left))
 
-    tell(None, ())
+    tell(None, {})
+    tasks = [engine.Task(number, measure, ahead[number]) for number in longest]
+    began: dict[int, float] = {}
+    came = len(rows)
     try:
-        with contextlib.closing(measured(ahead, jobs)) as events:
+        with contextlib.closing(engine.in_processes(tasks, jobs)) as events:
             for answer, running in events:
+                began |= running
                 latest = None
                 if answer is not None:
-                    keep(folder, answer)
-                    latest = rows[answer.task.claim.number] = answer.row()
+                    order, done = ahead[answer.key], answer.result
+                    if answer.error is not None:
+                        passed = time.monotonic() - began[answer.key]
+                        done = Measurement(passed, error=str(answer.error))
+                    came += 1
+                    if not done.error:
+                        files.replace(order.place(folder), done.content)
+                    latest = rows[answer.key] = done.row(order)
                 tell(latest, running)
     except KeyboardInterrupt:
-        done = f"stopped after {len(rows)} of {len(tasks)} claims"
-        raise KeyboardInterrupt(f"{done}; to go on from there: {typed}") from None
-    return [rows[task.claim.number] for task in tasks]
+        words = f"stopped after {came} of {len(orders)} claims; to go on from there: {typed}"
+        raise KeyboardInterrupt(words) from None
+    return [rows[order.claim.number] for order in orders]
+
+
+def measure(order: Order) -> Measurement:
+    """In a worker: measure one claim; what comes back is what is kept."""
+    began = time.perf_counter()
+    try:
+        found = order.claim.measure(Effort(order.quick))
+        seconds = time.perf_counter() - began
+        kept = Kept(number=order.claim.number, measured=found, **order.about(seconds))
+        return Measurement(seconds, record.encode(kept))
+    except Exception as error:
+        return Measurement(time.perf_counter() - began, error=describe(error))
 
 
 def time_left(
-    tasks: Iterable[Task], rows: Mapping[int, Row], running: Iterable[Running], jobs: int
+    orders: Iterable[Order], rows: Mapping[int, Row], running: Mapping[int, float], jobs: int
 ) -> float:
     """Estimate the seconds left from what was expected, scaled by what it took so far."""
-    since = {one.task.claim.number: one.since for one in running}
     now = time.monotonic()
     took = expected = 0.0
-    for task in tasks:
-        if task.claim.number in rows:
-            took += rows[task.claim.number].seconds
-            expected += task.expected
+    for order in orders:
+        if order.claim.number in rows:
+            took += rows[order.claim.number].seconds
+            expected += order.expected
     pace = took / expected if took and expected else 1.0
     ahead = [
-        max(0.0, pace * task.expected - (now - since.get(task.claim.number, now)))
-        for task in tasks
-        if task.claim.number not in rows
+        max(0.0, pace * order.expected - (now - running.get(order.claim.number, now)))
+        for order in orders
+        if order.claim.number not in rows
     ]
     return max([sum(ahead) / jobs, *ahead])
 
 
-def fingerprinted(claims: Iterable[Claim]) -> list[tuple[Claim, str]]:
-    """Return each claim with the fingerprint of the code behind it."""
-    from lumpable.reproduce.source import fingerprint
-
-    claims = list(claims)
-    home = {claim.number: getattr(claim.measure, "func", claim.measure) for claim in claims}
-    found = {module: fingerprint(module) for module in {each.__module__ for each in home.values()}}
-    return [(claim, found[home[claim.number].__module__]) for claim in claims]
+def fingerprint(claim: Claim) -> str:
+    """Return a fingerprint of the code that measures a claim; words and pictures do not count."""
+    return digest_behind(claim.measure, "lumpable.reproduce", without=("reports", "cli"))
 
 
 # --- Files ----------------------------------------------------------------------------------
-
-
-def place(folder: Path, task: Task) -> Path:
-    """Return where a claim is kept; a quick look must not overwrite the whole measurement."""
-    return folder / "claims" / f"{task.claim.number:02d}{'-quick' if task.quick else ''}.json"
-
-
-def keep(folder: Path, answer: Answer) -> None:
-    """Keep what was measured; what could not be is left for the next run."""
-    if not answer.error:
-        files.replace(place(folder, answer.task), answer.content)
-
-
-def kept(folder: Path, task: Task) -> record.Kept | None:
-    """Return what is kept, if the same code measured it with the same effort."""
-    try:
-        found = record.decode(place(folder, task).read_bytes())
-    except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
-        return None  # none, or damaged: measured again
-    same = (found.number, found.quick, found.version, found.source) == task.key
-    return found if same else None
 
 
 def write(rows: list[Row], folder: Path, typed: str, jobs: int, seconds: float) -> None:
@@ -253,4 +295,4 @@ def write(rows: list[Row], folder: Path, typed: str, jobs: int, seconds: float) 
         seconds=seconds,
     )
     files.replace(folder / "index.html", page(rows, about).encode())
-    files.replace(folder / "rows.parquet", record.parquet(rows))
+    parquet.write(record.table(rows), folder / "rows.parquet")

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lumpable.base.checks import MOST_ROUNDS
-from lumpable.base.words import nearest
-from lumpable.comparisons.cell import GIVEN, KINDS, WorldSpec, as_json, maker
+from lumpable.base.extras import MissingExtra
+from lumpable.comparisons.cell import GIVEN, KINDS, WorldSpec, maker
 from lumpable.comparisons.positions import Place
+from lumpable.comparisons.rows import as_json
 from lumpable.comparisons.values import (
     Refused,
-    distinct,
-    hinted,
+    check_key,
+    check_labels,
+    check_type,
+    choice,
     items,
-    known,
-    labelled,
+    label_of,
+    refusal,
     text,
-    typed,
     whole,
 )
 from lumpable.worlds.scene import ARRIVALS, Scene
@@ -31,7 +33,7 @@ from lumpable.worlds.world import World
 SCENE = ("kind", "label", "arrivals", "delay", "drift", "at", "horizon", "pulls")
 
 
-def described(
+def _specs(
     said: Mapping[str, Any], folder: Path | None
 ) -> tuple[tuple[WorldSpec, ...], list[Mapping[str, Any]]]:
     """Return the worlds, and beside each what is said of it, which may be its own horizon."""
@@ -40,7 +42,7 @@ def described(
     for i, item in enumerate(items(said, "world")):
         place: Place = ("world", i)
         if isinstance(item, World | Scene):
-            specs.append(_given(item))
+            specs.append(_spec_of(item))
             drafts.append({})
         elif isinstance(item, WorldSpec):
             specs.append(item)
@@ -49,20 +51,16 @@ def described(
             specs.append(_world(place, item, folder))
             drafts.append(item)
         else:
-            raise Refused(place, f"world: expected a table with a kind, got {item!r}")
-    distinct("world", [spec.label for spec in specs])
+            raise Refused(place, "world", "a table with a kind", repr(item))
+    check_labels("world", [spec.label for spec in specs])
     return tuple(specs), drafts
 
 
 def _world(place: Place, item: Mapping[str, Any], folder: Path | None) -> WorldSpec:
     if "kind" not in item:
-        raise Refused(place, f"world: expected a key 'kind', one of {', '.join(KINDS)}; got none")
-    kind = item["kind"]
-    if kind not in KINDS:
-        near = nearest(str(kind), KINDS)
-        raise Refused(
-            (*place, "kind"), f"kind: expected one of {', '.join(KINDS)}, got {kind!r}{near}"
-        )
+        why = f"expected a key 'kind', one of {', '.join(KINDS)}; got none"
+        raise Refused(place, "world", why=why)
+    kind = choice(place, "kind", item["kind"], KINDS)
     parameters = {
         key: parameter
         for key, parameter in inspect.signature(maker(kind)).parameters.items()
@@ -70,21 +68,21 @@ def _world(place: Place, item: Mapping[str, Any], folder: Path | None) -> WorldS
     }
     given = {key: value for key, value in item.items() if key not in SCENE}
     for key, value in given.items():
-        known(place, key, (*parameters, *SCENE), f"a world of kind {kind}")
-        typed(place, key, parameters[key], value)
+        check_key(place, key, (*parameters, *SCENE), f"a world of kind {kind}")
+        check_type(place, key, parameters[key], value)
     for key, parameter in parameters.items():
         if parameter.default is parameter.empty and key not in given:
-            raise Refused(place, f"world: kind {kind} needs a key {key!r}, got none")
-    met = _met(place, item)
-    label = text(place, "label", item.get("label"), optional=True)
+            raise Refused(place, "world", why=f"kind {kind} needs a key {key!r}, got none")
+    met = _manners(place, item)
+    label = text(place, "label", item["label"]) if "label" in item else ""
     setting = {"kind": kind, **given, **met}
     if "path" in given:
-        path = (folder or Path()) / given["path"]
+        path = (folder or Path()) / text(place, "path", given["path"])
         setting |= {"path": path.name, "sha256": _digest(place, path)}
         given["path"] = str(path.absolute())
     words = {key: value for key, value in setting.items() if key not in ("kind", "sha256", "mean")}
     return WorldSpec(
-        label=label or labelled(kind, words),
+        label=label or label_of(kind, words),
         kind=kind,
         given=given,
         setting=as_json(setting),
@@ -92,40 +90,37 @@ def _world(place: Place, item: Mapping[str, Any], folder: Path | None) -> WorldS
     )
 
 
-def _met(place: Place, item: Mapping[str, Any]) -> dict[str, Any]:
+def _manners(place: Place, item: Mapping[str, Any]) -> dict[str, Any]:
     """Return how a world is met, as far as that is said."""
     met: dict[str, Any] = {}
-    if "arrivals" in item and item["arrivals"] != "iid":
-        met["arrivals"] = item["arrivals"]
-        if met["arrivals"] not in ARRIVALS:
-            words = f"arrivals: expected one of {', '.join(ARRIVALS)}, got {met['arrivals']!r}"
-            raise Refused((*place, "arrivals"), words + nearest(str(met["arrivals"]), ARRIVALS))
+    if item.get("arrivals", "iid") != "iid":
+        met["arrivals"] = choice(place, "arrivals", item["arrivals"], ARRIVALS)
     if item.get("delay", 0) != 0:
         met["delay"] = whole((*place, "delay"), "delay", item["delay"], 0, 10**7)
     drift = item.get("drift", 0)
     if isinstance(drift, bool) or not isinstance(drift, int | float) or not 0 <= drift <= 1:
-        words = f"drift: expected a share from 0 to 1, got {drift!r}"
-        raise Refused((*place, "drift"), words)
+        raise Refused((*place, "drift"), "drift", "a share from 0 to 1", repr(drift))
     met |= {"drift": float(drift)} if drift else {}
-    return met | ({"at": _measured_at(place, item["at"])} if "at" in item else {})
+    return met | ({"at": _rounds(place, item["at"])} if "at" in item else {})
 
 
-def _measured_at(place: Place, said: Any) -> tuple[int, ...]:
+def _rounds(place: Place, said: Any) -> tuple[int, ...]:
     """Return the rounds for each context to measure at, in order."""
     if isinstance(said, str | Mapping) or not isinstance(said, Sequence) or not said:
-        raise Refused((*place, "at"), f"at: expected a list of rounds per context, got {said!r}")
+        raise Refused((*place, "at"), "at", "a list of rounds per context", repr(said))
     return tuple(sorted({whole((*place, "at"), "at", pulls, 1, MOST_ROUNDS) for pulls in said}))
 
 
 def _digest(place: Place, path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    except OSError as error:
-        words = f"path: expected a CSV or Parquet file, got {str(path)!r}: {error.strerror}"
-        raise Refused((*place, "path"), words) from error
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        why = str(getattr(error, "strerror", None) or error).lower()
+        got = f"{str(path)!r}: {why}"
+        raise Refused((*place, "path"), "path", "a CSV or Parquet file", got) from error
 
 
-def _given(item: World | Scene) -> WorldSpec:
+def _spec_of(item: World | Scene) -> WorldSpec:
     """Describe a world that was handed over: a digest tells it from others."""
     scene = item if isinstance(item, Scene) else Scene(item)
     world = scene.world
@@ -138,45 +133,44 @@ def _given(item: World | Scene) -> WorldSpec:
     met |= {"delay": str(scene.delay)} if scene.delay else {}
     setting = {"kind": GIVEN, "sha256": digest.hexdigest()[:16], **met}
     size = f"{world.name} {world.contexts} x {world.arms}, {world.groups} groups"
-    return WorldSpec(scene.name or labelled(size, met), GIVEN, setting=as_json(setting),
+    return WorldSpec(scene.name or label_of(size, met), GIVEN, setting=as_json(setting),
                      scene=scene)  # fmt: skip
 
 
-def drawn(
-    said: Mapping[str, Any],
-    worlds: Sequence[WorldSpec],
-    drafts: Sequence[Mapping[str, Any]],
-    seed: int,
-) -> tuple[list[Scene], tuple[int, ...]]:
-    """Draw every world once, which finds bad values, and return the scenes and their horizons."""
-    scenes, horizons = [], []
-    for i, (spec, draft) in enumerate(zip(worlds, drafts, strict=True)):
+def draw(
+    said: Mapping[str, Any], folder: Path | None, seed: int, left_out: list[str] | None
+) -> Iterator[tuple[WorldSpec, Scene, int]]:
+    """Draw every world once, which finds bad values; yields it, its scene and its horizon.
+
+    Worlds that need an extra which is not installed are left out, if somebody takes note of it.
+    """
+    for i, (spec, draft) in enumerate(zip(*_specs(said, folder), strict=True)):
         try:
-            scene = spec.made(horizon=2, seed=seed)
+            scene = spec.make(horizon=2, seed=seed)
+        except MissingExtra as error:
+            if left_out is None:
+                raise
+            left_out.append(f"left out: {spec.label}: {error}")
+            continue
         except (ValueError, TypeError) as error:
-            first = str(error).partition(":")[0]
-            place: Place = ("world", i, first) if first in draft else ("world", i)
-            raise Refused(place, hinted(f"{spec.label}: {error}")) from error
-        scenes.append(scene)
+            raise refusal(("world", i), draft, spec.label, error) from error
         own: Place = ("world", i) if {"horizon", "pulls"} & set(draft) else ()
         horizon = _horizon(own, draft if own else said, scene.world.contexts)
         if horizon < 2 and spec.drift:
-            raise Refused(own, f"horizon: drift needs at least 2 rounds, got {horizon}")
-        horizons.append(horizon)
-    return scenes, tuple(horizons)
+            raise Refused(own, "horizon", why=f"drift needs at least 2 rounds, got {horizon}")
+        yield spec, scene, horizon
 
 
 def _horizon(place: Place, said: Mapping[str, Any], contexts: int) -> int:
     both = [key for key in said if key in ("horizon", "pulls") and said[key] is not None]
     if len(both) != 1:
         got = "both" if both else "none"
-        words = f"horizon: expected either 'horizon' or 'pulls', got {got}"
-        raise Refused((*place, *both[1:]), words)
+        raise Refused((*place, *both[1:]), "horizon", "either 'horizon' or 'pulls'", got)
     at: Place = (*place, both[0])
     number = whole(at, both[0], said[both[0]], 1, MOST_ROUNDS)
     if both[0] == "horizon":
         return number
     if number * contexts > MOST_ROUNDS:
         words = f"a whole number from 1 to {MOST_ROUNDS // contexts:.2e} for {contexts:,} contexts"
-        raise Refused(at, f"pulls: expected {words}, got {said['pulls']!r}")
+        raise Refused(at, "pulls", words, repr(said["pulls"]))
     return number * contexts

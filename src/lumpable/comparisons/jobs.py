@@ -1,0 +1,247 @@
+"""Tasks on many processes or machines: on this machine, on Dask or on Ray. Knows no task.
+
+Answers come in any order, each as soon as it is there. A task that fails, or kills its worker, is
+an answer with an error, and the others go on. Workers are spawned, so that threads and compiled
+code are safe in them; they leave Ctrl-C to their parent and end with it. When nobody listens any
+more, nothing goes on.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from lumpable.base.errors import BadArgument
+from lumpable.base.extras import need
+from lumpable.base.interrupts import deferred
+
+BACKENDS = ("local", "dask", "ray")
+TICK = 1.0
+"""Seconds between two looks at what is running."""
+
+
+class Task(NamedTuple):
+    """A function and what it is called with; the key says whose answer it is."""
+
+    key: Hashable
+    function: Callable[[Any], Any]
+    argument: Any
+
+
+class Answer(NamedTuple):
+    """What came of a task: what its function returned, or the error."""
+
+    key: Any
+    result: Any = None
+    error: BaseException | None = None
+
+
+class Event(NamedTuple):
+    """An answer that has come, or None about once a second, and what is running then."""
+
+    answer: Answer | None
+    running: dict[Any, float]
+    """The keys of tasks under way, and since when by the monotonic clock."""
+
+
+Events = Generator[Event, None, None]
+
+
+class Died(RuntimeError):
+    """A worker process ended while it was at a task."""
+
+    def __init__(self) -> None:
+        super().__init__("a worker process ended abruptly (killed, or out of memory)")
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Who does the work: processes of this machine, or a cluster."""
+
+    backend: str = "local"
+    jobs: int | None = None
+    """How many tasks at a time; None: as many as there are cores."""
+    address: str | None = None
+    """Where a cluster is."""
+
+    def __post_init__(self) -> None:
+        if self.backend not in BACKENDS:
+            raise BadArgument("backend", f"one of {', '.join(BACKENDS)}", repr(self.backend))
+        jobs = self.jobs
+        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+            raise BadArgument("jobs", "a whole number of at least 1", repr(jobs))
+        if self.address is not None and self.backend == "local":
+            raise BadArgument("address", "a backend dask or ray with it", "local")
+
+    def carry_out(self, tasks: Sequence[Task]) -> Events:
+        """Yield the answer to each task as it comes."""
+        if not tasks:
+            return
+        if self.backend == "local":
+            yield from in_processes(tasks, self.jobs or cores())
+            return
+        from lumpable.comparisons import remote
+
+        run = remote.on_dask if self.backend == "dask" else remote.on_ray
+        yield from run(tasks, self.jobs, self.address)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: compiled code and clusters make others of it."""
+    while error.__context__ is not None:
+        error = error.__context__
+        if isinstance(error, KeyboardInterrupt):
+            return True
+    return False
+
+
+def here(tasks: Iterable[Task]) -> Events:
+    """Do the work in this process, one after the other."""
+    for task in tasks:
+        try:
+            answer = Answer(task.key, task.function(task.argument))
+        except Exception as error:
+            answer = Answer(task.key, error=error)
+        yield Event(answer, {})
+
+
+def pack(task: Task) -> bytes:
+    """Return a task as bytes; what was defined in a script or a notebook goes with it."""
+    cloudpickle = need("cloudpickle", "research", "running tasks in processes")
+    packed: bytes = cloudpickle.dumps((task.function, task.argument))
+    return packed
+
+
+def call(packed: bytes) -> Any:
+    """In a worker: do the task."""
+    function, argument = pickle.loads(packed)
+    return function(argument)
+
+
+# --- Processes ------------------------------------------------------------------------------
+
+
+class _Running(NamedTuple):
+    """A task in a process, and since when by the monotonic clock."""
+
+    task: Task
+    since: float
+    pool: ProcessPoolExecutor
+
+
+def in_processes(tasks: Iterable[Task], jobs: int) -> Events:
+    """Do the work in worker processes, each a pool of its own: if one dies, its task is known."""
+    waiting = deque(tasks)
+    running: dict[Future[Any], _Running] = {}
+    free: list[ProcessPoolExecutor] = []
+    with contextlib.ExitStack() as pools, _ended_with_us():
+
+        def hand_out() -> None:
+            while waiting and len(running) < jobs:
+                pool = free.pop() if free else pools.enter_context(_worker())
+                task = waiting.popleft()
+                running[_submit(pool, task)] = _Running(task, time.monotonic(), pool)
+
+        while waiting or running:
+            hand_out()
+            yield Event(None, _since(running.values()))
+            done, _ = concurrent.futures.wait(
+                running, TICK, return_when=concurrent.futures.FIRST_COMPLETED
+            )
+            ended = [(running.pop(future), future) for future in done]
+            free += [one.pool for one, future in ended if not _died(future)]
+            hand_out()  # before anybody looks at the answers
+            for one, future in ended:
+                yield Event(_answer(one.task, future), _since(running.values()))
+
+
+def _since(running: Iterable[_Running]) -> dict[Any, float]:
+    return {one.task.key: one.since for one in running}
+
+
+def _died(future: Future[Any]) -> bool:
+    return isinstance(future.exception(), BrokenProcessPool)
+
+
+def _answer(task: Task, future: Future[Any]) -> Answer:
+    error = future.exception()
+    if error is None:
+        return Answer(task.key, future.result())
+    return Answer(task.key, error=Died() if isinstance(error, BrokenProcessPool) else error)
+
+
+def _submit(pool: ProcessPoolExecutor, task: Task) -> Future[Any]:
+    """Hand a task to a worker; what cannot be sent, or to nobody, has that error for an answer."""
+    try:
+        packed = pack(task)
+        with deferred(), _nobody_is_main():
+            return pool.submit(call, packed)
+    except Exception as error:
+        failed: Future[Any] = Future()
+        failed.set_exception(error)
+        return failed
+
+
+def _worker() -> ProcessPoolExecutor:
+    spawn = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(1, mp_context=spawn, initializer=_begin)
+
+
+@contextlib.contextmanager
+def _nobody_is_main() -> Iterator[None]:
+    """Let a worker start without the script that started us, which may have no guard.
+
+    What the script defines goes with each task instead.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+@contextlib.contextmanager
+def _ended_with_us() -> Iterator[None]:
+    """Whatever happens, no process that is started here outlives this."""
+    others = set(multiprocessing.active_children())
+    try:
+        yield
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - others:
+            child.terminate()
+        raise
+
+
+def _begin() -> None:
+    """In a worker: leave Ctrl-C to the parent, and end with it even if it is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()

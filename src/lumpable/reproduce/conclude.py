@@ -1,0 +1,46 @@
+"""From what was measured to a row: judged, worded and drawn. Measures nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import traceback
+from typing import Any
+
+from lumpable.base.errors import BadArgument
+from lumpable.reports import drawing
+from lumpable.reproduce import record
+from lumpable.reproduce.claim import Claim
+from lumpable.reproduce.record import Kept, Row
+
+
+def conclude(claim: Claim, kept: Kept) -> Row:
+    """Judge, word and draw what was measured; an error becomes part of the row."""
+    try:
+        verdict = claim.judge(kept.measured)
+        words = claim.word(kept.measured, verdict)
+        chart = None if claim.draw is None else claim.draw(kept.measured)
+        figure = None if chart is None else chart.to_dict()
+        picture = "" if figure is None else svg(figure)
+        return record.row(claim, kept, verdict, words, figure=figure, picture=picture)
+    except Exception as error:
+        return record.error_row(claim, describe(error), **kept.about())
+
+
+def svg(figure: dict[str, Any]) -> str:
+    """Return a Vega-Lite specification as SVG, the same however many were drawn before it."""
+    if not figure.get("description"):
+        raise BadArgument("figure", why="expected a description for those who cannot see it")
+    picture = drawing.svg(figure)
+    for kind, first in (("clip", 1), ("gradient_", 0)):
+        names = dict.fromkeys(re.findall(rf'id="({kind}\d+)"', picture))
+        number = {name: f"{kind}{k}" for k, name in enumerate(names, start=first)}
+        picture = re.sub(rf"\b{kind}\d+\b", lambda at: number.get(at[0], at[0]), picture)  # noqa: B023
+    return picture
+
+
+def describe(error: Exception) -> str:
+    """Say what went wrong, and where."""
+    first = (str(error).splitlines() or [""])[0]
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {first} ({os.path.basename(at.filename)}, line {at.lineno})"
