@@ -48,7 +48,7 @@ def flat_rows() -> list[Row]:
 
     def run(constants: lb.Constants) -> Callable[[], object]:
         phases = range(1, 14)
-        sizes = [lb.schedule.any_groups_phase(PROBLEM, h, constants) for h in phases]
+        sizes = [lb.lengths.any_groups_phase(PROBLEM, h, constants) for h in phases]
         horizon = sum(size.explore(n) for size in sizes for n in range(1, size.h + 1))
         plan = lb.regret.any_groups
         return lambda: lb.simulate(

@@ -147,8 +147,8 @@ problems = st.tuples(st.integers(1, 6), st.integers(1, 5), st.integers(1, 6)).ma
 
 def most_requests(problem: lb.Problem, epsilon: float) -> int:
     """The printed bound on requests: N levels in L buckets, S screenings a level, K candidates."""
-    levels = lb.bounds.lengths(problem, epsilon, 0.1).levels
-    buckets = lb.bounds.last_bucket(problem, epsilon)
+    levels = lb.lengths.near_uniform_lengths(problem, epsilon, 0.1).levels
+    buckets = lb.lengths.last_bucket(problem, epsilon)
     inside = levels + levels * problem.contexts + problem.arms
     return 1 + buckets * inside + lb.bounds.elimination_phases(problem, epsilon, 0.1)
 

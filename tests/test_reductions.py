@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lumpable as lb
+from lumpable.plans.lengths import any_groups_phase
 from lumpable.plans.plan import Plan
 from lumpable.plans.reductions import (
     any_contexts_online,
@@ -21,7 +22,6 @@ from lumpable.plans.reductions import (
     side_by_side,
     unknown_groups,
 )
-from lumpable.plans.schedule import any_groups_phase
 from scripted import Script
 
 NAN = math.nan
@@ -321,7 +321,7 @@ def test_low_rank_runs_algorithm_1_on_the_cover(epsilon: float, bound: float, ce
         lb.Problem(40, 3, 2), epsilon=epsilon, delta=0.1, bound=bound, switch=False, constants=small
     )
     script = Script(plan)
-    size = lb.bounds.lengths(lb.Problem(40, 3, cells), epsilon, 0.1, small)
+    size = lb.lengths.near_uniform_lengths(lb.Problem(40, 3, cells), epsilon, 0.1, small)
     for level in range(1, size.levels + 1):
         assert (script.asks.rounds, script.asks.repeats) == (size.explore, 2**level)
         script.tell({})

@@ -193,10 +193,10 @@ def log_factor(T: float, name: str) -> float:
     S, K, r = GROWTH.letters
     if name == "online":
         return math.sqrt(2 * math.log(2 * S * K * T) + math.log(T / (S * K)))
-    h, size = 1, lb.schedule.equal_groups_phase(GROWTH, 1)
+    h, size = 1, lb.lengths.equal_groups_phase(GROWTH, 1)
     while r * (S + K) * size.lg * 2.0**h < T:
         h += 1
-        size = lb.schedule.equal_groups_phase(GROWTH, h)
+        size = lb.lengths.equal_groups_phase(GROWTH, h)
     return size.lg * (h if name == "any_groups" else 1)
 
 

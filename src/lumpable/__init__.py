@@ -12,7 +12,7 @@ from lumpable.base.cite import citation
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.version import __version__
-from lumpable.plans import bounds, pac, reductions, regret, schedule, standard
+from lumpable.plans import bounds, lengths, pac, reductions, regret, standard
 from lumpable.plans.costs import Budget, budget
 from lumpable.plans.plan import Belief, Bucket, Collect, Plan, Result, Sample, Split, algorithm
 from lumpable.plans.problem import PAPER, Constants, Problem
@@ -63,12 +63,12 @@ __all__ = [
     "compare",
     "exact",
     "learners",
+    "lengths",
     "pac",
     "play",
     "reductions",
     "regret",
     "replay",
-    "schedule",
     "simulate",
     "standard",
     "worlds",

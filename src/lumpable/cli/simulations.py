@@ -24,7 +24,7 @@ from lumpable.cli.options import (
     world_options,
 )
 from lumpable.cli.watching import watched
-from lumpable.plans import pac, reductions, regret, schedule, standard
+from lumpable.plans import lengths, pac, reductions, regret, standard
 from lumpable.plans.costs import budget
 from lumpable.plans.plan import Plan
 from lumpable.plans.problem import Problem
@@ -193,7 +193,7 @@ def _grouped(settings: Settings, problem: Problem) -> Problem:
     """Return the problem with groups that is solved: for low rank, the cells of the cover."""
     if settings.algorithm != "low-rank" or settings.epsilon is None:
         return problem
-    cells = schedule.cover(problem, 1.0, settings.epsilon)
+    cells = lengths.cover(problem, 1.0, settings.epsilon)
     return Problem(problem.contexts, problem.arms, cells)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolVector, FloatVector, IntVector
-from lumpable.plans import bounds
-from lumpable.plans.bounds import Lengths
+from lumpable.plans import bounds, lengths
+from lumpable.plans.lengths import Lengths
 from lumpable.plans.plan import (
     Belief,
     Bucket,
@@ -41,7 +41,7 @@ def near_uniform(
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
     S, K, _ = problem.letters
-    size = bounds.lengths(problem, epsilon, delta, constants)  # lines 1 and 2
+    size = lengths.near_uniform_lengths(problem, epsilon, delta, constants)  # lines 1 and 2
     everything = np.ones((S, K), dtype=bool)
     policy = np.zeros(S, dtype=np.int64)
 
@@ -129,8 +129,8 @@ def any_contexts(
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
     S, K, r = problem.letters
-    J = bounds.arrivals(problem, epsilon, delta, constants)  # line 1
-    L = bounds.last_bucket(problem, epsilon)
+    J = lengths.arrivals(problem, epsilon, delta, constants)  # line 1
+    L = lengths.last_bucket(problem, epsilon)
     N = bounds.whole(problem, epsilon, delta, constants)
 
     belief = Belief("estimating how often each context comes", np.zeros(S, dtype=np.int64))
@@ -146,7 +146,7 @@ def any_contexts(
             continue
         nu = float(frequency[contexts].sum())
         inside = Problem(int(contexts.sum()), K, min(r, int(contexts.sum())))
-        epsilon_l = bounds.bucket_epsilon(epsilon, nu)
+        epsilon_l = lengths.bucket_epsilon(epsilon, nu)
         rounds, result = 0, None
         if bounds.bucket_rounds(inside, epsilon_l, delta, nu, constants) <= N:  # reading 16
             learner = near_uniform(inside, epsilon=epsilon_l, delta=delta, constants=constants)
@@ -189,7 +189,7 @@ def in_bucket(
     while isinstance(asked := progress.request, Collect):
         arms = np.zeros((len(contexts), asked.arms.shape[1]), dtype=bool)
         arms[contexts] = asked.arms
-        longer = bounds.stretched(asked.rounds, frequency, constants)
+        longer = lengths.stretched(asked.rounds, frequency, constants)
         belief = _outside(asked.belief, contexts, policy, level)
         sample = yield Collect(longer, asked.repeats, arms, belief)
         rounds += longer

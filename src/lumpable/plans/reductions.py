@@ -14,7 +14,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import IntVector
-from lumpable.plans import bounds, pac, regret, schedule, standard
+from lumpable.plans import bounds, lengths, pac, regret, standard
 from lumpable.plans.plan import (
     Belief,
     Branching,
@@ -110,7 +110,7 @@ def any_contexts_online(
     if horizon is not None:
         T = checks.whole("horizon", horizon, 1, checks.MOST_ROUNDS)
         return Result((yield from _for_horizon(problem, T, policy, constants, mended)))
-    T = schedule.first_horizon(S, constants)
+    T = lengths.first_horizon(S, constants)
     everybody = np.zeros(S, dtype=np.int64)
     belief = Belief(f"the standard algorithm, up to round {T}", policy)
     first: tuple[Result, ...] = yield Split(T, everybody, (standard.online(problem),), belief)
@@ -130,7 +130,7 @@ def _for_horizon(
     Returns the policy so far.
     """
     S, K, r = problem.letters
-    J = schedule.estimate_rounds(S, T, constants)
+    J = lengths.estimate_rounds(S, T, constants)
     belief = Belief(f"estimating how often each context comes, horizon {T}", policy)
     sample: Sample = yield Collect(J, 1, np.ones((S, K), dtype=bool), belief)
     frequency = sample.plays.sum(axis=1) / max(1, int(sample.plays.sum()))
@@ -187,7 +187,7 @@ def low_rank(
     epsilon, delta = checks.accuracy(epsilon, delta)
     bound = checks.real("bound", bound, "a positive number", 0.0, np.inf)
     S, K, _ = problem.letters
-    cells = Problem(S, K, schedule.cover(problem, bound, epsilon))
+    cells = Problem(S, K, lengths.cover(problem, bound, epsilon))
     cost = bounds.near_uniform_rounds(cells, epsilon, delta, constants)
     naive_is_cheaper = bounds.naive_rounds(problem, epsilon, delta, constants) <= cost
     method = standard.naive if switch and naive_is_cheaper else pac.near_uniform
@@ -215,11 +215,11 @@ def low_rank_online(
     S, K, _ = problem.letters
     T = checks.whole("horizon", horizon, S + K + 1, checks.MOST_ROUNDS)
     bound = checks.real("bound", bound, "a positive number", 0.0, np.inf)
-    alpha = schedule.cover_width(problem, T)
-    cells = Problem(S, K, schedule.cover(problem, bound, alpha))
+    alpha = lengths.cover_width(problem, T)
+    cells = Problem(S, K, lengths.cover(problem, bound, alpha))
     if switch and bounds.standard_is_better(cells):
         return (yield from standard.online(problem))
-    return (yield from frozen_after(schedule.last_phase(alpha), cells, constants))
+    return (yield from frozen_after(lengths.last_phase(alpha), cells, constants))
 
 
 def frozen_after(H: int, problem: Problem, constants: Constants) -> Conversation:
@@ -227,7 +227,7 @@ def frozen_after(H: int, problem: Problem, constants: Constants) -> Conversation
     state = regret.LevelledState.start(problem)
     for _ in range(H):
         yield from regret.levelled_phase(problem, state, constants)
-    rounds = schedule.any_groups_phase(problem, H, constants).explore(H)
+    rounds = lengths.any_groups_phase(problem, H, constants).explore(H)
     belief = regret.believed(f"frozen after phase {H}", H, state.policy, state.found)
     while True:
         yield Collect(rounds, 2**H, state.found.arms(-1), belief)

@@ -14,11 +14,11 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolMatrix, BoolVector, FloatVector, IntVector
-from lumpable.plans import schedule
+from lumpable.plans import lengths
 from lumpable.plans.clusters import Clusters, Gap, Level, widest
+from lumpable.plans.lengths import Phase
 from lumpable.plans.plan import Belief, Collect, Conversation, Sample, algorithm
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.plans.schedule import Phase
 
 
 class TooFewGroups(Exception):
@@ -38,7 +38,7 @@ def equal_groups(problem: Problem, *, constants: Constants = PAPER) -> Conversat
     h = 0
     while True:
         h += 1  # line 3
-        size = schedule.equal_groups_phase(problem, h, constants)  # lines 4 and 5
+        size = lengths.equal_groups_phase(problem, h, constants)  # lines 4 and 5
         thought = believed(f"phase {h}: exploring", h, policy, found)
         sample = yield Collect(size.explore(h), 2**h, found.arms(), thought)  # line 6
         levels = [Level(h, size.threshold(h), sample.mean)]
@@ -96,7 +96,7 @@ def levelled_phase(
     """Lines 3 to 17 of Algorithm 6: one phase. With `doubt`, r may turn out to be too small."""
     state.h += 1  # line 3
     h, found = state.h, state.found
-    size = schedule.any_groups_phase(problem, h, constants)  # line 4
+    size = lengths.any_groups_phase(problem, h, constants)  # line 4
     levels = []
     for n in range(1, h + 1):  # line 5
         words = f"phase {h}: exploring, level {n} of {h}"

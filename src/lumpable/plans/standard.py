@@ -12,7 +12,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolMatrix, FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.plans import bounds
+from lumpable.plans import bounds, lengths
 from lumpable.plans.plan import Belief, Collect, Conversation, Result, Sample, algorithm
 from lumpable.plans.problem import PAPER, Constants, Problem
 
@@ -27,7 +27,7 @@ def naive(
     1 - 2 delta, whatever the context frequencies (`bounds.naive_promise`).
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
-    rounds = bounds.settle(problem, epsilon, delta, constants)
+    rounds = lengths.settle(problem, epsilon, delta, constants)
     candidates = tuple(range(problem.arms))
     policy = yield from best_of(problem, candidates, rounds)
     return Result(policy, candidates)

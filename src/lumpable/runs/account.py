@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from lumpable.plans import bounds, schedule
+from lumpable.plans import bounds, lengths
 from lumpable.plans.problem import PAPER, Problem
 from lumpable.runs import questions
 from lumpable.runs.outcome import names, uneven
@@ -159,10 +159,10 @@ def possible(problem: Problem, run: Run, times: int) -> int | None:
     while True:
         h += 1
         if name == "equal_groups":
-            size = schedule.equal_groups_phase(problem, h, constants)
+            size = lengths.equal_groups_phase(problem, h, constants)
             rounds += size.explore(h)
         else:
-            size = schedule.any_groups_phase(problem, h, constants)
+            size = lengths.any_groups_phase(problem, h, constants)
             rounds += sum(size.explore(n) for n in range(1, h + 1))
         if times * size.threshold(h) <= 1:
             return rounds

@@ -13,10 +13,10 @@ import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.plans import regret, schedule
+from lumpable.plans import lengths, regret
+from lumpable.plans.lengths import Phase
 from lumpable.plans.plan import Belief
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.plans.schedule import Phase
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Series
@@ -53,7 +53,7 @@ def cuts(gap: float, runs: int, constants: Constants, *, coarser: int = 0) -> Cu
     """
     problem = Problem(36, 2, 4)
     S, _, r = problem.letters
-    size = schedule.equal_groups_phase(problem, ACCURACY, constants)
+    size = lengths.equal_groups_phase(problem, ACCURACY, constants)
     told = LEMMA * r * size.split_threshold(ACCURACY)
     group = np.arange(S) % r
     mean = np.stack([-gap * told / (r - 1) * group] * 2, axis=1)

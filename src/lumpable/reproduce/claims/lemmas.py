@@ -115,7 +115,7 @@ def few_candidates(effort: Effort) -> Finding:
     """Count screenings at accuracies where the threshold tells groups apart."""
     S, K, r, epsilon = 100, 100, 3, 2.0**-7
     runs = effort.pick(40, 300)
-    N = lb.bounds.lengths(lb.Problem(S, K, r), epsilon, DELTA).levels
+    N = lb.lengths.near_uniform_lengths(lb.Problem(S, K, r), epsilon, DELTA).levels
     rows: Rows = []
     checks = {}
     most = narrow = 0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable.plans import bounds, pac
+from lumpable.plans import lengths, pac
 from lumpable.plans.plan import Belief, Collect, Conversation
 from lumpable.plans.problem import Problem
 from lumpable.plans.standard import best_of
@@ -22,7 +22,7 @@ from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
 def deepest_level_only(problem: Problem, *, epsilon: float, delta: float) -> Conversation:
     """Algorithm 1 without its levels: all of Step 1 at level N, and screening there only."""
     S, K, _ = problem.letters
-    size = bounds.lengths(problem, epsilon, delta)
+    size = lengths.near_uniform_lengths(problem, epsilon, delta)
     N = size.levels
     policy = np.zeros(S, dtype=np.int64)
     belief = Belief("collecting, deepest level", policy)
@@ -42,7 +42,7 @@ LEVELS_EPSILON = 2.0**-12
 
 def missing_by_level(run: Watched) -> dict[tuple[str, int], float]:
     """Return the share of arms that the large and the small blocks lack at each level."""
-    N = bounds.lengths(run.problem, run.epsilon, DELTA).levels
+    N = lengths.near_uniform_lengths(run.problem, run.epsilon, DELTA).levels
     found = {}
     for n in range(1, N + 1):
         by_block = [run.uncovered(block, n) / run.problem.arms for block in run.blocks()]
@@ -104,7 +104,7 @@ def several_levels(effort: Effort) -> Finding:
             "all levels": algorithm_1(world, LEVELS_EPSILON, seed),
             "deepest only": witness.watch(alone, world, seed),
         }
-        N = bounds.lengths(problem, LEVELS_EPSILON, DELTA).levels
+        N = lengths.near_uniform_lengths(problem, LEVELS_EPSILON, DELTA).levels
         for name, run in seen.items():
             level = N if name == "deepest only" else None
             uncovered[name] += any(run.uncovered(block, level) for block in run.blocks())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import lumpable as lb
-from lumpable.plans import bounds, reductions, schedule
+from lumpable.plans import bounds, lengths, reductions
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import sketch, witness
@@ -38,7 +38,7 @@ def widest(problem: Problem) -> Constants:
 
     Means span at most 1, so everybody leaves with everybody: nobody is screened.
     """
-    size = bounds.lengths(problem, ACCURACY, DELTA)
+    size = lengths.near_uniform_lengths(problem, ACCURACY, DELTA)
     return witness.threshold_times(1 / size.threshold(size.levels))
 
 
@@ -47,7 +47,7 @@ def loss(truth: Factored, constants: Constants, seed: int) -> float:
 
     2 alpha are added for means that are not quite alike.
     """
-    R = schedule.cover(Problem(*SIZE, truth.rank), 1.0, ACCURACY)
+    R = lengths.cover(Problem(*SIZE, truth.rank), 1.0, ACCURACY)
     allowed = bounds.near_uniform_printed(Problem(*SIZE, R), ACCURACY, DELTA) + 2 * ACCURACY
     run = covered(truth, ACCURACY, constants, 1.0, seed)
     return truth.world.loss(run.policy) / allowed
@@ -60,7 +60,7 @@ def grid(runs: int) -> dict[str, float]:
         for rank in (1, 2):
             truth = spread(*SIZE, rank, 1.0, seed)
             for alpha in (0.2, 0.05):
-                R = schedule.cover(Problem(*SIZE, rank), 1.0, alpha)
+                R = lengths.cover(Problem(*SIZE, rank), 1.0, alpha)
                 found = {
                     "cells": len(truth.cells(alpha)) / R,
                     "narrow cells": len(truth.cells(alpha / 2)) / R,
@@ -89,7 +89,7 @@ def low_rank_pac(effort: Effort) -> Finding:
     S, K = SIZE
     runs, epsilon = effort.pick(6, 60), 0.01
     most = grid(runs)
-    wide = widest(Problem(S, K, schedule.cover(Problem(S, K, 1), 1.0, ACCURACY)))
+    wide = widest(Problem(S, K, lengths.cover(Problem(S, K, 1), 1.0, ACCURACY)))
     losses = [
         loss(truth, PAPER, seed)
         for seed in range(runs)
@@ -97,7 +97,7 @@ def low_rank_pac(effort: Effort) -> Finding:
     ]
     mixed = [loss(decoys(S, K, seed), wide, seed) for seed in range(runs)]
     sizes = effort.pick((0.0625, 0.25, 1.0), (0.0625, 0.125, 0.25, 0.5, 1.0))
-    cells = [schedule.cover(Problem(S, K, 1), B, epsilon) for B in sizes]
+    cells = [lengths.cover(Problem(S, K, 1), B, epsilon) for B in sizes]
     truths = [spread(S, K, 1, B, 0) for B in sizes]
     rounds = [
         covered(truth, epsilon, PAPER, B, 0).rounds for truth, B in zip(truths, sizes, strict=True)

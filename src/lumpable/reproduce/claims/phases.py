@@ -15,11 +15,11 @@ import numpy as np
 import lumpable as lb
 from lumpable.base.checks import BoolMatrix, BoolVector, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.plans import bounds, regret, schedule
+from lumpable.plans import lengths, regret
 from lumpable.plans.clusters import Clusters, Level
+from lumpable.plans.lengths import Phase
 from lumpable.plans.plan import Collect, Conversation
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.plans.schedule import Phase
 from lumpable.runs.bulk import Step
 
 # --- Looks ----------------------------------------------------------------------------------
@@ -111,11 +111,11 @@ class Look:
         """
         problem, constants, h = self.size.problem, self.size.constants, self.h - 1
         if not self.levelled:
-            old = schedule.equal_groups_phase(problem, h, constants).threshold(h) if h else math.inf
+            old = lengths.equal_groups_phase(problem, h, constants).threshold(h) if h else math.inf
         elif self.level > h:
             old = math.inf
         else:
-            old = schedule.any_groups_phase(problem, h, constants).threshold(self.level)
+            old = lengths.any_groups_phase(problem, h, constants).threshold(self.level)
         return self.worst_played() * self.threshold / old
 
     def largest_error(self) -> float:
@@ -127,7 +127,7 @@ class Look:
 def protected(world: lb.World, groups: int, h: int) -> list[int]:
     """Return n_b(h) = ceil(log2(1 / epsilon_{h,b}^2)) for each block."""
     return [
-        bounds.round_up(h - 2 * math.log2(max(1.0, 1 / (groups * omega)))) if omega > 0 else 0
+        lengths.round_up(h - 2 * math.log2(max(1.0, 1 / (groups * omega)))) if omega > 0 else 0
         for omega in world.group_frequency
     ]
 
@@ -145,7 +145,7 @@ def follow(
         belief = step.request.belief
         cost, before = step.regret - before, step.regret
         if belief is not None and step.rounds < horizon:  # the last one may be cut short
-            phase = schedule.any_groups_phase if levelled else schedule.equal_groups_phase
+            phase = lengths.any_groups_phase if levelled else lengths.equal_groups_phase
             see(Look(world, phase(problem, belief.number, constants), step, cost, levelled))
 
     return lb.simulate(plan, world, seed=seed, horizon=horizon, watch=watch)
@@ -191,7 +191,7 @@ def without_step_2(problem: Problem, *, constants: Constants = PAPER) -> Convers
     h = 0
     while True:
         h += 1
-        size = schedule.equal_groups_phase(problem, h, constants)
+        size = lengths.equal_groups_phase(problem, h, constants)
         thought = regret.believed(f"phase {h}: exploring", h, policy, found)
         sample = yield Collect(size.explore(h), 2**h, found.arms(), thought)
         found.good = [Level(h, size.threshold(h), sample.mean).survivors(found)]
@@ -204,7 +204,7 @@ def without_inclusion(problem: Problem, *, constants: Constants = PAPER) -> Conv
     found = state.found
     while True:
         state.h += 1
-        size = schedule.any_groups_phase(problem, state.h, constants)
+        size = lengths.any_groups_phase(problem, state.h, constants)
         levels = []
         for n in range(1, state.h + 1):
             thought = regret.believed(f"phase {state.h}: exploring", state.h, state.policy, found)

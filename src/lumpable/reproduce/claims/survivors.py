@@ -10,7 +10,7 @@ import lumpable as lb
 from lumpable import worlds
 from lumpable.base import words
 from lumpable.base.checks import FloatMatrix
-from lumpable.plans import regret, schedule
+from lumpable.plans import lengths, regret
 from lumpable.plans.plan import Collect, Sample
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.plans.progress import Progress
@@ -28,7 +28,7 @@ PAIR = Problem(2, 2, 2)
 
 def unit(constants: Constants = PAPER) -> float:
     """eps~ of the phase that sets the scale."""
-    return schedule.equal_groups_phase(PAIR, PHASE, constants).threshold(PHASE)
+    return lengths.equal_groups_phase(PAIR, PHASE, constants).threshold(PHASE)
 
 
 def mixed_pair(gap: float, between: float = 1.0) -> lb.World:
@@ -74,7 +74,7 @@ def worst_survivor(error: float, constants: Constants = PAPER) -> float:
 def drawn_survivors(gap: float, runs: int) -> int:
     """Count runs with drawn rewards in which an arm this bad survives the phase."""
     world = mixed_pair(gap)
-    horizon = sum(schedule.equal_groups_phase(PAIR, h).explore(h) for h in range(1, PHASE + 2)) + 1
+    horizon = sum(lengths.equal_groups_phase(PAIR, h).explore(h) for h in range(1, PHASE + 2)) + 1
     count = 0
     for seed in range(runs):
         seen = phases.looks(regret.equal_groups(PAIR), world, seed, horizon)
@@ -130,7 +130,7 @@ def surviving(effort: Effort) -> Finding:
     ]
     lucky = drawn_survivors(PRINTED_NEAR, draws)
     survived, played = worst_in_runs(runs, horizon)
-    following = unit() / schedule.equal_groups_phase(PAIR, PHASE + 1).threshold(PHASE + 1)
+    following = unit() / lengths.equal_groups_phase(PAIR, PHASE + 1).threshold(PHASE + 1)
     promised = 3 * phases.delta(PAIR, PHASE)
 
     def checks(largest: float, next_phase: float) -> tuple[Check, ...]:
@@ -201,7 +201,7 @@ def errors_of(share: float, runs: int, levelled: bool) -> list[float]:
         split=share * PAPER.split,
     )
     algorithm = regret.any_groups if levelled else regret.equal_groups
-    phase = schedule.any_groups_phase if levelled else schedule.equal_groups_phase
+    phase = lengths.any_groups_phase if levelled else lengths.equal_groups_phase
     horizon = 2 * phase(problem, LAST, constants).explore(LAST)
     worst: dict[tuple[int, int], float] = {}
     for seed in range(runs):
