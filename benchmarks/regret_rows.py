@@ -37,7 +37,7 @@ def run_rows() -> list[Row]:
     good = runs[0].turns[-1].belief.good
     assert good is not None
     found = f"{len(good)} clusters, {good.sum(axis=1).mean():.1f} of 100 arms left"
-    name = f"Algorithm 6 at (1000, 100, 5), 1e16 rounds, {len(runs[0].steps)} requests: {found}"
+    name = f"Algorithm 6 at (1000, 100, 5), 1e16 rounds, {len(runs[0].requests)} requests: {found}"
     return [(name, f"{took:.1f} s", "< 15 s")]
 
 

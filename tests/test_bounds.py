@@ -295,7 +295,7 @@ def beyond(split: bool) -> Branching:
 def test_the_executor_cuts_before_numbers_get_too_large(horizon: int, split: bool) -> None:
     world = lb.worlds.from_matrix([[0.0, 1.0], [1.0, 0.0]])
     run = lb.simulate(beyond(split), world, seed=1, horizon=horizon)
-    assert run.rounds == horizon == run.rows()[-1]["rounds"]
+    assert run.rounds == horizon == run.rows()[-1].rounds
     assert 0 < run.regret < horizon
     assert lb.exact(beyond(split), world, horizon=horizon).rounds == horizon
     with pytest.raises(ValueError, match=r"rounds: a request of 1\.24e\+27 rounds is more"):

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ def test_a_cell_is_what_play_gives() -> None:
     row = compare(seeds=[5]).rows()[len(checkpoints(60)) - 1]
     world = lb.worlds.lumpable(8, 4, 2, noise="bernoulli", seed=5)
     learner = lb.learners.UCB1(8, 4, seed=cells.own_seed(5))
-    by_hand = play(learner, world, horizon=60, seed=5).rows()[-1]
+    by_hand = asdict(play(learner, world, horizon=60, seed=5).rows()[-1])
     assert {k: row[k] for k in by_hand if k != "seconds"} == {
         k: v for k, v in by_hand.items() if k != "seconds"
     }
@@ -1038,12 +1039,12 @@ def test_bulk_rows_are_those_of_the_run_and_no_others() -> None:
     world = lb.worlds.lumpable(8, 4, 2, noise="bernoulli", seed=3)
     plan = lb.regret.any_groups(lb.Problem(8, 4, 2))
     run = lb.simulate(plan, world, horizon=horizon, seed=cells.own_seed(3))
-    ends = {step["rounds"]: step for step in run.rows()}
+    ends = {step.rounds: step for step in run.rows()}
     assert found[-1]["round"] == horizon
     assert found[-1]["simple_regret"] == world.loss(run.policy)
     assert 5 < len(found) <= len(checkpoints(horizon))
     for row in found:
-        assert row["regret"] == ends[row["round"]]["regret"]
+        assert row["regret"] == ends[row["round"]].regret
         assert row["reward"] is None
     marks = checkpoints(horizon)
     for row in found:  # the last end before a checkpoint

@@ -189,7 +189,7 @@ def test_screening_finds_every_group_when_the_threshold_bites() -> None:
 
 def lengths_of(run: Run) -> list[int]:
     """Return the rounds of each request."""
-    ends = [0, *(row["rounds"] for row in run.rows())]
+    ends = [0, *(row.rounds for row in run.rows())]
     return [b - a for a, b in pairwise(ends)]
 
 

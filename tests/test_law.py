@@ -464,7 +464,7 @@ def test_horizon_plays_exactly_that_many_rounds(horizon: int) -> None:
     steps: list[Step] = []
     run = lb.simulate(two_requests(3, 3), tiny_world(), seed=1, horizon=horizon, watch=steps.append)
     assert run.rounds == min(horizon, 44) == sum(step.request.rounds for step in steps)
-    assert run.rows()[-1]["rounds"] == run.rounds == steps[-1].rounds
+    assert run.rows()[-1].rounds == run.rounds == steps[-1].rounds
     assert steps[0].sample.plays.sum() == min(horizon, 14)  # repeats 1, everybody asked
     assert (run.result is None) == (horizon < 44)
 

@@ -171,7 +171,7 @@ def listening(plan: lb.Plan, heard: list[lb.Sample]) -> lb.Plan:
         assert progress.result is not None
         return progress.result
 
-    return lb.Plan(plan.name, dict(plan.parameters), body())
+    return lb.Plan(plan.about, dict(plan.parameters), body())
 
 
 # --- Draw for draw --------------------------------------------------------------------------

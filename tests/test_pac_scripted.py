@@ -92,7 +92,7 @@ def test_nothing_seen_gives_arm_0() -> None:
 def test_more_groups_than_arms_is_noted() -> None:
     world = lb.worlds.lumpable(4, 2, 3, seed=1)
     run = lb.exact(lb.pac.near_uniform(lb.Problem(4, 2, 3), epsilon=0.5, delta=0.1), world)
-    assert any("the theorem does not speak of it" in note for note in run.notes)
+    assert any("outside the theorem's assumptions" in note for note in run.notes)
 
 
 # --- Scripted: Algorithm 3 ------------------------------------------------------------------

@@ -237,7 +237,7 @@ def test_it_finds_the_groups_without_noise() -> None:
     world = lb.World(np.eye(3)[group], np.full(9, 1 / 9), group, sd=0.0)
     run = lb.exact(unknown_groups(lb.Problem(9, 3, 1)), world, horizon=10**13)
     assert [note.split(" was")[0] for note in run.notes] == ["r = 1", "r = 2"]
-    assert run.rows()[-1]["clusters"] == 3
+    assert run.rows()[-1].clusters == 3
     assert world.loss(run.policy) == 0
 
 
@@ -304,7 +304,7 @@ def test_the_standard_algorithm_is_flat_once_it_knows() -> None:
     """No arm comes back in a late phase, which would cost half of its rounds."""
     world = lb.worlds.lumpable(10, 10, 3, seed=0)
     run = lb.simulate(lb.standard.online(lb.Problem(10, 10, 3)), world, seed=0, horizon=4**31)
-    assert len({row["regret"] for row in run.rows()[-30:]}) == 1
+    assert len({row.regret for row in run.rows()[-30:]}) == 1
 
 
 # --- Low rank -------------------------------------------------------------------------------

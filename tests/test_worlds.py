@@ -312,7 +312,7 @@ def test_more_rounds_than_can_be_counted() -> None:
 def test_loud_noise_is_noted() -> None:
     plan = lb.standard.naive(lb.Problem(2, 3, 1), epsilon=0.5, delta=0.1)
     run = lb.simulate(plan, worlds.from_matrix(MEAN, sd=2.0), seed=1)
-    assert run.notes == ("noise sd 2 is above 1: no theorem speaks of it",)
+    assert run.notes == ("noise sd 2 is above 1: outside the theorems' assumptions",)
 
 
 def test_rewards_round_by_round() -> None:

@@ -13,8 +13,10 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.version import __version__
 from lumpable.plans import bounds, lengths, pac, reductions, regret, standard
+from lumpable.plans.about import About
 from lumpable.plans.costs import Budget, budget
-from lumpable.plans.plan import Belief, Bucket, Collect, Plan, Result, Sample, Split, algorithm
+from lumpable.plans.making import algorithm
+from lumpable.plans.plan import Belief, Bucket, Collect, Plan, Result, Sample, Split
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.plans.progress import Progress, replay
 from lumpable.runs.bulk import exact, simulate
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAPER",
+    "About",
     "BadArgument",
     "Belief",
     "Bucket",

@@ -1,4 +1,4 @@
-"""The main job, told to a newcomer: hide groups in a world, find them, draw what was found.
+"""The main job, explained to a newcomer: hide groups in a world, find them, draw them.
 
 `lumpable demo` and `make demo` call `run`. Sizes are such that the paper's method is the cheaper
 one, as `lumpable budget` says.
@@ -15,7 +15,8 @@ from lumpable import worlds
 from lumpable.base.extras import MissingExtra
 from lumpable.base.words import short
 from lumpable.cli import show
-from lumpable.cli.watching import watched
+from lumpable.cli.budgets import advice
+from lumpable.cli.watching import watch_run
 from lumpable.plans import bounds, pac, standard
 from lumpable.plans.costs import budget
 from lumpable.plans.problem import Problem
@@ -46,7 +47,7 @@ def run(folder: Path) -> None:
         f"{EPSILON:g} worse than the best one. The naive method tries every offer on every user; "
         "the paper's Algorithm 3 finds out on the way who is alike.\n"
     )
-    say(show.advice(budget(PROBLEM, EPSILON, DELTA)) + "\n")
+    say(advice(budget(PROBLEM, EPSILON, DELTA)) + "\n")
     world = hidden(PROBLEM)
     say("Learning with the paper's Algorithm 3 (simulated, exactly in law) ...")
     found = learned("Algorithm 3", world, PROBLEM)
@@ -71,7 +72,7 @@ def learned(method: str, world: World, problem: Problem) -> Run:
     make = pac.any_contexts if method == "Algorithm 3" else standard.naive
     label = "" if problem == PROBLEM else f"{world.contexts} x {world.arms}, {method}"
     plan = make(problem, epsilon=EPSILON, delta=DELTA)
-    return watched(plan, world, seed=SEED + 1, label=label)
+    return watch_run(plan, world, seed=SEED + 1, label=label)
 
 
 def judge(world: World, found: Run) -> None:
@@ -82,7 +83,7 @@ def judge(world: World, found: Run) -> None:
         ("loss of the policy", f"{world.loss(found.policy):.4f} of reward a round, on average"),
         (
             "promised loss",
-            show.promise(bounds.any_contexts_promise(PROBLEM, EPSILON, DELTA)),
+            show.loss_bound(bounds.any_contexts_promise(PROBLEM, EPSILON, DELTA)),
         ),
         ("rounds used", short(found.rounds)),
         (

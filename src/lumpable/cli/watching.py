@@ -20,13 +20,13 @@ class Stopped(KeyboardInterrupt):
     """Ctrl-C during a run; the message says how far it got."""
 
 
-def watched(
+def watch_run(
     plan: Plan, world: World, *, seed: int, horizon: int | None = None, label: str = ""
 ) -> Run:
     """Simulate with a live line on stderr, where that is a terminal; Ctrl-C raises `Stopped`."""
     last: Step | None = None
 
-    with _line(label) as show, _noticed(lambda: show("stopping after this request")) as pressed:
+    with _line(label) as show, _ctrl_c(lambda: show("stopping after this request")) as pressed:
 
         def watch(step: Step) -> None:
             nonlocal last
@@ -45,11 +45,11 @@ def watched(
 
 
 @contextlib.contextmanager
-def _noticed(tell: Callable[[], None]) -> Iterator[list[int]]:
+def _ctrl_c(tell: Callable[[], None]) -> Iterator[list[int]]:
     """Only take note of Ctrl-C: raised inside compiled code it would end in a `SystemError`.
 
-    The second time it is raised at once. Where it is not Python's own affair (ignored under nohup,
-    or somebody else's), it stays as it is.
+    The second Ctrl-C is raised at once. Where Python does not handle Ctrl-C itself (it is ignored
+    under nohup, or somebody else handles it), nothing changes.
     """
     pressed: list[int] = []
 

@@ -12,7 +12,7 @@ import json
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from lumpable.base.extras import MissingExtra
 from lumpable.comparisons import roster
 from lumpable.comparisons.rows import COLUMNS, Row
 from lumpable.comparisons.threads import one_thread
-from lumpable.runs.measures import Misbehaved
+from lumpable.runs.measures import Checkpoint, Misbehaved
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
 
@@ -176,7 +176,7 @@ def run_cell(cell: Cell) -> list[Row]:
         if stopped(error):
             raise KeyboardInterrupt from None
         return [failed(cell, error, about)]
-    return [_row(about, **step, status="done", reason="") for step in steps]
+    return [_row(about, **asdict(step), status="done", reason="") for step in steps]
 
 
 def stopped(error: BaseException) -> bool:
@@ -197,11 +197,11 @@ def failed(cell: Cell, error: BaseException, about: Row | None = None) -> Row:
     return _row(about or _about(cell), status="failed", reason=reason)
 
 
-def _steps(learner: Any, scene: Scene, cell: Cell) -> list[dict[str, Any]]:
+def _steps(learner: Any, scene: Scene, cell: Cell) -> list[Checkpoint]:
     """Measure a learner: by its own way through a scene if it has one, else round by round."""
     through = getattr(learner, "through_scene", None)
     if through is not None:
-        own: list[dict[str, Any]] = through(scene, horizon=cell.horizon)
+        own: list[Checkpoint] = through(scene, horizon=cell.horizon)
         return own
     from lumpable.runs.playing import checkpoints, play
 

@@ -17,6 +17,7 @@ from lumpable.base.archive import Array, Reader
 from lumpable.base.errors import BadArgument
 from lumpable.live.packed import Packed
 from lumpable.live.player import Player
+from lumpable.plans.about import About
 from lumpable.plans.plan import Plan
 
 SCHEMA = 2
@@ -228,5 +229,6 @@ def _algorithm(module: str, name: str) -> Callable[..., Plan] | None:
         home = importlib.import_module(f"lumpable.plans.{room}")
     except ImportError:
         return None
-    found: Any = getattr(home, name, None)
-    return found if getattr(found, "algorithm", None) == f"{module}.{name}" else None
+    make: Any = getattr(home, name, None)
+    about = getattr(make, "about", None)
+    return make if isinstance(about, About) and about.name == f"{module}.{name}" else None

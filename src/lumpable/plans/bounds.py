@@ -8,9 +8,36 @@ elsewhere (reading 1).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from lumpable.plans import lengths
 from lumpable.plans.problem import PAPER, Constants, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How regret grows with the horizon, constants and logarithms left out."""
+
+    formula: str
+    of: Callable[[Problem, float], float]
+    """The problem and the horizon in, the rate out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a method promises at an epsilon and a delta: a loss, after at most so many rounds."""
+
+    rounds: Callable[[Problem, float, float], int]
+    printed: Callable[[Problem, float, float], float | None]
+    """The loss bound as printed in the paper; None where it prints none."""
+    loss: Callable[[Problem, float, float], float]
+    """The loss bound that its steps give; above 1 it is vacuous."""
+    whole: Callable[[Problem, float, float], int] | None = None
+    """The paper's own bound on the rounds."""
+    bucketed: bool = False
+    """Whether that bound holds for each bucket of contexts."""
+
 
 # --- Rates of regret --------------------------------------------------------------------------
 
@@ -37,6 +64,11 @@ def low_rank_rate(problem: Problem, horizon: float) -> float:
 def standard_rate(problem: Problem, horizon: float) -> float:
     """Return sqrt(SKT), the standard bound without constants and logarithms."""
     return math.sqrt(problem.contexts * problem.arms * horizon)
+
+
+LUMPABLE = Rate("sqrt(r^3 (S+K) T)", regret_rate)
+LOW_RANK = Rate("(S+K)^p T^(1-p), p = 1/(3r+2)", low_rank_rate)
+STANDARD = Rate("sqrt(S K T)", standard_rate)
 
 
 # --- Worst cases ----------------------------------------------------------------------------
@@ -170,3 +202,19 @@ def naive_promise(epsilon: float, constants: Constants = PAPER) -> float:
 def _root_log_x(problem: Problem, delta: float) -> float:
     S, K, r = problem.letters
     return math.sqrt(math.log(r * S * K / delta))
+
+
+NEAR_UNIFORM = Promise(near_uniform_rounds, near_uniform_printed, near_uniform_promise, whole)
+ANY_CONTEXTS = Promise(
+    any_contexts_rounds, any_contexts_printed, any_contexts_promise, whole, bucketed=True
+)
+NAIVE = Promise(
+    naive_rounds,
+    lambda problem, epsilon, delta: epsilon,
+    lambda problem, epsilon, delta: naive_promise(epsilon),
+)
+ELIMINATION = Promise(
+    elimination_rounds,
+    lambda problem, epsilon, delta: None,
+    lambda problem, epsilon, delta: epsilon,
+)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from lumpable.base.checks import MOST_ROUNDS, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.plans.plan import Belief, Collect, Plan, Request, Result, Sample, Split
 from lumpable.plans.progress import Progress
-from lumpable.runs.run import Run, Side, Step, Turn
+from lumpable.runs.run import RequestRow, Run, Side, Step, Turn
 from lumpable.worlds.world import World
 
 __all__ = ["Answer", "Run", "Side", "Step", "Turn", "answer", "exact", "simulate"]
@@ -55,6 +55,8 @@ def simulate(
 ) -> Run:
     """Run a plan in a world until it ends or the horizon cuts it off, in a request if need be.
 
+    `watch` is called with each answered request.
+
     >>> from lumpable import Problem, pac, worlds
     >>> world = worlds.lumpable(contexts=30, arms=20, groups=3, seed=1)
     >>> plan = pac.near_uniform(Problem(30, 20, 3), epsilon=0.2, delta=0.05)
@@ -63,7 +65,7 @@ def simulate(
     (5701504, 0.015)
     """
     seed = checks.whole("seed", seed, 0)
-    limit = None if horizon is None else checks.whole("horizon", horizon, 1, MOST_ROUNDS)
+    limit = None if horizon is None else checks.count("horizon", horizon, 1, MOST_ROUNDS)
     return _run(plan, world, _Drawn(seed), limit, watch)
 
 
@@ -75,7 +77,7 @@ def exact(
     Plays stand in proportion to the context frequencies; the rounds are those asked for, up to the
     horizon. Plans side by side get their shares of the rounds, rounded.
     """
-    limit = None if horizon is None else checks.whole("horizon", horizon, 1)
+    limit = None if horizon is None else checks.count("horizon", horizon, 1)
     if limit is not None and limit > LONGEST:
         raise BadArgument("horizon", f"at most {LONGEST:g} rounds", f"{limit.bit_length()} bits")
     return _run(plan, world, _Exact(), limit, watch)
@@ -222,16 +224,16 @@ def _run(
     _check_size(plan.shape, world)
     progress = Progress(plan)
     rounds, regret = 0, 0.0
-    steps: list[dict[str, Any]] = []
+    requests: list[RequestRow] = []
     turns: list[Turn] = []
     sides: list[Side] = []
     while (request := progress.request) is not None and rounds != limit:
-        here = (*path, len(steps))
+        here = (*path, len(requests))
         policy = progress.so_far.policy
         if limit is None:  # a plan without end would go on for ever
             _check_rounds(request)
         left = request.rounds if limit is None else min(request.rounds, limit - rounds)
-        turns += _turned(turns, rounds, request.belief)
+        turns += _new_turn(turns, rounds, request.belief)
         reply: Sample | tuple[Result, ...]
         if isinstance(request, Split):
             beside, lost = _side_by_side(request, left, world, law, watch, here, policy)
@@ -244,17 +246,18 @@ def _run(
             if watch is not None:
                 watch(Step(here[-1], asked, got.sample, rounds + left, regret + lost, path[1:2]))
         rounds, regret = rounds + left, regret + lost
-        steps.append(_row(here[-1], request, rounds, regret))
+        requests.append(_row(here[-1], request, rounds, regret))
         if left == request.rounds:
             progress.answer(reply)
     end = progress.so_far
     policy = end.policy
-    if isinstance(progress.request, Split) and progress.answered < len(steps):  # it was cut
+    if isinstance(progress.request, Split) and progress.answered < len(requests):  # it was cut
         policy = policy.copy()
         for side in sides[-len(progress.request.plans) :]:
             policy[side.contexts] = side.run.policy
     return Run(
-        plan=plan.name,
+        about=plan.about,
+        ran=plan.runs,
         parameters=plan.parameters,
         world=world,
         seed=law.seed,
@@ -262,7 +265,7 @@ def _run(
         regret=regret,
         policy=policy,
         result=progress.result,
-        steps=steps,
+        requests=requests,
         turns=turns,
         sides=sides,
         said=end.notes,
@@ -278,7 +281,7 @@ def _side_by_side(
     path: tuple[int, ...],
     policy: IntVector,
 ) -> tuple[list[Side], float]:
-    """Run plans side by side for so many rounds in all; returns their runs and all the regret."""
+    """Run plans side by side for `rounds` rounds in all; return their runs and the regret."""
     members = [request.contexts(number) for number in (*range(len(request.plans)), -1)]
     mass = np.array([world.frequency[contexts].sum() for contexts in members])
     *shares, idle = law.share(rounds, mass / mass.sum(), path)
@@ -294,7 +297,7 @@ def _side_by_side(
 
 
 def _serve(rounds: int, world: World, law: _Law, path: tuple[int, ...], policy: IntVector) -> float:
-    """Return the regret of serving a policy for so many rounds."""
+    """Return the regret of serving a policy for `rounds` rounds."""
     if rounds == 0:
         return 0.0
     nothing = Collect(rounds, 1, np.zeros(world.mean.shape, dtype=bool))
@@ -306,7 +309,7 @@ def _standing(run: Run) -> Result:
     return run.result or Result(run.policy, notes=run.said)
 
 
-def _turned(turns: list[Turn], rounds: int, belief: Belief | None) -> Iterator[Turn]:
+def _new_turn(turns: list[Turn], rounds: int, belief: Belief | None) -> Iterator[Turn]:
     """Yield a turn when the clusters or their good arms are not what they were."""
     if belief is None or belief.cluster is None:
         return
@@ -315,18 +318,18 @@ def _turned(turns: list[Turn], rounds: int, belief: Belief | None) -> Iterator[T
         yield Turn(rounds, belief)
 
 
-def _row(number: int, request: Request, rounds: int, regret: float) -> dict[str, Any]:
+def _row(number: int, request: Request, rounds: int, regret: float) -> RequestRow:
     belief = request.belief
-    clusters = None if belief is None or belief.good is None else len(belief.good)
-    good = None if belief is None or belief.good is None else float(belief.good.sum(1).mean())
-    return {
-        "request": number,
-        "phase": "" if belief is None else belief.phase,
-        "h": 0 if belief is None else belief.number,
-        "rounds": rounds,
-        "repeats": request.repeats if isinstance(request, Collect) else 1,
-        "candidates": 0 if belief is None else len(belief.candidates),
-        "clusters": clusters,
-        "good_arms": good,
-        "regret": regret,
-    }
+    good = None if belief is None else belief.good
+    return RequestRow(
+        request=number,
+        phase="" if belief is None else belief.phase,
+        kind="" if belief is None else belief.kind,
+        h=0 if belief is None else belief.number,
+        rounds=rounds,
+        repeats=request.repeats if isinstance(request, Collect) else 1,
+        candidates=0 if belief is None else len(belief.candidates),
+        clusters=None if good is None else len(good),
+        good_arms=None if good is None else float(good.sum(1).mean()),
+        regret=regret,
+    )

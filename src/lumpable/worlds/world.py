@@ -58,9 +58,14 @@ class World:
             object.__setattr__(self, name, checks.frozen(value))
 
     def __repr__(self) -> str:
+        return f"World({self.summary})"
+
+    @property
+    def summary(self) -> str:
+        """Its name, size and noise, in a few words."""
         noise = f"gaussian, sd={self.sd:g}" if self.noise == "gaussian" else self.noise
         size = f"contexts={self.contexts}, arms={self.arms}, groups={self.groups}"
-        return f"World({self.name}, {size}, {noise})"
+        return f"{self.name}, {size}, {noise}"
 
     @property
     def contexts(self) -> int:

@@ -35,14 +35,12 @@ class Look:
     step: Step
     regret: float
     """What this request alone cost."""
-    levelled: bool
-    """Whether a phase has several levels: Algorithm 6."""
 
     @property
     def exploring(self) -> bool:
         """Whether this is Step 1; otherwise it is a call of Algorithm 5."""
         belief = self.step.request.belief
-        return belief is not None and "exploring" in belief.phase
+        return belief is not None and belief.kind == "exploring"
 
     @property
     def h(self) -> int:
@@ -110,7 +108,7 @@ class Look:
         There nothing has survived in the first phase, nor at a level that is new.
         """
         problem, constants, h = self.size.problem, self.size.constants, self.h - 1
-        if not self.levelled:
+        if not self.size.levelled:
             old = lengths.equal_groups_phase(problem, h, constants).threshold(h) if h else math.inf
         elif self.level > h:
             old = math.inf
@@ -137,7 +135,9 @@ def follow(
 ) -> lb.Run:
     """Run a plan and show every whole request to `see`."""
     problem, constants = plan.parameters["problem"], plan.parameters["constants"]
-    levelled = plan.name not in EQUAL
+    phase = plan.about.phase
+    if phase is None:
+        raise BadArgument("plan", "one whose phases have lengths", plan.name)
     before = 0.0
 
     def watch(step: Step) -> None:
@@ -145,8 +145,7 @@ def follow(
         belief = step.request.belief
         cost, before = step.regret - before, step.regret
         if belief is not None and step.rounds < horizon:  # the last one may be cut short
-            phase = lengths.any_groups_phase if levelled else lengths.equal_groups_phase
-            see(Look(world, phase(problem, belief.number, constants), step, cost, levelled))
+            see(Look(world, phase(problem, belief.number, constants), step, cost))
 
     return lb.simulate(plan, world, seed=seed, horizon=horizon, watch=watch)
 
@@ -182,7 +181,7 @@ def deltas(problem: Problem) -> float:
 # --- Broken on purpose ----------------------------------------------------------------------
 
 
-@lb.algorithm
+@lb.algorithm(lb.About(phase=lengths.equal_groups_phase))
 def without_step_2(problem: Problem, *, constants: Constants = PAPER) -> Conversation:
     """Algorithm 4 that never splits a cluster: phased elimination for everybody at once."""
     S, K, _ = problem.letters
@@ -192,12 +191,12 @@ def without_step_2(problem: Problem, *, constants: Constants = PAPER) -> Convers
     while True:
         h += 1
         size = lengths.equal_groups_phase(problem, h, constants)
-        thought = regret.believed(f"phase {h}: exploring", h, policy, found)
+        thought = regret.belief_in(found, "exploring", f"phase {h}: exploring", h, policy)
         sample = yield Collect(size.explore(h), 2**h, found.arms(), thought)
         found.good = [Level(h, size.threshold(h), sample.mean).survivors(found)]
 
 
-@lb.algorithm
+@lb.algorithm(lb.About(phase=lengths.any_groups_phase))
 def without_inclusion(problem: Problem, *, constants: Constants = PAPER) -> Conversation:
     """Algorithm 6 without line 17: each level drops arms by its own data only."""
     state = regret.LevelledState.start(problem)
@@ -207,7 +206,8 @@ def without_inclusion(problem: Problem, *, constants: Constants = PAPER) -> Conv
         size = lengths.any_groups_phase(problem, state.h, constants)
         levels = []
         for n in range(1, state.h + 1):
-            thought = regret.believed(f"phase {state.h}: exploring", state.h, state.policy, found)
+            words = f"phase {state.h}: exploring"
+            thought = regret.belief_in(found, "exploring", words, state.h, state.policy)
             sample = yield Collect(size.explore(n), 2**n, found.arms(n - 1), thought)
             levels.append(Level(n, size.threshold(n), sample.mean))
         restless = yield from regret.separate(size, found, levels, state.policy)
@@ -217,13 +217,6 @@ def without_inclusion(problem: Problem, *, constants: Constants = PAPER) -> Conv
             for level, before in zip(levels, found.good, strict=True)
         ]
         found.good = [np.ones_like(own[0]), *own[1:], own[-1] if own[1:] else np.ones_like(own[0])]
-
-
-EQUAL = (
-    "lumpable.regret.equal_groups",
-    f"{__name__}.without_step_2",
-)
-"""Plans that have one level a phase."""
 
 
 # --- Worlds ---------------------------------------------------------------------------------

@@ -48,8 +48,8 @@ def last_phase(
 def curve(plan: lb.Plan, world: lb.World, seed: int, times: Sequence[float]) -> FloatVector:
     """Run once and read the regret at many times; inside a request it grows evenly on average."""
     run = lb.simulate(plan, world, seed=seed, horizon=int(times[-1]))
-    rounds = [0.0, *(float(step["rounds"]) for step in run.steps)]
-    lost: FloatVector = np.interp(times, rounds, [0.0, *(step["regret"] for step in run.steps)])
+    rounds = [0.0, *(float(row.rounds) for row in run.requests)]
+    lost: FloatVector = np.interp(times, rounds, [0.0, *(row.regret for row in run.requests)])
     return lost
 
 

@@ -49,7 +49,7 @@ def judged(run: lb.Run) -> Reduced:
     for side in run.sides:
         relative = len(side.contexts) * nu[side.contexts] / nu[side.contexts].sum()
         factors += [float(relative.max()), float(1 / relative.min())]
-    estimating = float(run.steps[0]["regret"])
+    estimating = float(run.requests[0].regret)
     given_up = max(0.0, run.regret - estimating - inside)  # differences of large numbers
     late = all(surely_learns(side.run.parameters["problem"], side.run.rounds) for side in run.sides)
     return Reduced(len(run.sides), max(factors), estimating, given_up, inside, late)

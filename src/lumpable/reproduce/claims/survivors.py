@@ -51,7 +51,7 @@ def survives(gap: float, error: float, constants: Constants = PAPER) -> bool:
     progress = Progress(regret.equal_groups(PAIR, constants=constants))
     while isinstance(request := progress.request, Collect):
         belief = request.belief
-        if belief is None or "splitting" in belief.phase or belief.number > PHASE:
+        if belief is None or belief.kind == "splitting" or belief.number > PHASE:
             return belief is not None and belief.number > PHASE and bool(request.arms[0, 1])
         noise = worst if belief.number == PHASE else np.zeros(2)
         progress.answer(Sample(request.arms.astype(np.int64), _seen(mean + noise, request)))
