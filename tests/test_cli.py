@@ -612,7 +612,13 @@ BAD_FILES = {
     "names.csv": "user,item,value\nann,tea,0.5\n",
     "table.xlsx": "",
     "broken.parquet": "no parquet\n",
+    "long.csv": f"context,arm,mean\n{'a' * 200_000},tea,0.5\n",
+    "short.csv": "context,arm,mean\nann\n",
+    "empty.csv": "",
+    "good.csv": "context,arm,mean\nann,tea,0.5\n",
+    "diagonal.csv": "context,arm,mean\n" + "".join(f"{i},{i},0.5\n" for i in range(20_000)),
 }
+LARGE = "1" + 30 * "0"
 
 
 @pytest.mark.parametrize(
@@ -629,14 +635,22 @@ BAD_FILES = {
         (("--rank", "0"), "rank: expected one of 1 .. 8, got 0"),
         (("--hard", "1"), "groups: case 1 needs at least as many groups as arms (8), got 3"),
         (("--epsilon", "1e-9"), "rounds: a request of"),
-        (("--matrix", "none.csv"), "path: expected a CSV or Parquet file, got"),
+        (("--matrix", "none.csv"), "path: no such file: 'none.csv'"),
         (("--matrix", "nan.csv"), "rows: expected a mean for every pair, got none for"),
         (("--matrix", "hole.csv"), "rows: expected a mean for every pair, got none for"),
         (("--matrix", "wide.csv"), "mean: expected means of one context to span at most 1, got 7"),
         (("--matrix", "words.csv"), "mean: expected a number, got 'much'"),
         (("--matrix", "names.csv"), "path: expected columns context, arm, mean, got"),
         (("--matrix", "table.xlsx"), "path: expected a name that ends in .csv or .parquet, got"),
-        (("--matrix", "broken.parquet"), "broken.parquet"),
+        (("--matrix", "broken.parquet"), "'broken.parquet' is not a Parquet file"),
+        (("--matrix", "long.csv"), "'long.csv' is not a CSV file: field larger than"),
+        (("--matrix", "short.csv"), "rows: expected a mean for every pair, got none for"),
+        (("--matrix", "empty.csv"), "path: expected columns context, arm, mean, got []"),
+        (("--matrix", "diagonal.csv"), "rows: expected a mean for every pair, got none for"),
+        (("--matrix", "good.csv", "--seed", "-1"), "seed: expected a whole number of at least 0"),
+        (("--contexts", LARGE), "contexts and arms: expected at most 1e+15 pairs"),
+        (("--arms", str(2**63 - 1)), "contexts and arms: expected at most 1e+15 pairs"),
+        (("--hard", "1", "--groups", LARGE, "--contexts", LARGE), "expected at most 1e+15 pairs"),
         (("--html", "page.pdf"), "path: expected a name that ends in .png, .svg, .html, got"),
         (("--png", "nan.csv"), "nan.csv"),
     ],
@@ -679,6 +693,70 @@ def test_budget_refuses_bad_input() -> None:
     result = call("budget", "--epsilon", "0.7")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == "Error: epsilon: expected a number in (0, 1/2], got 0.7\n"
+
+
+@pytest.mark.parametrize("option", ["--contexts", "--arms"])
+def test_budget_refuses_sizes_beyond_floats(option: str) -> None:
+    result = call("budget", option, "1" + 320 * "0")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"Error: {option[2:]}: expected at most 1e+18, got")
+    assert result.stderr.count("\n") == 1
+
+
+def test_budget_has_an_answer_at_both_ends_of_what_it_takes() -> None:
+    """At a tiny epsilon the promise is as tiny: the bisection must not end at zero."""
+    for size in ("--contexts", "1"), ("--contexts", "1000000000000000000"):
+        result = call("budget", *size, "--groups", "1", "--epsilon", "1e-100", "--json")
+        assert result.exit_code == 0, result.stderr
+        for method in strict(result.stdout)["methods"]:
+            assert 0 < method["equal_epsilon"] <= 1e-100
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("could not broadcast"),
+        TypeError("no such thing"),
+        KeyError("lost"),
+        OverflowError("int too large"),
+        RuntimeError("broken"),
+    ],
+)
+def test_a_bug_is_a_traceback_and_where_to_report_it(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Nobody is told that he typed something wrong when the package is wrong."""
+
+    def broken(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(main, "budget", broken)
+    result = call("budget")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("Traceback")
+    assert f"{type(error).__name__}: " in result.stderr
+    assert f"This is a bug in lumpable {lb.__version__}, not in what you typed." in result.stderr
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        lb.BadArgument("epsilon", "a small number", "7"),
+        FileNotFoundError(2, "No such file or directory", "x.csv"),
+        lb.MissingExtra("drawing needs an extra"),
+        MemoryError(),
+    ],
+)
+def test_what_people_can_mend_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refused(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(main, "budget", refused)
+    result = call("budget")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"Error: {str(error) or 'MemoryError'}\n"
 
 
 def test_too_large_a_world_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -235,7 +235,7 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_no_file() -> None:
-    with pytest.raises(ValueError, match=r"got 'nowhere\.csv', which is none"):
+    with pytest.raises(ValueError, match=r"path: no such file: 'nowhere\.csv'"):
         worlds.read("nowhere.csv")
 
 

@@ -51,6 +51,9 @@ class Budget:
     equal_other_from: tuple[int, int] | None
 
 
+LARGEST = 10**18
+"""More contexts or arms than this would take the formulas out of the range of floats."""
+
 METHODS = {
     about.method: about
     for about in (
@@ -72,6 +75,10 @@ def budget(problem: Problem, epsilon: float, delta: float) -> Budget:
     (682, 682)
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
+    for name, size in (("contexts", problem.contexts), ("arms", problem.arms)):
+        if size > LARGEST:
+            got = f"a number of {size.bit_length()} bits"
+            raise BadArgument(name, f"at most {LARGEST:.0e}", got)
     paper, naive = bounds.ANY_CONTEXTS, bounds.NAIVE
     cheaper, other_from = _choice(
         problem,
@@ -158,8 +165,9 @@ def _epsilon_for(promise: Callable[[float], float], loss: float) -> float:
     """Return the largest epsilon in (0, 1/2] whose promise is at most `loss`."""
     if promise(0.5) <= loss:
         return 0.5
-    low, high = 0.0, 0.5
-    for _ in range(60):
+    low, high, steps = 0.0, 0.5, 0
+    while steps < 60 or low < (1 - 1e-6) * high:  # a tiny loss takes more than 60
         middle = (low + high) / 2
         low, high = (middle, high) if promise(middle) <= loss else (low, middle)
+        steps += 1
     return low

@@ -128,7 +128,7 @@ def unknown_groups(
 def any_contexts_online(
     problem: Problem,
     *,
-    horizon: int | None = None,
+    horizon: int | float | None = None,
     constants: Constants = PAPER,
     mended: bool = False,
 ) -> Branching:
@@ -247,7 +247,7 @@ def low_rank(
 def low_rank_online(
     problem: Problem,
     *,
-    horizon: int,
+    horizon: int | float,
     bound: float = 1.0,
     switch: bool = True,
     constants: Constants = PAPER,

@@ -50,12 +50,12 @@ def simulate(
     world: World,
     *,
     seed: int,
-    horizon: int | None = None,
+    horizon: float | None = None,
     watch: Watch | None = None,
 ) -> Run:
     """Run a plan in a world until it ends or the horizon cuts it off, in a request if need be.
 
-    `watch` is called with each answered request.
+    A horizon is a whole number; 1e10 will do. `watch` is called with each answered request.
 
     >>> from lumpable import Problem, pac, worlds
     >>> world = worlds.lumpable(contexts=30, arms=20, groups=3, seed=1)
@@ -70,7 +70,7 @@ def simulate(
 
 
 def exact(
-    plan: Plan, world: World, *, horizon: int | None = None, watch: Watch | None = None
+    plan: Plan, world: World, *, horizon: float | None = None, watch: Watch | None = None
 ) -> Run:
     """Run a plan with endless data: no noise, every asked pair of a context that comes is seen.
 

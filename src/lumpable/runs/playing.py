@@ -60,7 +60,7 @@ def play(
     learner: Learner,
     world: World | Scene,
     *,
-    horizon: int,
+    horizon: float,
     seed: int,
     at: Iterable[int] | None = None,
 ) -> Played:

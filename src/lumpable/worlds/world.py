@@ -146,7 +146,7 @@ def checked_mean(mean: npt.ArrayLike) -> FloatMatrix:
     """Return a copy of a (contexts, arms) array of finite means that span at most 1 in a row."""
     try:
         matrix = np.array(mean, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadArgument("mean", "a (contexts, arms) array", repr(mean)) from None
     if matrix.ndim != 2 or matrix.size == 0:
         raise BadArgument("mean", "a (contexts, arms) array", f"{_shape(matrix)}")
@@ -168,7 +168,10 @@ def checked_mean(mean: npt.ArrayLike) -> FloatMatrix:
 
 def checked_frequency(frequency: npt.ArrayLike, contexts: int) -> FloatVector:
     """Return a copy of frequencies that add up to 1; zero is allowed."""
-    nu = np.array(frequency, dtype=np.float64)
+    try:
+        nu = np.array(frequency, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise BadArgument("frequency", f"{contexts} numbers", repr(frequency)) from None
     if nu.shape != (contexts,):
         raise BadArgument("frequency", f"{contexts} numbers", f"{_shape(nu)}")
     if not np.isfinite(nu).all() or nu.min() < 0:
