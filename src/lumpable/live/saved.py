@@ -206,7 +206,7 @@ def _rebuilt(header: Header) -> Plan:
     if make is None:
         raise BadArgument(
             "path",
-            why=f"the session was saved by {header.plan}, which is no plan of this package; "
+            why=f"the session was saved by {header.plan}, not a plan of this package; "
             "hand in a fresh one as `plan`",
         )
     hints = typing.get_type_hints(inspect.unwrap(make))
