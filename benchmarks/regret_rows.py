@@ -12,7 +12,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.plans.plan import Collect
-from lumpable.runs.bulk import answer
+from lumpable.runs.answers import answer
 
 Row = tuple[str, str, str]
 PROBLEM = lb.Problem(1000, 100, 5)

@@ -26,6 +26,7 @@ import lumpable as lb
 from lumpable.base.words import short
 from lumpable.cli import budgets, demo, main, simulations, watching
 from lumpable.plans.costs import METHODS
+from lumpable.runs import answers
 
 DOCS = Path(__file__).parent.parent / "docs" / "cli.md"
 SIZE = ("--contexts", "12", "--arms", "8", "--groups", "3")
@@ -830,7 +831,7 @@ def terminal(handle: int) -> Iterator[str]:
 
 def stopped_at(number: int, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     """Press Ctrl-C while a request is played, and return what comes of it."""
-    play = lb.simulate.__globals__["answer"]
+    play = answers.answer
     requests = iter(range(100))
 
     def answer(*words: Any) -> Any:
@@ -838,7 +839,7 @@ def stopped_at(number: int, monkeypatch: pytest.MonkeyPatch, *words: str) -> Res
             signal.raise_signal(signal.SIGINT)
         return play(*words)
 
-    monkeypatch.setitem(lb.simulate.__globals__, "answer", answer)
+    monkeypatch.setattr(answers, "answer", answer)
     return call("simulate", *(words or ("pac", *SMALL, "--json")))
 
 
@@ -888,7 +889,7 @@ def test_ctrl_c_twice_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setitem(lb.simulate.__globals__, "answer", answer)
+    monkeypatch.setattr(answers, "answer", answer)
     result = call("simulate", "pac", *SMALL)
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr == f"{watching.how_far(None)}\n"
@@ -908,7 +909,7 @@ def test_a_system_error_of_its_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch
     def broken(*_: Any) -> None:
         raise SystemError("not by Ctrl-C")
 
-    monkeypatch.setitem(lb.simulate.__globals__, "answer", broken)
+    monkeypatch.setattr(answers, "answer", broken)
     result = call("simulate", "pac", *SMALL)
     assert (result.exit_code, result.stdout) == (1, "")
     assert "SystemError: not by Ctrl-C" in result.stderr

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import lumpable as lb
 from lumpable.base.checks import FloatVector
-from lumpable.runs.bulk import Run
+from lumpable.runs.run import Run
 
 SHARP = dataclasses.replace(lb.PAPER, confidence=0.02)
 """lg so small that the threshold is below 1 at every epsilon."""

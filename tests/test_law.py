@@ -23,7 +23,8 @@ import lumpable as lb
 from literal_split import Loop
 from lumpable.base.checks import BoolMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.plans.plan import Conversation
-from lumpable.runs.bulk import Step, answer
+from lumpable.runs.answers import answer
+from lumpable.runs.run import Step
 
 FAILS_BELOW = 1e-9
 REPLICATIONS = 2400

@@ -20,7 +20,7 @@ from scipy import stats
 import lumpable as lb
 from lumpable.plans.plan import Collect, Plan
 from lumpable.plans.progress import Progress
-from lumpable.runs.bulk import answer
+from lumpable.runs.answers import answer
 from watched_regret import allowed, watched
 
 SURE = 1e-9

@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.runs.bulk import answer
+from lumpable.runs.answers import answer
 
 MEAN = [[0.1, 0.9, 0.5], [0.8, 0.2, 0.3]]
 ROWS = [

@@ -20,7 +20,7 @@ from lumpable.cli.watching import watch_run
 from lumpable.plans import bounds, pac, standard
 from lumpable.plans.costs import budget
 from lumpable.plans.problem import Problem
-from lumpable.runs.bulk import Run
+from lumpable.runs.run import Run
 from lumpable.worlds.world import World
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 
 from lumpable.base.words import short
 from lumpable.plans.plan import Plan
-from lumpable.runs.bulk import Run, Step, simulate
+from lumpable.runs.bulk import simulate
+from lumpable.runs.run import Run, Step
 from lumpable.worlds.world import World
 
 

@@ -5,11 +5,9 @@ To open is to replay: a fresh plan is found by name and given the answers again.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import typing
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -17,7 +15,7 @@ from lumpable.base.archive import Array, Reader
 from lumpable.base.errors import BadArgument
 from lumpable.live.packed import Packed
 from lumpable.live.player import Player
-from lumpable.plans.about import About
+from lumpable.plans import methods
 from lumpable.plans.plan import Plan
 
 SCHEMA = 2
@@ -201,8 +199,7 @@ def found(header: Header, plan: Plan | None) -> Plan:
 
 
 def _rebuilt(header: Header) -> Plan:
-    module, _, name = header.plan.rpartition(".")
-    make = _algorithm(module, name)
+    make = methods.BY_NAME.get(header.plan)  # a file must not be able to name anything else
     if make is None:
         raise BadArgument(
             "path",
@@ -218,17 +215,3 @@ def _rebuilt(header: Header) -> Plan:
         return make(**parameters)
     except (msgspec.MsgspecError, KeyError, TypeError, MemoryError, OverflowError) as cause:
         raise BadArgument("path", why=f"not the parameters of {header.plan}: {cause}") from None
-
-
-def _algorithm(module: str, name: str) -> Callable[..., Plan] | None:
-    """Find a plan of this package; a file must not be able to name anything else."""
-    package, _, room = module.partition(".")
-    if package != "lumpable" or not room.isidentifier() or room.startswith("_"):
-        return None
-    try:
-        home = importlib.import_module(f"lumpable.plans.{room}")
-    except ImportError:
-        return None
-    make: Any = getattr(home, name, None)
-    about = getattr(make, "about", None)
-    return make if isinstance(about, About) and about.name == f"{module}.{name}" else None

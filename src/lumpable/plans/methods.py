@@ -25,3 +25,6 @@ REGRET: tuple[Algorithm[...], ...] = (
     reductions.low_rank_online,
 )
 """Plans that play until they are cut off."""
+
+BY_NAME = {make.about.name: make for make in (*POLICY, *REGRET)}
+"""All of them by their public names, which files keep."""

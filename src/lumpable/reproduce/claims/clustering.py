@@ -20,7 +20,7 @@ from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, rate
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Series
-from lumpable.runs.bulk import answer
+from lumpable.runs.answers import answer
 
 # --- 16: Algorithm 5 ------------------------------------------------------------------------
 

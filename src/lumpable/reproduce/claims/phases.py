@@ -20,7 +20,7 @@ from lumpable.plans.clusters import Clusters, Level
 from lumpable.plans.lengths import Phase
 from lumpable.plans.plan import Collect, Conversation
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.runs.bulk import Step
+from lumpable.runs.run import Step
 
 # --- Looks ----------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ import lumpable as lb
 from lumpable.base.checks import BoolVector, FloatVector
 from lumpable.plans import lengths, pac
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.runs.bulk import Step
+from lumpable.runs.run import Step
 
 DELTA = 0.05
 
