@@ -199,7 +199,7 @@ def test_rates_are_left_out_where_they_say_nothing(run: Run) -> None:
         about=reductions.unknown_groups.about,
         parameters={"problem": Problem(4, 3, 1)},
     )
-    assert history.rated(guess) == Problem(4, 3, 2)
+    assert history.rated_problem(guess) == Problem(4, 3, 2)
 
 
 def test_long_runs_are_thinned_and_keep_their_end(run: Run) -> None:
@@ -255,7 +255,7 @@ def split(run: Run) -> Run:
 
 
 def test_clusters_of_buckets_are_numbered_through(split: Run) -> None:
-    label = history.found(split)
+    label = history.final_clusters(split)
     assert label is not None
     assert label.tolist() == [2, 1, 0, 3]
     rows = [
@@ -278,7 +278,7 @@ def test_regret_of_buckets_is_drawn_on_their_own_clocks(split: Run) -> None:
 def test_buckets_without_clusters_are_no_clusters(split: Run) -> None:
     bare = dataclasses.replace(split.sides[0], run=dataclasses.replace(split, sides=[]))
     run = dataclasses.replace(split, sides=[bare])
-    assert history.found(run) is None
+    assert history.final_clusters(run) is None
     assert pictures.run(run).to_dict()
 
 

@@ -77,9 +77,9 @@ def main() -> None:
     """Learn who is alike while you learn what works.
 
     You have many users ("contexts") and many things to offer them ("arms"), and an offer earns a
-    reward that is partly chance. Users belong to a few groups of the same taste, but nobody knows
-    who belongs to which: lumpable finds out what to offer to whom from rewards alone, with fewer
-    tries than learning for every user separately, once there are many of both.
+    reward that is partly chance. Users belong to a few groups with the same taste; nobody knows
+    who belongs to which. lumpable finds out from rewards alone what to offer to whom. Once there
+    are many users and offers, it needs fewer tries than learning for every user separately.
 
     \b
     Start here:
@@ -119,7 +119,9 @@ main.add_command(
 def budget_command(
     contexts: int, arms: int, groups: int, epsilon: float, delta: float, as_json: bool
 ) -> None:
-    """Say what each method costs and promises at a given size, without running anything.
+    """Say what each method costs and promises at a given size.
+
+    Runs nothing.
 
     \b
     Example:

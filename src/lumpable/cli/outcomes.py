@@ -34,7 +34,7 @@ def print_policy(result: PolicyOutcome, run: Run) -> None:
                 f"promises a loss of {loss_bound(result.naive_promise)}",
             ),
             ("regret", f"{short(result.regret)}, the reward that learning cost"),
-            ("candidates", _listed(result.candidates)),
+            ("candidates", _arms(result.candidates)),
         ],
     )
 
@@ -77,7 +77,7 @@ def _setting(result: Outcome, run: Run, method: str) -> Rows:
     ]
 
 
-def _listed(arms: list[int]) -> str:
+def _arms(arms: list[int]) -> str:
     if not arms:
         return "this method names none"
     named = ", ".join(map(str, arms[:12]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -36,7 +37,8 @@ from lumpable.worlds.world import World
 
 POLICY = {make.about.option: make for make in methods.POLICY}
 REGRET = {make.about.option: make for make in methods.REGRET}
-RANK = "low-rank takes --rank, or else --groups, for the rank."
+RANK = "The rank of low-rank is --rank, or else --groups."
+METHODS = "The method that learns; listed below."
 UNUSED = {
     "matrix": ("contexts", "arms", "sizes", "means", "rank", "hard"),
     "hard": ("sizes", "frequency", "noise", "sd", "means", "rank"),
@@ -45,14 +47,19 @@ UNUSED = {
 """Options that have no effect beside another one; people who give both are told."""
 
 
-def _described(makers: dict[str, Algorithm[...]]) -> str:
-    """Say what each method is, for the help of `--algorithm`."""
-    words = []
+def _list(makers: dict[str, Algorithm[...]]) -> str:
+    """Say what each method is, one a line, for the end of a help page."""
+    lines = ["\b", "Methods:"]
     for option, make in makers.items():
         about = make.about
-        title = "" if about.title.startswith(option) else f" ({about.title})"
-        words.append(f"{option}{title} {about.summary}")
-    return f"{'; '.join(words)}. {RANK}"
+        title = "" if about.title.startswith(option) else f"{about.title}: "
+        lines += textwrap.wrap(
+            title + about.summary,
+            width=86,
+            initial_indent=f"  {option:<16}",
+            subsequent_indent=18 * " ",
+        )
+    return "\n".join([*lines, "", RANK])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,16 +87,19 @@ class Settings:
 
 @click.group()
 def simulate() -> None:
-    """Let a method learn in a made-up world, exactly as it would round by round."""
+    """Let a method learn in a made-up world.
+
+    What comes out has exactly the distribution of playing round by round.
+    """
 
 
-@simulate.command("pac")
+@simulate.command("pac", epilog=_list(POLICY))
 @size_options(1000, 1000, 5)
 @accuracy_options
 @one_of(
     "--algorithm",
     *POLICY,
-    help=_described(POLICY),
+    help=METHODS,
 )
 @world_options
 @hard_option
@@ -103,7 +113,7 @@ def simulate_pac(
 
     Hides groups in a world, lets a method find a policy, and says how good the policy is, what it
     cost and what was promised. With --matrix, contexts and arms are those of the file, and --groups
-    is what the learner is told (by default as many as there are different rows).
+    is what the learner is told (by default, the number of different rows).
 
     \b
     Examples:
@@ -118,9 +128,9 @@ def simulate_pac(
     world, problem = _setting(ctx, settings, POLICY[settings.algorithm].about)
     epsilon, delta = given["epsilon"], given["delta"]
     make = POLICY[settings.algorithm]
-    found = budget(_solved(make.about, problem, epsilon), epsilon, delta)
+    found = budget(_grouped_problem(make.about, problem, epsilon), epsilon, delta)
     run = watch_run(make(problem, epsilon=epsilon, delta=delta), world, seed=settings.seed + 1)
-    asked = _asked(given, problem)
+    asked = _parameters(given, problem)
     result = policy_outcome(run, found, version=__version__, seed=settings.seed, given=asked)
     if as_json:
         click.echo(msgspec.json.encode(result))
@@ -131,13 +141,13 @@ def simulate_pac(
     _draw(lambda: report.matrix(world, run), pictures)
 
 
-@simulate.command("regret")
+@simulate.command("regret", epilog=_list(REGRET))
 @size_options(200, 100, 3)
 @horizon_option
 @one_of(
     "--algorithm",
     *REGRET,
-    help=_described(REGRET),
+    help=METHODS,
 )
 @click.option(
     "--mended",
@@ -154,7 +164,7 @@ def simulate_regret(
     """Learn while playing, and lose little reward on the way.
 
     Hides groups in a world, lets a method play up to the horizon, and says how much reward
-    learning cost, which groups it told apart and when, and what the paper's bound is.
+    learning cost, when the groups were told apart, and what the paper's bound is.
 
     \b
     Examples:
@@ -172,7 +182,7 @@ def simulate_regret(
     options = {"horizon": settings.horizon, "mended": settings.mended}
     plan = make(problem, **{name: options[name] for name in options if name in make.about.takes})
     run = watch_run(plan, world, seed=settings.seed + 1, horizon=settings.horizon)
-    asked = _asked(given, problem)
+    asked = _parameters(given, problem)
     result = regret_outcome(run, problem, version=__version__, seed=settings.seed, given=asked)
     if as_json:
         click.echo(msgspec.json.encode(result))
@@ -181,7 +191,7 @@ def simulate_regret(
     _draw(run.plot, pictures)
 
 
-def _solved(about: About, problem: Problem, epsilon: float) -> Problem:
+def _grouped_problem(about: About, problem: Problem, epsilon: float) -> Problem:
     """Return the problem with groups that is solved: for low rank, the cells of the cover."""
     if not about.low_rank:
         return problem
@@ -216,7 +226,7 @@ def _setting(ctx: click.Context, settings: Settings, about: About) -> tuple[Worl
     return world, Problem(world.contexts, world.arms, groups)
 
 
-def _asked(given: dict[str, Any], problem: Problem) -> dict[str, Any]:
+def _parameters(given: dict[str, Any], problem: Problem) -> dict[str, Any]:
     """Return the parameters that had a meaning, sizes as they turned out."""
     asked = given | asdict(problem)
     asked["matrix"] = None if given["matrix"] is None else str(given["matrix"])

@@ -98,7 +98,7 @@ def how_far(step: Step | None) -> str:
 
 @contextlib.contextmanager
 def _line(label: str) -> Iterator[Callable[[str], None]]:
-    """Show a line that is written over and over; nothing when stderr is no terminal."""
+    """Show a line that is written over and over; nothing when stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield lambda words: None
         return

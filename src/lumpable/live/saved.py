@@ -55,7 +55,7 @@ def header(plan: Plan, player: Player, late: int) -> bytes:
             format="lumpable session",
             schema=SCHEMA,
             plan=plan.name,
-            parameters=encoded(plan),
+            parameters=json_parameters(plan),
             seed=player.seed,
             late=late,
             place=_place(player),
@@ -115,20 +115,20 @@ def _replay(player: Player, place: Place, reader: Reader, path: tuple[int, ...])
         else:
             open_request = player.progress.request
             rounds = 0 if open_request is None else open_request.rounds
-            player.answer(_replayed(player, sides, rounds, reader, (*path, k)))
+            player.answer(_replay_sides(player, sides, rounds, reader, (*path, k)))
     request = player.progress.request
     if request is not None and place.rounds >= request.rounds:
         raise BadArgument("path", f"rounds below {request.rounds}", f"{place.rounds}")
     player.told = place.rounds
     if place.sides:
         here = (*path, len(place.answers))
-        player.sides = _replayed(player, place.sides, place.rounds, reader, here)
+        player.sides = _replay_sides(player, place.sides, place.rounds, reader, here)
 
 
-def _replayed(
+def _replay_sides(
     player: Player, places: list[Place], rounds: int, reader: Reader, path: tuple[int, ...]
 ) -> list[Player]:
-    """Return the plans side by side of the open request as they were after so many rounds."""
+    """Return the plans side by side of the open request as they were after `rounds` rounds."""
     sides = player.beside()
     if len(sides) != len(places):
         raise BadArgument("path", why=f"{len(places)} plans side by side, expected {len(sides)}")
@@ -162,7 +162,7 @@ def _restore(player: Player, place: Place, reader: Reader, path: tuple[int, ...]
     player.gather()
 
 
-def encoded(plan: Plan) -> dict[str, msgspec.Raw]:
+def json_parameters(plan: Plan) -> dict[str, msgspec.Raw]:
     """Return a plan's parameters as JSON."""
     return {
         name: msgspec.Raw(msgspec.json.encode(value, enc_hook=lambda number: number.item()))
@@ -170,7 +170,7 @@ def encoded(plan: Plan) -> dict[str, msgspec.Raw]:
     }
 
 
-def checked(raw: bytes) -> Header:
+def read_header(raw: bytes) -> Header:
     """Return the header of a saved session; anything else is an error that says so."""
     try:
         header = msgspec.json.decode(raw, type=Header)
@@ -184,12 +184,12 @@ def checked(raw: bytes) -> Header:
     return header
 
 
-def found(header: Header, plan: Plan | None) -> Plan:
+def plan_for(header: Header, plan: Plan | None) -> Plan:
     """Return the plan that the header names: the one handed in, or a new one of this package."""
     if plan is None:
         return _rebuilt(header)
     asked = {name: bytes(value) for name, value in header.parameters.items()}
-    given = {name: bytes(value) for name, value in encoded(plan).items()}
+    given = {name: bytes(value) for name, value in json_parameters(plan).items()}
     if (header.plan, asked) != (plan.name, given):
         written = ", ".join(f"{name}={value.decode()}" for name, value in asked.items())
         raise BadArgument(

@@ -26,7 +26,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a method promises at an epsilon and a delta: a loss, after at most so many rounds."""
+    """What a method promises at an epsilon and a delta: its loss and the most rounds it takes."""
 
     rounds: Callable[[Problem, float, float], int]
     printed: Callable[[Problem, float, float], float | None]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
+from lumpable.base.words import short
 from lumpable.plans import bounds, pac, standard
 from lumpable.plans.about import About
 from lumpable.plans.bounds import Promise
@@ -78,7 +79,7 @@ def budget(problem: Problem, epsilon: float, delta: float) -> Budget:
     for name, size in (("contexts", problem.contexts), ("arms", problem.arms)):
         if size > LARGEST:
             got = f"a number of {size.bit_length()} bits"
-            raise BadArgument(name, f"at most {LARGEST:.0e}", got)
+            raise BadArgument(name, f"at most {short(LARGEST)}", got)
     paper, naive = bounds.ANY_CONTEXTS, bounds.NAIVE
     cheaper, other_from = _choice(
         problem,

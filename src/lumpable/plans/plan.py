@@ -36,7 +36,7 @@ class Belief:
     number: int = 0
     """h, the number of the phase; 0 where an algorithm does not count them."""
     cluster: IntVector | None = None
-    """P_h: the cluster of each context, numbered from 0; None where none are formed."""
+    """P_h: the cluster of each context, numbered from 0; None where a plan forms none."""
     good: BoolMatrix | None = None
     """GOOD_h: row c holds the arms that are still good for cluster c (at the deepest level)."""
     notes: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class Split:
         bucket = np.asarray(self.bucket)
         if bucket.ndim != 1 or bucket.dtype.kind not in "iu" or not (bucket.size and self.plans):
             raise BadArgument(
-                "bucket and plans", why="expected a plan's number for each context, plans"
+                "bucket and plans", why="expected plans, and a plan's number for each context"
             )
         if bucket.min() < -1 or bucket.max() >= len(self.plans):
             wrong = bucket[(bucket < -1) | (bucket >= len(self.plans))][0]
@@ -140,9 +140,9 @@ class Sample:
             raise BadArgument("plays", "no negative number", f"{plays.min()}")
         odd = np.isfinite(mean) != (plays > 0)
         if odd.any():
-            wrong = "finite where plays is not 0 and NaN elsewhere"
+            wrong = "finite where plays is not 0, and NaN elsewhere"
             raise BadArgument(
-                "mean", why=f"expected numbers that are {wrong}, not so {first_pair(odd)}"
+                "mean", why=f"expected numbers that are {wrong}; wrong {first_pair(odd)}"
             )
         if np.isinf(mean).any():
             raise BadArgument("mean", "NaN where plays is 0", "inf")
@@ -230,9 +230,7 @@ class Plan(Generator[Request, Reply, Result]):
         if self._first is None:
             return self._body.send(reply)
         if reply is not None:
-            raise BadArgument(
-                "sample", why="the first request is fetched with next(), got a sample"
-            )
+            raise BadArgument("sample", why="fetch the first request with next(); got a sample")
         first, self._first = self._first, None
         return first
 

@@ -129,7 +129,7 @@ def levelled_phase(
     restless = yield from separate(
         size, found, levels, state.policy, mended=mended, doubt=doubt, given_up=given_up
     )
-    found.good = eliminated(found, levels, restless)
+    found.good = drop_bad_arms(found, levels, restless)
     state.policy = best_arms(found, sample)
 
 
@@ -237,7 +237,7 @@ def _doubt(problem: Problem, found: Clusters, parts: Parts) -> None:
 # --- Step 3: drop bad arms ---------------------------------------------------------------------
 
 
-def eliminated(found: Clusters, levels: list[Level], restless: BoolVector) -> list[BoolMatrix]:
+def drop_bad_arms(found: Clusters, levels: list[Level], restless: BoolVector) -> list[BoolMatrix]:
     """Step 3 of Algorithm 6: the good sets of phase h + 1, nested in the level.
 
     Level 1 explores everything for ever (reading 27); where two levels have nothing in common the

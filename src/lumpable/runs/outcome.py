@@ -109,7 +109,7 @@ def policy_outcome(
     if promise is not None and promise.whole is not None:
         bound = promise.whole(found.problem, found.epsilon, found.delta)
     return PolicyOutcome(
-        **_shared(run, found.problem, version, seed, given),
+        **_common_fields(run, found.problem, version, seed, given),
         candidates=[] if run.result is None else list(run.result.candidates),
         bound=bound,
         printed=own.printed,
@@ -124,13 +124,13 @@ def regret_outcome(
     run: Run, problem: Problem, *, version: str, seed: int, given: dict[str, Any]
 ) -> RegretOutcome:
     """Put together a run, what its turns say, and the rates; `given` holds what was asked for."""
-    label = questions.found(run)
+    label = questions.final_clusters(run)
     turns = questions.latest(run)
     rate = bounds.LOW_RANK if run.about.low_rank else bounds.LUMPABLE
-    rated = problem if run.about.low_rank else questions.rated(run)
+    rated = problem if run.about.low_rank else questions.rated_problem(run)
     good = questions.clusters_of(turns[-1].belief)[1] if turns else None
     return RegretOutcome(
-        **_shared(run, problem, version, seed, given),
+        **_common_fields(run, problem, version, seed, given),
         regret_per_round=run.regret / run.rounds,
         groups=run.world.groups,
         clusters=None if label is None else int(label.max()) + 1,
@@ -146,7 +146,7 @@ def regret_outcome(
     )
 
 
-def _shared(
+def _common_fields(
     run: Run, problem: Problem, version: str, seed: int, given: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the fields of `Outcome`."""
@@ -177,7 +177,7 @@ def _names(given: tuple[Hashable, ...]) -> list[str] | None:
 
 
 def _share(run: Run) -> Share:
-    label = questions.found(run)
+    label = questions.final_clusters(run)
     return Share(
         contexts=run.world.contexts,
         groups=len(set(run.world.group.tolist())),
@@ -245,7 +245,7 @@ def outside(run: Run, problem: Problem) -> list[str]:
 
 def comparable(run: Run, problem: Problem) -> bool:
     """Say whether the paper's rate may be compared with the standard one."""
-    return questions.rated(run) is not None and not outside(run, problem)
+    return questions.rated_problem(run) is not None and not outside(run, problem)
 
 
 def _remarks(run: Run, problem: Problem) -> Iterator[str]:

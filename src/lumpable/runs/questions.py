@@ -92,7 +92,7 @@ def first_fall(run: Run) -> int | None:
     return None
 
 
-def rated(run: Run) -> Problem | None:
+def rated_problem(run: Run) -> Problem | None:
     """Return the lumpable problem whose rates a run is held against; None where none applies."""
     problem = run.parameters.get("problem")
     if run.about.rate is None or run.about.low_rank or not isinstance(problem, Problem):
@@ -110,14 +110,14 @@ def buckets(run: Run) -> list[Side]:
     return [side for side in run.sides if side.request == run.sides[-1].request]
 
 
-def found(run: Run) -> IntVector | None:
-    """Return the cluster of each context in the end; None where none are formed.
+def final_clusters(run: Run) -> IntVector | None:
+    """Return the cluster of each context in the end; None where a plan forms none.
 
     Those of plans side by side are numbered bucket by bucket; contexts of no bucket come last.
     """
     if run.turns:
         return clusters_of(run.turns[-1].belief)[0]
-    parts = [(side, found(side.run)) for side in buckets(run)]
+    parts = [(side, final_clusters(side.run)) for side in buckets(run)]
     if all(part is None for _, part in parts):
         return None
     label = np.full(run.world.contexts, -1, dtype=np.int64)

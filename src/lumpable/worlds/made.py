@@ -12,6 +12,7 @@ import numpy.typing as npt
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.words import short
 from lumpable.worlds import surveys, tabular
 from lumpable.worlds.world import World, checked_frequency, checked_mean
 
@@ -219,7 +220,7 @@ def _size(contexts: int, arms: int) -> tuple[int, int]:
     """Return S and K, when a matrix of that size can be thought of."""
     S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
     if S * K > MOST_PAIRS:
-        raise BadArgument("contexts and arms", f"at most {MOST_PAIRS:.0e} pairs", "more")
+        raise BadArgument("contexts and arms", f"at most {short(MOST_PAIRS)} pairs", "more")
     return S, K
 
 

@@ -104,7 +104,7 @@ class World:
     def part(self, contexts: IntVector) -> World:
         """Return the same world for some contexts only, which come as often among themselves.
 
-        Contexts that never come are taken to come equally often: nobody will see it.
+        Contexts that never come are taken to come equally often, which has no effect.
         """
         share = self.frequency[contexts]
         total = share.sum()

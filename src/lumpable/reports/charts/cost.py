@@ -54,7 +54,7 @@ def regret_rows(runs: Mapping[str, Run], most: int = MOST_POINTS) -> Iterator[Ro
 
 def rate_rows(runs: Mapping[str, Run]) -> Iterator[Row]:
     """Yield both ends of each rate's line, where all runs are of one problem."""
-    problems = {questions.rated(run) for run in runs.values()}
+    problems = {questions.rated_problem(run) for run in runs.values()}
     rounds = [row["rounds"] for row in regret_rows(runs)]
     problem = problems.pop() if len(problems) == 1 else None
     if problem is None or not rounds:
