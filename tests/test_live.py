@@ -819,7 +819,7 @@ def test_a_sample_that_does_not_fit_its_request(touched: int, tmp_path: Path) ->
     bits = np.array([touched], dtype=np.uint8)
     path = tmp_path / "session.lump"
     write(path, {**held, "sample-0-touched.npy": npy(bits)})
-    with pytest.raises(ValueError, match=r"^path: a sample has"):
+    with pytest.raises(ValueError, match=r"^path: a sample (has|needs)"):
         lb.Session.load(path)
     arrays = {"touched": bits, "plays": plays, "mean": mean}
     write(path, {**held, **{f"sample-0-{name}.npy": npy(a) for name, a in arrays.items()}})

@@ -20,8 +20,9 @@ from lumpable.plans.plan import Belief, Bucket, Collect, Plan, Result, Sample, S
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.plans.progress import Progress, replay
 from lumpable.runs.bulk import exact, simulate
+from lumpable.runs.measures import Checkpoint
 from lumpable.runs.playing import Played, play
-from lumpable.runs.run import Run, Side, Step, Turn
+from lumpable.runs.run import RequestRow, Run, Side, Step, Turn
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
 
@@ -38,6 +39,7 @@ __all__ = [
     "Belief",
     "Bucket",
     "Budget",
+    "Checkpoint",
     "Collect",
     "Comparison",
     "Constants",
@@ -48,6 +50,7 @@ __all__ = [
     "PolicyFinder",
     "Problem",
     "Progress",
+    "RequestRow",
     "Result",
     "Run",
     "Sample",
