@@ -158,7 +158,7 @@ def samples(name: str, horizon: int) -> int | None:
         maker = PolicyFinder if name == "PolicyFinder" else name
         learner = roster.make(maker, Scene(world), horizon=horizon, seed=seed)
         steps = play(learner, world, horizon=horizon, seed=seed, at=marks).rows()
-        rows.append([step["simple_regret"] for step in steps])
+        rows.append([step.simple_regret for step in steps])
     above = np.flatnonzero(np.mean(rows, axis=0) > EPSILON)
     last = above[-1] + 1 if len(above) else 0
     return marks[last] if last < len(marks) else None

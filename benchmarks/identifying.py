@@ -82,7 +82,7 @@ def found(size: Size, noise: str, pulls: int, seed: int) -> Row:
     return Row(
         len(learner.state.group_visits), adjusted_rand(ours, seen),
         adjusted_rand(likeliest(counts, world), seen), truth.evidence - own.evidence,
-        float(played.rows()[-1]["regret"]),
+        float(played.rows()[-1].regret),
     )  # fmt: skip
 
 

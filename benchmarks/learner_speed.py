@@ -187,8 +187,8 @@ def measured(name: str, contexts: int, arms: int) -> tuple[float, int] | None:
         except lb.learners.Unfit:
             return None
         row = play(learner, scene, horizon=horizon, seed=seed, at=[]).rows()[-1]
-        times.append(row["seconds"] / horizon)
-        size = row["bytes"] or 0
+        times.append(row.seconds / horizon)
+        size = row.bytes or 0
     return statistics.median(times), size
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.plans.plan import Collect
-from lumpable.runs.bulk import answer
+from lumpable.runs.answers import answer
 
 Row = tuple[str, str, str]
 PROBLEM = lb.Problem(1000, 100, 5)
@@ -37,7 +37,7 @@ def run_rows() -> list[Row]:
     good = runs[0].turns[-1].belief.good
     assert good is not None
     found = f"{len(good)} clusters, {good.sum(axis=1).mean():.1f} of 100 arms left"
-    name = f"Algorithm 6 at (1000, 100, 5), 1e16 rounds, {len(runs[0].steps)} requests: {found}"
+    name = f"Algorithm 6 at (1000, 100, 5), 1e16 rounds, {len(runs[0].requests)} requests: {found}"
     return [(name, f"{took:.1f} s", "< 15 s")]
 
 
@@ -48,7 +48,7 @@ def flat_rows() -> list[Row]:
 
     def run(constants: lb.Constants) -> Callable[[], object]:
         phases = range(1, 14)
-        sizes = [lb.schedule.any_groups_phase(PROBLEM, h, constants) for h in phases]
+        sizes = [lb.lengths.any_groups_phase(PROBLEM, h, constants) for h in phases]
         horizon = sum(size.explore(n) for size in sizes for n in range(1, size.h + 1))
         plan = lb.regret.any_groups
         return lambda: lb.simulate(

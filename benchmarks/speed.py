@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import lumpable as lb
-from lumpable.runs.bulk import answer
+from lumpable.runs.answers import answer
 
 SIZE = 1000
 LOOP_ROUNDS = 2 * 10**7

@@ -25,8 +25,8 @@ for name, run in runs.items():
     print(f"{name}: regret {run.regret:.2e} in {run.rounds:.0e} rounds")
 
 run = runs["Algorithm 4"]
-apart = next(row for row in run.rows() if row["clusters"] == 3)
-print(f"three clusters from phase {apart['h']} on")
+apart = next(row for row in run.rows() if row.clusters == 3)
+print(f"three clusters from phase {apart.h} on")
 
 canvas.save(charts.regret(runs), Path("regret.html"))  # all three in one chart
 canvas.save(run.plot(), Path("run.html"))  # clusters, fallen arms and the matrix too

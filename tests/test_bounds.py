@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lumpable as lb
-from lumpable import bounds, schedule
+from lumpable import bounds, lengths
 from lumpable.plans.plan import Branching
 
 sizes = st.tuples(st.integers(2, 400), st.integers(2, 400), st.integers(1, 10)).map(
@@ -27,20 +27,20 @@ deltas = st.floats(1e-6, 0.5)
     ("epsilon", "levels"), [(0.5, 2), (0.25, 4), (0.125, 6), (0.2, 5), (0.01, 14), (2.0**-10, 20)]
 )
 def test_levels(epsilon: float, levels: int) -> None:
-    assert bounds.lengths(lb.Problem(60, 40, 3), epsilon, 0.05).levels == levels
+    assert lengths.near_uniform_lengths(lb.Problem(60, 40, 3), epsilon, 0.05).levels == levels
 
 
 def test_rounding_is_forgiven() -> None:
     """epsilon = 1/8 in a bucket of frequency 1/2 is 3 levels, not 4 (reading 2)."""
-    inside = bounds.bucket_epsilon(0.125, 0.5)
+    inside = lengths.bucket_epsilon(0.125, 0.5)
     assert 1 / inside**2 != 8.0  # the float is a hair off
-    assert bounds.lengths(lb.Problem(4, 4, 2), inside, 0.1).levels == 3
+    assert lengths.near_uniform_lengths(lb.Problem(4, 4, 2), inside, 0.1).levels == 3
 
 
 @given(problem=sizes, epsilon=epsilons, delta=deltas)
 def test_lengths_are_the_printed_ones(problem: lb.Problem, epsilon: float, delta: float) -> None:
     S, K, r = problem.letters
-    size = bounds.lengths(problem, epsilon, delta)
+    size = lengths.near_uniform_lengths(problem, epsilon, delta)
     lg = 16 * math.log(r * S * K / delta)
     assert size.explore == pytest.approx(r * (S + K) * lg / epsilon**2, abs=1)
     assert size.test(3) == pytest.approx(8 * lg * 8 * S, abs=1)
@@ -53,7 +53,7 @@ def test_the_524_formula_bounds_the_worst_case(
     problem: lb.Problem, epsilon: float, delta: float
 ) -> None:
     """Theorem 1: Algorithm 1's samples are at most N, up to rounding each request up."""
-    size = bounds.lengths(problem, epsilon, delta)
+    size = lengths.near_uniform_lengths(problem, epsilon, delta)
     requests = sum(number for _, number in size.worst_case())
     assert bounds.near_uniform_rounds(problem, epsilon, delta) <= (
         bounds.whole(problem, epsilon, delta) + requests
@@ -73,7 +73,7 @@ def test_a_run_asks_for_what_was_counted(seed: int, epsilon: float, frequency: s
     plan = lb.pac.any_contexts(problem, epsilon=epsilon, delta=0.1)
     run = lb.simulate(plan, world, seed=seed)
     assert run.result is not None
-    J = bounds.arrivals(problem, epsilon, 0.1)
+    J = lengths.arrivals(problem, epsilon, 0.1)
     assert run.rounds == J + sum(bucket.rounds for bucket in run.result.buckets)
     for bucket in run.result.buckets:
         if bucket.result is not None and not bucket.result.notes:
@@ -175,7 +175,7 @@ def test_constants_print_what_they_change() -> None:
 
 def test_the_worst_case_counts_no_arm_twice() -> None:
     """Two arms: at most two candidates, however many levels there are."""
-    size = bounds.lengths(lb.Problem(10, 2, 2), 0.1, 0.05)
+    size = lengths.near_uniform_lengths(lb.Problem(10, 2, 2), 0.1, 0.05)
     assert (size.settle, 2) in size.worst_case()
     explore = size.levels * size.explore
     tests = sum(2 * size.test(level) for level in range(1, size.levels + 1))
@@ -198,21 +198,21 @@ def rounded_up(value: Fraction) -> int:
     times=st.sampled_from([-70, -3, 0, 1, 52, 63, 64, 1023, 1024, 5000]),
 )
 def test_doubling_is_exact(value: float, times: int) -> None:
-    assert schedule.doubled(value, times) == rounded_up(Fraction(value) * Fraction(2) ** times)
-    half = schedule.doubled(value, times + 0.5)
+    assert lengths.doubled(value, times) == rounded_up(Fraction(value) * Fraction(2) ** times)
+    half = lengths.doubled(value, times + 0.5)
     square = Fraction(value) ** 2 * Fraction(2) ** (2 * times + 1)
     root = Fraction(math.isqrt(rounded_up(square * 4**60)), 2**60)  # 60 bits past the point
     assert abs(half - root) <= 1 + root * Fraction(1, 2**50)
 
 
 def test_doubling_at_hand() -> None:
-    assert schedule.doubled(3.0, 2) == 12
-    assert schedule.doubled(2.5, 0) == 3
-    assert schedule.doubled(10.0, -2) == 3
-    assert schedule.doubled(8.0, -3) == 1
-    assert schedule.doubled(1.0, 200) == 2**200
-    assert schedule.doubled(1.0, 0.5) == 2
-    assert type(schedule.doubled(0.3, 4000)) is int
+    assert lengths.doubled(3.0, 2) == 12
+    assert lengths.doubled(2.5, 0) == 3
+    assert lengths.doubled(10.0, -2) == 3
+    assert lengths.doubled(8.0, -3) == 1
+    assert lengths.doubled(1.0, 200) == 2**200
+    assert lengths.doubled(1.0, 0.5) == 2
+    assert type(lengths.doubled(0.3, 4000)) is int
 
 
 def inverse_delta(S: int, K: int, r: int, h: int) -> int:
@@ -228,8 +228,8 @@ def test_lengths_of_a_phase(S: int, K: int, r: int, h: int) -> None:
     levelled = 128 * math.log(r * S * K * h * inverse_delta(S, K, r, h))
     split = 64 * math.log(S * r * inverse_delta(S, K, r, h))
     for phase, lg in (
-        (schedule.equal_groups_phase(problem, h), equal),
-        (schedule.any_groups_phase(problem, h), levelled),
+        (lengths.equal_groups_phase(problem, h), equal),
+        (lengths.any_groups_phase(problem, h), levelled),
     ):
         assert phase.lg == pytest.approx(lg, rel=1e-12)
         assert phase.split_lg == pytest.approx(split, rel=1e-12)
@@ -246,10 +246,10 @@ def test_lengths_of_a_phase(S: int, K: int, r: int, h: int) -> None:
 
 def test_the_deepest_level_is_as_long_as_the_phase() -> None:
     """L_{h,h} = r (S + K) lg_h 2^h, and with taper 0 so is every level."""
-    phase = schedule.any_groups_phase(lb.Problem(30, 20, 3), 8)
+    phase = lengths.any_groups_phase(lb.Problem(30, 20, 3), 8)
     assert phase.explore(8) == rounded_up(Fraction(3 * 50 * phase.lg) * 2**8)
     flat = dataclasses.replace(lb.PAPER, taper=0.0)
-    even = schedule.any_groups_phase(lb.Problem(30, 20, 3), 8, flat)
+    even = lengths.any_groups_phase(lb.Problem(30, 20, 3), 8, flat)
     assert {even.explore(n) for n in range(1, 9)} == {phase.explore(8)}
 
 
@@ -261,7 +261,7 @@ def test_the_deepest_level_is_as_long_as_the_phase() -> None:
 def test_repeats_of_a_split(r: int, h: int, finer: float) -> None:
     """A power of two, at least 1/epsilon'^2 and less than twice that, if that is at least 2^h."""
     constants = dataclasses.replace(lb.PAPER, finer=finer)
-    repeats = schedule.equal_groups_phase(lb.Problem(40, 9, r), h, constants).split_repeats(h)
+    repeats = lengths.equal_groups_phase(lb.Problem(40, 9, r), h, constants).split_repeats(h)
     needed = (Fraction(finer) * r) ** 2 * 2**h
     assert repeats & (repeats - 1) == 0
     assert repeats >= needed
@@ -271,10 +271,10 @@ def test_repeats_of_a_split(r: int, h: int, finer: float) -> None:
 def test_requests_pass_64_bits_as_whole_numbers() -> None:
     """At (1000, 200, 5) Algorithm 5's request does from phase 33 on (reading 2)."""
     problem = lb.Problem(1000, 200, 5)
-    lengths = {h: schedule.equal_groups_phase(problem, h).split_rounds(h) for h in (32, 33, 600)}
-    assert lengths[32] < 2**63 <= lengths[33]
-    assert all(type(rounds) is int for rounds in lengths.values())
-    assert lengths[600].bit_length() > 600
+    rounds = {h: lengths.equal_groups_phase(problem, h).split_rounds(h) for h in (32, 33, 600)}
+    assert rounds[32] < 2**63 <= rounds[33]
+    assert all(type(number) is int for number in rounds.values())
+    assert rounds[600].bit_length() > 600
 
 
 @lb.algorithm
@@ -295,7 +295,7 @@ def beyond(split: bool) -> Branching:
 def test_the_executor_cuts_before_numbers_get_too_large(horizon: int, split: bool) -> None:
     world = lb.worlds.from_matrix([[0.0, 1.0], [1.0, 0.0]])
     run = lb.simulate(beyond(split), world, seed=1, horizon=horizon)
-    assert run.rounds == horizon == run.rows()[-1]["rounds"]
+    assert run.rounds == horizon == run.rows()[-1].rounds
     assert 0 < run.regret < horizon
     assert lb.exact(beyond(split), world, horizon=horizon).rounds == horizon
     with pytest.raises(ValueError, match=r"rounds: a request of 1\.24e\+27 rounds is more"):
@@ -310,17 +310,17 @@ def printed_J(S: int, T: int) -> int:
 
 @pytest.mark.parametrize("S", [1, 2, 10, 30, 1000, 10**6])
 def test_the_first_horizon_is_the_first(S: int) -> None:
-    first = schedule.first_horizon(S)
+    first = lengths.first_horizon(S)
     powers = [2**k for k in range(first.bit_length())]
     assert first == powers[-1]
     assert [T for T in powers if 2 * printed_J(S, T) <= T] == [first]
     for T in (1, 7, first, 10 * first):
-        assert schedule.estimate_rounds(S, T) == printed_J(S, T)
+        assert lengths.estimate_rounds(S, T) == printed_J(S, T)
 
 
 def test_estimating_takes_a_round_at_least() -> None:
     tiny = dataclasses.replace(lb.PAPER, online=1e-9)
-    assert schedule.estimate_rounds(5, 100, tiny) == 1
+    assert lengths.estimate_rounds(5, 100, tiny) == 1
 
 
 @given(
@@ -334,16 +334,16 @@ def test_cells_of_a_cover(S: int, r: int, cells: int, bound: float) -> None:
     problem = lb.Problem(S, 3, min(r, S))
     width = 2 * bound / cells
     for near in (width, math.nextafter(width, 0), math.nextafter(width, 9)):
-        assert schedule.cover(problem, bound, near) == min(S, cells**problem.groups)
+        assert lengths.cover(problem, bound, near) == min(S, cells**problem.groups)
     wider, narrower = 2 * bound / (cells - 0.5), 2 * bound / (cells + 0.5)
-    assert schedule.cover(problem, bound, wider) == min(S, cells**problem.groups)
-    assert schedule.cover(problem, bound, narrower) == min(S, (cells + 1) ** problem.groups)
+    assert lengths.cover(problem, bound, wider) == min(S, cells**problem.groups)
+    assert lengths.cover(problem, bound, narrower) == min(S, (cells + 1) ** problem.groups)
 
 
 @given(problem=sizes, T=st.integers(1000, 10**15))
 def test_width_of_the_cells(problem: lb.Problem, T: int) -> None:
     S, K, r = problem.letters
-    alpha = schedule.cover_width(problem, T)
+    alpha = lengths.cover_width(problem, T)
     assert alpha ** (3 * r + 2) == pytest.approx((S + K) / T, rel=1e-9)
 
 
@@ -352,10 +352,10 @@ def test_the_last_phase_forgives_rounding(k: int) -> None:
     """alpha = 2^(-k/2) is phase k, not k - 1; a bit more is k - 1, a bit less still k."""
     alpha = math.exp2(-k / 2)
     for near in (alpha, math.nextafter(alpha, 1), math.nextafter(alpha, 0)):
-        assert schedule.last_phase(near) == k
-    assert schedule.last_phase(alpha * 1.001) == max(1, k - 1)
-    assert schedule.last_phase(alpha * 0.999) == k
-    assert schedule.last_phase(1.0) == schedule.last_phase(5.0) == 1
+        assert lengths.last_phase(near) == k
+    assert lengths.last_phase(alpha * 1.001) == max(1, k - 1)
+    assert lengths.last_phase(alpha * 0.999) == k
+    assert lengths.last_phase(1.0) == lengths.last_phase(5.0) == 1
 
 
 @given(problem=sizes, T=st.integers(1, 10**15))

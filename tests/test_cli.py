@@ -24,7 +24,9 @@ from click.testing import CliRunner, Result
 
 import lumpable as lb
 from lumpable.base.words import short
-from lumpable.cli import demo, main, show, simulations, watching
+from lumpable.cli import budgets, demo, main, simulations, watching
+from lumpable.plans.costs import METHODS
+from lumpable.runs import answers
 
 DOCS = Path(__file__).parent.parent / "docs" / "cli.md"
 SIZE = ("--contexts", "12", "--arms", "8", "--groups", "3")
@@ -158,7 +160,7 @@ def test_json_is_the_run_of_the_library() -> None:
         "run_seed": 6,
         "loss": world.loss(run.policy),
         "rounds": run.rounds,
-        "requests": len(run.steps),
+        "requests": len(run.requests),
         "regret": run.regret,
         "candidates": list(run.result.candidates),
         "bound": lb.bounds.whole(problem, 0.2, 0.05),
@@ -215,7 +217,7 @@ def test_low_rank_takes_the_rank_and_says_what_ran(contexts: str, cells: int, me
     row = next(m for m in lb.budget(problem, float(epsilon), 0.05).methods if m.name == method)
     assert (found["method"], found["promise"]) == (method, row.promise)
     assert any(f"told of {cells} cells" in note for note in found["notes"]) == (cells == 4)
-    assert not any("no theorem" in note for note in found["notes"])
+    assert not any("theorem" in note for note in found["notes"])
 
 
 @pytest.mark.parametrize(
@@ -269,13 +271,13 @@ def test_a_matrix_of_your_own(tmp_path: Path, name: str) -> None:
     told = pac("--matrix", str(tmp_path / name), "--groups", "1")
     assert told["parameters"]["groups"] == 1
     assert told["notes"] == [
-        "the learner was told of 1 groups and the world has 2: no theorem speaks of it"
+        "1 groups were told and the world has 2: outside the theorem's assumptions"
     ]
 
 
 def test_uneven_contexts_are_noted_for_algorithm_1() -> None:
     options = (*SMALL, "--frequency", "zipf")
-    words = "contexts do not come about equally often: Algorithm 1's theorem does not speak of it"
+    words = "contexts do not come about equally often: outside the theorem's assumptions"
     world = lb.worlds.lumpable(100, 8, 3, frequency="zipf", seed=0)
     assert world.frequency.max() > 8 / 100
     uneven = ("--contexts", "100", "--algorithm")
@@ -287,14 +289,14 @@ def test_uneven_contexts_are_noted_for_algorithm_1() -> None:
 def test_table_says_all_that_matters() -> None:
     text = " ".join(call("simulate", "pac", *SMALL).stdout.split())
     found = pac(*SMALL)
-    assert f"loss {found['loss']:.4g}, which is {found['loss'] / 0.2:.2f} epsilon" in text
-    assert f"promised loss {found['promise']:.3g}, above 1: says nothing" in text
+    assert f"loss {found['loss']:.4g}, or {found['loss'] / 0.2:.2f} epsilon" in text
+    assert f"promised loss {found['promise']:.3g} (vacuous: above 1)" in text
     assert f"rounds used {short(found['rounds'])} in {found['requests']} requests" in text
     assert f"paper's bound {short(found['bound'])} rounds" in text
     assert f"naive method {short(found['naive_rounds'])} rounds" in text
     assert "constants PAPER" in text
     assert "seed 0 for the world, 1 for the run" in text
-    assert "the naive method is the cheaper one here" in text
+    assert "the naive method is cheaper here" in text
 
 
 def test_pictures_are_written_where_asked(tmp_path: Path) -> None:
@@ -337,7 +339,7 @@ def test_json_of_regret_is_the_run_of_the_library() -> None:
         "seed": 5,
         "run_seed": 6,
         "rounds": 10**12,
-        "requests": len(run.steps),
+        "requests": len(run.requests),
         "regret": run.regret,
         "regret_per_round": run.regret / 10**12,
         "loss": world.loss(run.policy),
@@ -430,7 +432,7 @@ def test_the_table_of_regret_says_all_that_matters() -> None:
     assert f"policy at the end loses {found['loss']:.4g} a round" in text
     assert "clusters 3 for 3 hidden groups" in text
     assert f"all groups apart after {short(found['apart'])} rounds" in text
-    assert f"first arm fell after {short(found['first_fall'])} rounds" in text
+    assert f"first arm dropped after {short(found['first_fall'])} rounds" in text
     assert f"{short(found['rate'])} = sqrt(r^3 (S+K) T) without constants" in text
     assert "The standard rate is the smaller one at this size, whatever the horizon: " in text
     assert "run the same with --algorithm standard to compare" in text
@@ -445,10 +447,10 @@ def test_a_repaired_algorithm_is_called_so() -> None:
 def test_when_nothing_has_happened_the_table_says_when_it_can() -> None:
     text = " ".join(call("simulate", "regret", *SIZE, "--horizon", "1e6").stdout.split())
     found = regret(*SIZE, "--horizon", "1e6")
-    assert "all groups apart not yet first arm fell not yet" in text
-    assert "Nothing has happened yet" in text
+    assert "all groups apart not yet first arm dropped not yet" in text
+    assert "No cluster was split and no arm dropped yet" in text
     assert f"split from about {short(found['split_possible'])} rounds on" in text
-    assert f"fall from about {short(found['fall_possible'])} on" in text
+    assert f"dropped from about {short(found['fall_possible'])} on" in text
 
 
 def test_buckets_are_told_one_by_one() -> None:
@@ -479,7 +481,7 @@ def test_guesses_that_were_given_up_are_notes() -> None:
         (("--algorithm", "never-worse"), "the standard algorithm ran"),
     ],
 )
-def test_what_no_theorem_speaks_of_is_noted(options: tuple[str, ...], words: str) -> None:
+def test_what_is_outside_the_theorems_is_noted(options: tuple[str, ...], words: str) -> None:
     assert regret(*SIZE, "--horizon", "1e6")["notes"] == []
     assert any(words in note for note in regret(*SIZE, "--horizon", "1e6", *options)["notes"])
 
@@ -490,7 +492,7 @@ def test_a_matrix_of_your_own_is_played_too(tmp_path: Path) -> None:
     assert [found["parameters"][size] for size in ("contexts", "arms", "groups")] == [2, 2, 2]
     assert (found["policy"], found["arm_names"]) == ([0, 1], ["tea", "rum"])
     told = regret("--matrix", str(tmp_path / "rewards.csv"), "--horizon", "1e6", "--groups", "1")
-    assert "the learner was told of 1 groups and the world has 2" in told["notes"][0]
+    assert "1 groups were told and the world has 2" in told["notes"][0]
 
 
 def test_low_rank_is_told_the_rank() -> None:
@@ -513,10 +515,10 @@ def test_a_horizon_that_estimating_takes_whole_is_noted() -> None:
     assert any("all rounds went into estimating" in note for note in found["notes"])
 
 
-def test_no_rate_is_called_smaller_where_no_theorem_speaks() -> None:
+def test_no_rate_is_called_smaller_outside_the_theorem() -> None:
     options = (*SIZE, "--sizes", "geometric", "--horizon", "1e12")
     text = " ".join(call("simulate", "regret", *options).stdout.split())
-    assert "does not speak of it" in text
+    assert "outside the theorem's assumptions" in text
     assert "rate is the smaller one" not in text
 
 
@@ -538,7 +540,7 @@ def test_pictures_of_regret_are_written_where_asked(tmp_path: Path) -> None:
         (("--horizon", "nan"), "got 'nan'"),
         (("--horizon", "1e999"), "got '1e999'"),
         (("--mended",), "--mended goes with any-groups, any-contexts"),
-        (("--rank", "2", "--sizes", "giant"), "--sizes says nothing beside --rank"),
+        (("--rank", "2", "--sizes", "giant"), "--sizes has no effect with --rank"),
         (("--contexts", "2"), "groups: expected one of 1 .. 2, got 3"),
         (("--algorithm", "low-rank", "--horizon", "5"), "horizon: expected"),
         (("--html", "page.pdf"), "path: expected a name that ends in"),
@@ -570,25 +572,25 @@ def budget_text(size: int) -> tuple[str, lb.Budget]:
 def test_budget_shows_costs_and_promises_of_every_method() -> None:
     text, found = budget_text(1000)
     for method in found.methods:
-        name = show.NAMES[method.name]
+        name = METHODS[method.name].title
         losses = [
-            "-" if loss is None else f"{loss:.3g}{' (says nothing)' if loss > 1 else ''}"
+            "-" if loss is None else f"{loss:.3g}{' (vacuous)' if loss > 1 else ''}"
             for loss in (method.printed, method.promise)
         ]
         assert f"{name} {short(method.rounds)} {' '.join(losses)} " in text
         assert f"{name} {method.equal_epsilon:.2g} {short(method.equal_rounds)} " in text
-    assert text.count("(says nothing)") == 4
-    assert "about 1e6 rounds are needed" in text
+    assert text.count("(vacuous)") == 4
+    assert "Any method needs about 1e6 rounds" in text
 
 
 def test_budget_says_which_is_cheaper_and_from_where_on() -> None:
     text, _ = budget_text(200)
-    assert "At the same epsilon the naive method is the cheaper one here" in text
+    assert "At the same epsilon, the naive method is cheaper here" in text
     assert "From S = 682, K = 682 on, as both grow, Algorithm 3 is cheaper." in text
     text, found = budget_text(1000)
-    assert "At the same epsilon Algorithm 3 is the cheaper one here" in text
+    assert "At the same epsilon, Algorithm 3 is cheaper here" in text
     assert "From S = 681, K = 681 down, as both shrink, the naive method is cheaper." in text
-    assert "At the same promise the naive method is the cheaper one here" in text
+    assert "At the same promise, the naive method is cheaper here" in text
     assert found.equal_other_from is not None
     S, K = map(short, found.equal_other_from)
     assert f"From S = {S}, K = {K} on, as both grow, Algorithm 3 is cheaper." in text
@@ -597,7 +599,7 @@ def test_budget_says_which_is_cheaper_and_from_where_on() -> None:
 def test_budget_says_when_the_choice_never_turns() -> None:
     found = lb.budget(lb.Problem(200, 200, 5), 0.1, 0.05)
     never = dataclasses.replace(found, other_from=None, equal_other_from=None)
-    for words in (show.advice(never), show.equal_advice(never)):
+    for words in (budgets.advice(never), budgets.equal_advice(never)):
         assert words.endswith("It stays so as both grow.")
 
 
@@ -611,7 +613,13 @@ BAD_FILES = {
     "names.csv": "user,item,value\nann,tea,0.5\n",
     "table.xlsx": "",
     "broken.parquet": "no parquet\n",
+    "long.csv": f"context,arm,mean\n{'a' * 200_000},tea,0.5\n",
+    "short.csv": "context,arm,mean\nann\n",
+    "empty.csv": "",
+    "good.csv": "context,arm,mean\nann,tea,0.5\n",
+    "diagonal.csv": "context,arm,mean\n" + "".join(f"{i},{i},0.5\n" for i in range(20_000)),
 }
+LARGE = "1" + 30 * "0"
 
 
 @pytest.mark.parametrize(
@@ -628,14 +636,22 @@ BAD_FILES = {
         (("--rank", "0"), "rank: expected one of 1 .. 8, got 0"),
         (("--hard", "1"), "groups: case 1 needs at least as many groups as arms (8), got 3"),
         (("--epsilon", "1e-9"), "rounds: a request of"),
-        (("--matrix", "none.csv"), "path: expected a CSV or Parquet file, got"),
+        (("--matrix", "none.csv"), "path: no such file: 'none.csv'"),
         (("--matrix", "nan.csv"), "rows: expected a mean for every pair, got none for"),
         (("--matrix", "hole.csv"), "rows: expected a mean for every pair, got none for"),
         (("--matrix", "wide.csv"), "mean: expected means of one context to span at most 1, got 7"),
         (("--matrix", "words.csv"), "mean: expected a number, got 'much'"),
         (("--matrix", "names.csv"), "path: expected columns context, arm, mean, got"),
         (("--matrix", "table.xlsx"), "path: expected a name that ends in .csv or .parquet, got"),
-        (("--matrix", "broken.parquet"), "broken.parquet"),
+        (("--matrix", "broken.parquet"), "'broken.parquet' is not a Parquet file"),
+        (("--matrix", "long.csv"), "'long.csv' is not a CSV file: field larger than"),
+        (("--matrix", "short.csv"), "rows: expected a mean for every pair, got none for"),
+        (("--matrix", "empty.csv"), "path: expected columns context, arm, mean, got []"),
+        (("--matrix", "diagonal.csv"), "rows: expected a mean for every pair, got none for"),
+        (("--matrix", "good.csv", "--seed", "-1"), "seed: expected a whole number of at least 0"),
+        (("--contexts", LARGE), "contexts and arms: expected at most 1e15 pairs"),
+        (("--arms", str(2**63 - 1)), "contexts and arms: expected at most 1e15 pairs"),
+        (("--hard", "1", "--groups", LARGE, "--contexts", LARGE), "expected at most 1e15 pairs"),
         (("--html", "page.pdf"), "path: expected a name that ends in .png, .svg, .html, got"),
         (("--png", "nan.csv"), "nan.csv"),
     ],
@@ -659,9 +675,9 @@ def test_bad_input_is_one_line_that_names_it(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--matrix", "a.csv", "--contexts", "1000"), "--contexts says nothing beside --matrix"),
-        (("--hard", "2", "--noise", "gaussian"), "--noise says nothing beside --hard"),
-        (("--rank", "2", "--sizes", "giant"), "--sizes says nothing beside --rank"),
+        (("--matrix", "a.csv", "--contexts", "1000"), "--contexts has no effect with --matrix"),
+        (("--hard", "2", "--noise", "gaussian"), "--noise has no effect with --hard"),
+        (("--rank", "2", "--sizes", "giant"), "--sizes has no effect with --rank"),
         (("--hard", "4"), "'--hard'"),
         (("--arms", "many"), "'--arms'"),
         (("--algorithm", "magic"), "'--algorithm'"),
@@ -678,6 +694,70 @@ def test_budget_refuses_bad_input() -> None:
     result = call("budget", "--epsilon", "0.7")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == "Error: epsilon: expected a number in (0, 1/2], got 0.7\n"
+
+
+@pytest.mark.parametrize("option", ["--contexts", "--arms"])
+def test_budget_refuses_sizes_beyond_floats(option: str) -> None:
+    result = call("budget", option, "1" + 320 * "0")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"Error: {option[2:]}: expected at most 1e18, got")
+    assert result.stderr.count("\n") == 1
+
+
+def test_budget_has_an_answer_at_both_ends_of_what_it_takes() -> None:
+    """At a tiny epsilon the promise is as tiny: the bisection must not end at zero."""
+    for size in ("--contexts", "1"), ("--contexts", "1000000000000000000"):
+        result = call("budget", *size, "--groups", "1", "--epsilon", "1e-100", "--json")
+        assert result.exit_code == 0, result.stderr
+        for method in strict(result.stdout)["methods"]:
+            assert 0 < method["equal_epsilon"] <= 1e-100
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("could not broadcast"),
+        TypeError("no such thing"),
+        KeyError("lost"),
+        OverflowError("int too large"),
+        RuntimeError("broken"),
+    ],
+)
+def test_a_bug_is_a_traceback_and_where_to_report_it(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Nobody is told that he typed something wrong when the package is wrong."""
+
+    def broken(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(main, "budget", broken)
+    result = call("budget")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("Traceback")
+    assert f"{type(error).__name__}: " in result.stderr
+    assert f"This is a bug in lumpable {lb.__version__}, not in what you typed." in result.stderr
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        lb.BadArgument("epsilon", "a small number", "7"),
+        FileNotFoundError(2, "No such file or directory", "x.csv"),
+        lb.MissingExtra("drawing needs an extra"),
+        MemoryError(),
+    ],
+)
+def test_what_people_can_mend_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refused(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(main, "budget", refused)
+    result = call("budget")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"Error: {str(error) or 'MemoryError'}\n"
 
 
 def test_too_large_a_world_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -751,7 +831,7 @@ def terminal(handle: int) -> Iterator[str]:
 
 def stopped_at(number: int, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     """Press Ctrl-C while a request is played, and return what comes of it."""
-    play = lb.simulate.__globals__["answer"]
+    play = answers.answer
     requests = iter(range(100))
 
     def answer(*words: Any) -> Any:
@@ -759,16 +839,20 @@ def stopped_at(number: int, monkeypatch: pytest.MonkeyPatch, *words: str) -> Res
             signal.raise_signal(signal.SIGINT)
         return play(*words)
 
-    monkeypatch.setitem(lb.simulate.__globals__, "answer", answer)
+    monkeypatch.setattr(answers, "answer", answer)
     return call("simulate", *(words or ("pac", *SMALL, "--json")))
 
 
 def test_ctrl_c_says_how_far_it_got(monkeypatch: pytest.MonkeyPatch) -> None:
-    rounds = lb.simulate(
-        lb.pac.any_contexts(lb.Problem(12, 8, 3), epsilon=0.2, delta=0.05),
-        lb.worlds.lumpable(12, 8, 3, seed=0),
-        seed=1,
-    ).rows()[2]["rounds"]
+    rounds = (
+        lb.simulate(
+            lb.pac.any_contexts(lb.Problem(12, 8, 3), epsilon=0.2, delta=0.05),
+            lb.worlds.lumpable(12, 8, 3, seed=0),
+            seed=1,
+        )
+        .rows()[2]
+        .rounds
+    )
     result = stopped_at(2, monkeypatch)
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr == (
@@ -805,7 +889,7 @@ def test_ctrl_c_twice_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setitem(lb.simulate.__globals__, "answer", answer)
+    monkeypatch.setattr(answers, "answer", answer)
     result = call("simulate", "pac", *SMALL)
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr == f"{watching.how_far(None)}\n"
@@ -825,8 +909,10 @@ def test_a_system_error_of_its_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch
     def broken(*_: Any) -> None:
         raise SystemError("not by Ctrl-C")
 
-    monkeypatch.setitem(lb.simulate.__globals__, "answer", broken)
-    assert isinstance(call("simulate", "pac", *SMALL).exception, SystemError)
+    monkeypatch.setattr(answers, "answer", broken)
+    result = call("simulate", "pac", *SMALL)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "SystemError: not by Ctrl-C" in result.stderr
 
 
 # --- The demo -------------------------------------------------------------------------------

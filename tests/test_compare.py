@@ -143,7 +143,7 @@ def test_a_cell_is_what_play_gives() -> None:
     row = compare(seeds=[5]).rows()[len(checkpoints(60)) - 1]
     world = lb.worlds.lumpable(8, 4, 2, noise="bernoulli", seed=5)
     learner = lb.learners.UCB1(8, 4, seed=cells.own_seed(5))
-    by_hand = play(learner, world, horizon=60, seed=5).rows()[-1]
+    by_hand = asdict(play(learner, world, horizon=60, seed=5).rows()[-1])
     assert {k: getattr(row, k) for k in by_hand if k != "seconds"} == {
         k: v for k, v in by_hand.items() if k != "seconds"
     }
@@ -894,19 +894,19 @@ def test_ctrl_c_while_workers_start_shows_no_traceback(tmp_path: Path, later: fl
     [
         ("Raises", "failed", "RuntimeError: too much for me"),
         ("Outside", "failed", "Misbehaved: Outside: ask("),
-        ("NoNumber", "failed", "returned nan, which is no arm, in round 1"),
+        ("NoNumber", "failed", "returned nan, not an arm, in round 1"),
         ("NoPolicy", "failed", "Misbehaved: NoPolicy: policy() returned 2 values, expected one"),
         ("NoArms", "failed", "Misbehaved: NoArms: policy() returned 4 for context 3, which"),
         ("HalfArms", "failed", "Misbehaved: HalfArms: policy() returned 0.5 for context 0, "),
         ("FewLabels", "failed", "Misbehaved: FewLabels: labels() returned 7 values, expected one"),
         ("Quits", "failed", "SystemExit: 3"),
-        ("NoWay", "failed", "Misbehaved: NoWay: policy() returned nan for context 7, which is no"),
-        ("NoGroup", "failed", "NoGroup: labels() returned nan for context 7, which is no whole"),
+        ("NoWay", "failed", "Misbehaved: NoWay: policy() returned nan for context 7, not an"),
+        ("NoGroup", "failed", "NoGroup: labels() returned nan for context 7, not a whole"),
         ("HalfGroups", "failed", "HalfGroups: labels() returned numbers of type float64, expected"),
         (
             "WordGroups",
             "failed",
-            "WordGroups: labels() returned a for context 0, which is no whole",
+            "WordGroups: labels() returned a for context 0, not a whole",
         ),
         ("mute", "failed", "Misbehaved: object: has no method 'ask'"),
         ("Choosy", "not run", "only at full moon"),
@@ -1173,12 +1173,12 @@ def test_bulk_rows_are_those_of_the_run_and_no_others() -> None:
     world = lb.worlds.lumpable(8, 4, 2, noise="bernoulli", seed=3)
     plan = lb.regret.any_groups(lb.Problem(8, 4, 2))
     run = lb.simulate(plan, world, horizon=horizon, seed=cells.own_seed(3))
-    ends = {step["rounds"]: step for step in run.rows()}
+    ends = {step.rounds: step for step in run.rows()}
     assert found[-1].round == horizon
     assert found[-1].simple_regret == world.loss(run.policy)
     assert 5 < len(found) <= len(checkpoints(horizon))
     for row in found:
-        assert row.regret == ends[row.round]["regret"]
+        assert row.regret == ends[row.round].regret
         assert row.reward is None
     marks = checkpoints(horizon)
     for row in found:  # the last end before a checkpoint

@@ -136,7 +136,7 @@ WHOLE = "a whole number of at least"
         ("groups = 2", "groups = 2\npulls = 0", 15, f"pulls: expected {WHOLE} 1, got 0"),
         ("groups = 2", "groups = 2\npulls = 3\nhorizon = 3", 16, "'horizon' or 'pulls', got both"),
         ("[[world]]", '[[world]]\nkind = "table"\npath = "none.csv"\n\n[[world]]', 11,
-         "path: expected a CSV or Parquet file, got"),
+         "path: no such file: "),
         ("[[world]]", '[[world]]\nkind = "hard"\nlabel = "small"\ncase = 2\ncontexts = 6\n'
          "arms = 4\ngroups = 3\nepsilon = 0.1\n\n[[world]]", 19,
          "label: expected one of its own, got 'small', as world 1 has"),

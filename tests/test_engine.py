@@ -128,7 +128,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_compiled_learner_that_returns_no_arm_is_named(mine: Any) -> None:
     with pytest.raises(
-        Misbehaved, match=r"Mine: ask\(\d\) returned 4, which is no arm, in round 1[1-9]"
+        Misbehaved, match=r"Mine: ask\(\d\) returned 4, not an arm, in round 1[1-9]"
     ):
         play(mine(5, 4), WORLD, horizon=100, seed=1)
 

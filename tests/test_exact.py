@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import lumpable as lb
 from lumpable.base.checks import FloatVector
-from lumpable.runs.bulk import Run
+from lumpable.runs.run import Run
 
 SHARP = dataclasses.replace(lb.PAPER, confidence=0.02)
 """lg so small that the threshold is below 1 at every epsilon."""
@@ -54,7 +54,7 @@ def candidate_gap(world: lb.World, candidates: tuple[int, ...]) -> FloatVector:
     return gap
 
 
-def check_candidates(world: lb.World, run: Run, size: lb.bounds.Lengths, epsilon: float) -> None:
+def check_candidates(world: lb.World, run: Run, size: lb.lengths.Lengths, epsilon: float) -> None:
     """Lemmas pac-3 and pac-4 without noise, and what follows for the policy."""
     assert run.result is not None
     r = size.problem.groups
@@ -67,7 +67,7 @@ def check_candidates(world: lb.World, run: Run, size: lb.bounds.Lengths, epsilon
         omega = world.frequency[members].sum()
         if omega >= epsilon / r:
             epsilon_b = max(1.0, 1 / math.sqrt(r * omega)) * epsilon
-            level = lb.bounds.round_up(math.log2(1 / epsilon_b**2))
+            level = lb.lengths.round_up(math.log2(1 / epsilon_b**2))
             assert (gap[members] < size.threshold(level)).all()
             if gap_to_second(world, b) >= size.threshold(level):
                 assert (world.loss_by_context(run.policy)[members] == 0).all()
@@ -86,7 +86,7 @@ def test_algorithm_1(world: lb.World, epsilon: float, constants: lb.Constants) -
     problem = lb.Problem(world.contexts, world.arms, groups_of(world))
     plan = lb.pac.near_uniform(problem, epsilon=epsilon, delta=0.1, constants=constants)
     run = lb.exact(plan, world)
-    size = lb.bounds.lengths(problem, epsilon, 0.1, constants)
+    size = lb.lengths.near_uniform_lengths(problem, epsilon, 0.1, constants)
     check_candidates(world, run, size, epsilon)
     # Step 3 is exact: nobody does worse than the best candidate
     assert run.result is not None
@@ -113,7 +113,7 @@ def test_algorithm_3(world: lb.World, epsilon: float, constants: lb.Constants) -
         if bucket.result is not None:
             check_bucket(world, bucket, constants, problem.groups)
     assert learned.max() <= 1  # a context is in one bucket
-    rare = world.frequency <= 2.0 ** -lb.bounds.last_bucket(problem, epsilon)
+    rare = world.frequency <= 2.0 ** -lb.lengths.last_bucket(problem, epsilon)
     assert np.array_equal(learned == 0, rare)
 
 
@@ -125,7 +125,7 @@ def check_bucket(world: lb.World, bucket: lb.Bucket, constants: lb.Constants, r:
     assert nu.max() < 2 * nu.min() * (1 + 1e-9)  # within a factor of two
     part = lb.World(world.mean[inside], nu / nu.sum(), world.group[inside], sd=0.0)
     problem = lb.Problem(part.contexts, part.arms, min(r, part.contexts))
-    size = lb.bounds.lengths(problem, bucket.epsilon, 0.1, constants)
+    size = lb.lengths.near_uniform_lengths(problem, bucket.epsilon, 0.1, constants)
     plan = lb.pac.near_uniform(problem, epsilon=bucket.epsilon, delta=0.1, constants=constants)
     alone = lb.exact(plan, part)
     assert alone.result is not None
@@ -163,7 +163,7 @@ def test_the_threshold_says_nothing_at_usual_epsilon() -> None:
     threshold = {
         epsilon: size.threshold(size.levels)
         for epsilon in (0.2, 0.05, 0.01, 2.0**-10)
-        for size in [lb.bounds.lengths(problem, epsilon, 0.05)]
+        for size in [lb.lengths.near_uniform_lengths(problem, epsilon, 0.05)]
     }
     assert threshold[0.2] > 2
     assert threshold[0.05] > 0.6
@@ -189,7 +189,7 @@ def test_screening_finds_every_group_when_the_threshold_bites() -> None:
 
 def lengths_of(run: Run) -> list[int]:
     """Return the rounds of each request."""
-    ends = [0, *(row["rounds"] for row in run.rows())]
+    ends = [0, *(row.rounds for row in run.rows())]
     return [b - a for a, b in pairwise(ends)]
 
 

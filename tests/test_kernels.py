@@ -21,7 +21,7 @@ from scipy import special, stats
 import lumpable as lb
 from lumpable.base.checks import FloatVector, IntMatrix, IntVector
 from lumpable.runs import kernels as _kernels
-from lumpable.runs.bulk import answer
+from lumpable.runs.answers import answer
 
 FAILS_BELOW = 1e-9
 SAMPLE = 2_000_000

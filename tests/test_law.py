@@ -23,7 +23,8 @@ import lumpable as lb
 from literal_split import Loop
 from lumpable.base.checks import BoolMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.plans.plan import Conversation
-from lumpable.runs.bulk import Step, answer
+from lumpable.runs.answers import answer
+from lumpable.runs.run import Step
 
 FAILS_BELOW = 1e-9
 REPLICATIONS = 2400
@@ -464,7 +465,7 @@ def test_horizon_plays_exactly_that_many_rounds(horizon: int) -> None:
     steps: list[Step] = []
     run = lb.simulate(two_requests(3, 3), tiny_world(), seed=1, horizon=horizon, watch=steps.append)
     assert run.rounds == min(horizon, 44) == sum(step.request.rounds for step in steps)
-    assert run.rows()[-1]["rounds"] == run.rounds == steps[-1].rounds
+    assert run.rows()[-1].rounds == run.rounds == steps[-1].rounds
     assert steps[0].sample.plays.sum() == min(horizon, 14)  # repeats 1, everybody asked
     assert (run.result is None) == (horizon < 44)
 

@@ -55,9 +55,9 @@ def algorithms() -> Iterator[tuple[str, Callable[..., lb.Plan]]]:
     for module in pkgutil.iter_modules(plans.__path__, "lumpable.plans."):
         if not module.name.endswith("__main__"):
             for _, value in inspect.getmembers(importlib.import_module(module.name)):
-                name = getattr(value, "algorithm", None)
-                if isinstance(name, str) and value.__module__ == module.name:
-                    yield name, value
+                about = getattr(value, "about", None)
+                if isinstance(about, lb.About) and value.__module__ == module.name:
+                    yield about.name, value
 
 
 ARGUMENTS: dict[str, Any] = {

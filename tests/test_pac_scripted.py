@@ -61,7 +61,7 @@ def test_algorithm_1_line_by_line() -> None:
 def test_the_threshold_is_strict() -> None:
     """A context exactly sqrt(lg/2^n) away stays: line 11 keeps >=."""
     problem = lb.Problem(2, 2, 2)
-    size = lb.bounds.lengths(problem, 0.5, 0.1)
+    size = lb.lengths.near_uniform_lengths(problem, 0.5, 0.1)
     for distance, arms_asked in ((size.threshold(1), 2), (size.threshold(1) * 0.999, 1)):
         plan = Script(lb.pac.near_uniform(problem, epsilon=0.5, delta=0.1))
         for mean in ({(0, 0): 0.0, (1, 1): -1.0}, {}, column(0, [0.0, -distance])):
@@ -92,7 +92,7 @@ def test_nothing_seen_gives_arm_0() -> None:
 def test_more_groups_than_arms_is_noted() -> None:
     world = lb.worlds.lumpable(4, 2, 3, seed=1)
     run = lb.exact(lb.pac.near_uniform(lb.Problem(4, 2, 3), epsilon=0.5, delta=0.1), world)
-    assert any("the theorem does not speak of it" in note for note in run.notes)
+    assert any("outside the theorem's assumptions" in note for note in run.notes)
 
 
 # --- Scripted: Algorithm 3 ------------------------------------------------------------------
@@ -109,7 +109,7 @@ def test_algorithm_3_line_by_line() -> None:
     plan.tell_all([[0.1, 0.9]] * 4, plays=[[2], [1], [1], [0]])
 
     # (1/4, 1/2] is bucket 1: context 0 alone, epsilon_1 = 2/8 / sqrt(1/2), three levels exactly
-    size = lb.bounds.lengths(lb.Problem(1, K, 1), 2 * epsilon / math.sqrt(0.5), delta)
+    size = lb.lengths.near_uniform_lengths(lb.Problem(1, K, 1), 2 * epsilon / math.sqrt(0.5), delta)
     assert size.levels == 3
     assert plan.arms == [[0, 1], [], [], []]
     assert plan.asks.rounds == math.ceil(4 * size.explore / 0.5)

@@ -30,7 +30,7 @@ from lumpable.reports import charts as pictures
 from lumpable.reports import matrix as report
 from lumpable.reports.charts import cost, falls, found
 from lumpable.runs import questions as history
-from lumpable.runs.run import Side, Turn
+from lumpable.runs.run import RequestRow, Side, Turn
 from test_report import inline
 
 # --- A run made by hand ---------------------------------------------------------------------
@@ -54,19 +54,22 @@ def turn(
     notes: tuple[str, ...] = (),
 ) -> Turn:
     policy = np.zeros(len(cluster), dtype=np.int64)
+    groups, arms = np.array(cluster), np.array(good, dtype=bool)
+    restarts = len(notes)
     return Turn(
         rounds,
-        Belief(f"phase {h}", policy, (), h, np.array(cluster), np.array(good, dtype=bool), notes),
+        Belief(f"phase {h}", policy, (), h, groups, arms, notes, "exploring", restarts),
     )
 
 
+def request(rounds: int, regret: float, phase: str = "") -> RequestRow:
+    return RequestRow(0, phase, "exploring", 1, rounds, 1, 0, None, None, regret)
+
+
 def by_hand(turns: Sequence[Turn], world: World | None = None, **changes: Any) -> Run:
-    steps = [
-        {"rounds": 10, "regret": 4.0, "phase": "a"},
-        {"rounds": 100, "regret": 9.0, "phase": "b"},
-    ]
     run = Run(
-        plan="lumpable.regret.equal_groups",
+        about=regret.equal_groups.about,
+        ran=regret.equal_groups.about,
         parameters={"problem": Problem(4, 3, 2), "constants": PAPER},
         world=world or worlds.from_matrix(MEANS),
         seed=1,
@@ -74,7 +77,7 @@ def by_hand(turns: Sequence[Turn], world: World | None = None, **changes: Any) -
         regret=9.0,
         policy=np.array([0, 0, 1, 1]),
         result=None,
-        steps=steps,
+        requests=[request(10, 4.0, "a"), request(100, 9.0, "b")],
         turns=list(turns),
     )
     return dataclasses.replace(run, **changes)
@@ -185,30 +188,30 @@ def test_regret_is_drawn_beside_the_rates_of_its_problem(run: Run) -> None:
 
 def test_rates_are_left_out_where_they_say_nothing(run: Run) -> None:
     other = dataclasses.replace(run, parameters={"problem": Problem(4, 3, 3)})
-    seeking = dataclasses.replace(run, parameters={"problem": Problem(4, 3, 2), "epsilon": 0.1})
-    low = dataclasses.replace(run, plan="lumpable.reductions.low_rank_online")
+    seeking = dataclasses.replace(run, about=pac.near_uniform.about)
+    low = dataclasses.replace(run, about=reductions.low_rank_online.about)
     assert list(cost.rate_rows({"a": run, "b": run}))
     for runs in ({"a": run, "b": other}, {"a": seeking}, {"a": low}):
         assert not list(cost.rate_rows(runs))
         assert "left out" not in cost.caption(runs)
     guess = dataclasses.replace(
         run,
-        plan="lumpable.reductions.unknown_groups",
+        about=reductions.unknown_groups.about,
         parameters={"problem": Problem(4, 3, 1)},
     )
-    assert history.rated(guess) == Problem(4, 3, 2)
+    assert history.rated_problem(guess) == Problem(4, 3, 2)
 
 
 def test_long_runs_are_thinned_and_keep_their_end(run: Run) -> None:
-    steps = [{"rounds": t, "regret": float(t), "phase": ""} for t in range(1, 1001)]
-    rows = list(cost.regret_rows({"a": dataclasses.replace(run, steps=steps)}))
+    requests = [request(t, float(t)) for t in range(1, 1001)]
+    rows = list(cost.regret_rows({"a": dataclasses.replace(run, requests=requests)}))
     assert len(rows) == cost.MOST_POINTS
     assert rows[-1]["rounds"] == 1000
     assert [row["rounds"] for row in rows] == sorted({row["rounds"] for row in rows})
 
 
 def test_a_run_without_regret_can_be_drawn(run: Run) -> None:
-    none = dataclasses.replace(run, steps=[{"rounds": 9, "regret": 0.0, "phase": ""}], regret=0.0)
+    none = dataclasses.replace(run, requests=[request(9, 0.0)], regret=0.0)
     assert not list(cost.regret_rows({"a": none}))
     assert pictures.run(none).to_dict()
 
@@ -247,12 +250,12 @@ def split(run: Run) -> Run:
         return Side(request, np.array(contexts), dataclasses.replace(part, policy=policy))
 
     sides = [side(1, [0, 1, 2, 3], [0] * 4), side(3, [1, 2], [1, 0]), side(3, [0], [0])]
-    plan = "lumpable.reductions.any_contexts_online"
-    return dataclasses.replace(run, plan=plan, turns=[], sides=sides)
+    about = reductions.any_contexts_online.about
+    return dataclasses.replace(run, about=about, turns=[], sides=sides)
 
 
 def test_clusters_of_buckets_are_numbered_through(split: Run) -> None:
-    label = history.found(split)
+    label = history.final_clusters(split)
     assert label is not None
     assert label.tolist() == [2, 1, 0, 3]
     rows = [
@@ -275,7 +278,7 @@ def test_regret_of_buckets_is_drawn_on_their_own_clocks(split: Run) -> None:
 def test_buckets_without_clusters_are_no_clusters(split: Run) -> None:
     bare = dataclasses.replace(split.sides[0], run=dataclasses.replace(split, sides=[]))
     run = dataclasses.replace(split, sides=[bare])
-    assert history.found(run) is None
+    assert history.final_clusters(run) is None
     assert pictures.run(run).to_dict()
 
 

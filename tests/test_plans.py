@@ -35,9 +35,9 @@ def algorithms() -> Iterator[tuple[str, MakePlan]]:
         if module.name.endswith("__main__"):
             continue
         for _, value in inspect.getmembers(importlib.import_module(module.name)):
-            name = getattr(value, "algorithm", None)
-            if isinstance(name, str) and value.__module__ == module.name:
-                yield name, value
+            about = getattr(value, "about", None)
+            if isinstance(about, lb.About) and value.__module__ == module.name:
+                yield about.name, value
 
 
 ALGORITHMS = dict(algorithms())
@@ -147,8 +147,8 @@ problems = st.tuples(st.integers(1, 6), st.integers(1, 5), st.integers(1, 6)).ma
 
 def most_requests(problem: lb.Problem, epsilon: float) -> int:
     """The printed bound on requests: N levels in L buckets, S screenings a level, K candidates."""
-    levels = lb.bounds.lengths(problem, epsilon, 0.1).levels
-    buckets = lb.bounds.last_bucket(problem, epsilon)
+    levels = lb.lengths.near_uniform_lengths(problem, epsilon, 0.1).levels
+    buckets = lb.lengths.last_bucket(problem, epsilon)
     inside = levels + levels * problem.contexts + problem.arms
     return 1 + buckets * inside + lb.bounds.elimination_phases(problem, epsilon, 0.1)
 
@@ -348,7 +348,7 @@ def test_numbers_that_floats_cannot_carry(make: MakePlan, epsilon: float, delta:
 
 
 @taking("horizon")
-@pytest.mark.parametrize("horizon", [0, -1, 10.0, True, "10", math.nan, 2**63])
+@pytest.mark.parametrize("horizon", [0, -1, 10.5, True, "10", math.nan, 2**63])
 def test_bad_horizon(make: MakePlan, horizon: Any) -> None:
     with pytest.raises(ValueError, match=r"horizon: expected one of \d+ .. \d+, got"):
         make(FIVE, horizon=horizon)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lumpable as lb
+from lumpable.plans.lengths import any_groups_phase
 from lumpable.plans.plan import Plan
 from lumpable.plans.reductions import (
     any_contexts_online,
@@ -21,7 +22,6 @@ from lumpable.plans.reductions import (
     side_by_side,
     unknown_groups,
 )
-from lumpable.plans.schedule import any_groups_phase
 from scripted import Script
 
 NAN = math.nan
@@ -237,7 +237,7 @@ def test_it_finds_the_groups_without_noise() -> None:
     world = lb.World(np.eye(3)[group], np.full(9, 1 / 9), group, sd=0.0)
     run = lb.exact(unknown_groups(lb.Problem(9, 3, 1)), world, horizon=10**13)
     assert [note.split(" was")[0] for note in run.notes] == ["r = 1", "r = 2"]
-    assert run.rows()[-1]["clusters"] == 3
+    assert run.rows()[-1].clusters == 3
     assert world.loss(run.policy) == 0
 
 
@@ -304,7 +304,7 @@ def test_the_standard_algorithm_is_flat_once_it_knows() -> None:
     """No arm comes back in a late phase, which would cost half of its rounds."""
     world = lb.worlds.lumpable(10, 10, 3, seed=0)
     run = lb.simulate(lb.standard.online(lb.Problem(10, 10, 3)), world, seed=0, horizon=4**31)
-    assert len({row["regret"] for row in run.rows()[-30:]}) == 1
+    assert len({row.regret for row in run.rows()[-30:]}) == 1
 
 
 # --- Low rank -------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ def test_low_rank_runs_algorithm_1_on_the_cover(epsilon: float, bound: float, ce
         lb.Problem(40, 3, 2), epsilon=epsilon, delta=0.1, bound=bound, switch=False, constants=small
     )
     script = Script(plan)
-    size = lb.bounds.lengths(lb.Problem(40, 3, cells), epsilon, 0.1, small)
+    size = lb.lengths.near_uniform_lengths(lb.Problem(40, 3, cells), epsilon, 0.1, small)
     for level in range(1, size.levels + 1):
         assert (script.asks.rounds, script.asks.repeats) == (size.explore, 2**level)
         script.tell({})

@@ -41,21 +41,21 @@ def log_over_delta(S: int, K: int, r: int, h: int, inside: float) -> float:
 def threshold_4(problem: lb.Problem, h: int) -> float:
     """The plan's own, so that a number can be exactly at it; it must be the printed one."""
     S, K, r = problem.letters
-    own = lb.schedule.equal_groups_phase(problem, h).threshold(h)
+    own = lb.lengths.equal_groups_phase(problem, h).threshold(h)
     assert math.isclose(own, math.sqrt(64 * log_over_delta(S, K, r, h, r * S * K) / 2**h))
     return own
 
 
 def threshold_6(problem: lb.Problem, h: int, n: int) -> float:
     S, K, r = problem.letters
-    own = lb.schedule.any_groups_phase(problem, h).threshold(n)
+    own = lb.lengths.any_groups_phase(problem, h).threshold(n)
     assert math.isclose(own, math.sqrt(128 * log_over_delta(S, K, r, h, r * S * K * h) / 2**n))
     return own
 
 
 def threshold_5(problem: lb.Problem, h: int) -> float:
     S, K, r = problem.letters
-    own = lb.schedule.any_groups_phase(problem, h).split_threshold(h)
+    own = lb.lengths.any_groups_phase(problem, h).split_threshold(h)
     lg = 64 * log_over_delta(S, K, r, h, S * r)
     assert math.isclose(own, math.sqrt(lg) * 2 ** (-h / 2) / (4 * r))
     return own
@@ -377,7 +377,7 @@ def test_the_first_part_keeps_the_label_and_every_level_is_copied() -> None:
 @pytest.mark.parametrize("h", [1, 2, 7, 90])
 def test_repeats_of_algorithm_5(r: int, h: int) -> None:
     """Reading 23: a power of two in [1/eps'^2, 2/eps'^2), in whole numbers however late."""
-    size = lb.schedule.equal_groups_phase(lb.Problem(9, 4, r), h)
+    size = lb.lengths.equal_groups_phase(lb.Problem(9, 4, r), h)
     finer = (4 * r) ** 2 * 2**h
     assert finer <= size.split_repeats(h) < 2 * finer
     assert size.split_repeats(h).bit_count() == 1

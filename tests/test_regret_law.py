@@ -90,7 +90,7 @@ def test_regret_and_belief_at_a_horizon_are_those_of_the_literal_loop(name: str)
         np.array([run.regret for run in bulk]), np.array([run.regret for run in loop]), "regret"
     )
     same_law(
-        np.array([[len(run.steps), *run.policy] for run in bulk]),
+        np.array([[len(run.requests), *run.policy] for run in bulk]),
         np.array([[len(run.heard) + 1, *run.policy] for run in loop]),
         "requests and policy",
     )
@@ -159,8 +159,8 @@ def one_best_arm(gap: float) -> lb.World:
 def regret_at(plan: lb.Plan, world: lb.World, T: FloatVector, seed: int) -> FloatVector:
     """Return the regret at several horizons; within a request it grows evenly on average."""
     rows = lb.simulate(plan, world, seed=seed, horizon=int(T[-1])).rows()
-    rounds = [0.0, *(float(row["rounds"]) for row in rows)]
-    regret: FloatVector = np.interp(T, rounds, [0.0, *(row["regret"] for row in rows)])
+    rounds = [0.0, *(float(row.rounds) for row in rows)]
+    regret: FloatVector = np.interp(T, rounds, [0.0, *(row.regret for row in rows)])
     return regret
 
 
@@ -193,10 +193,10 @@ def log_factor(T: float, name: str) -> float:
     S, K, r = GROWTH.letters
     if name == "online":
         return math.sqrt(2 * math.log(2 * S * K * T) + math.log(T / (S * K)))
-    h, size = 1, lb.schedule.equal_groups_phase(GROWTH, 1)
+    h, size = 1, lb.lengths.equal_groups_phase(GROWTH, 1)
     while r * (S + K) * size.lg * 2.0**h < T:
         h += 1
-        size = lb.schedule.equal_groups_phase(GROWTH, h)
+        size = lb.lengths.equal_groups_phase(GROWTH, h)
     return size.lg * (h if name == "any_groups" else 1)
 
 
@@ -280,7 +280,7 @@ def test_a_request_that_was_cut_is_not_answered(name: str) -> None:
         return [int(arm) for arm in run.policy]
 
     rows = lb.simulate(case.make(), case.world, seed=6, horizon=3000).rows()
-    ends = [row["rounds"] for row in rows[:-1]]
+    ends = [row.rounds for row in rows[:-1]]
     before, last, after = ends[:-1], [end - 1 for end in ends[1:]], ends[1:]
     assert [policy(T) for T in before] == [policy(T) for T in last]
     assert [policy(T) for T in last] != [policy(T) for T in after]

@@ -20,7 +20,7 @@ from scipy import stats
 import lumpable as lb
 from lumpable.plans.plan import Collect, Plan
 from lumpable.plans.progress import Progress
-from lumpable.runs.bulk import answer
+from lumpable.runs.answers import answer
 from watched_regret import allowed, watched
 
 SURE = 1e-9
@@ -162,7 +162,7 @@ RUNS_OF_A_RATE = 3000
 def test_rate_of_gaps() -> None:
     """Two contexts that are alike: |difference| >= sqrt(lg_1 / 2), on 2 rewards a play."""
     constants = replace(lb.PAPER, phase=0.6)
-    t = lb.schedule.equal_groups_phase(PAIR, 1, constants).threshold(1)
+    t = lb.lengths.equal_groups_phase(PAIR, 1, constants).threshold(1)
     world = lb.World(np.zeros((2, 1)), np.array([0.5, 0.5]), np.zeros(2, dtype=int))
 
     def outcomes() -> Iterator[tuple[bool, float]]:
@@ -178,7 +178,7 @@ def test_rate_of_gaps() -> None:
 def test_rate_of_cuts() -> None:
     """Two contexts 0.3 apart that are tested: |difference| >= sqrt(lg) eps' on 32 rewards."""
     constants = replace(lb.PAPER, phase=0.5, split=1.0)
-    t = lb.schedule.equal_groups_phase(PAIR, 1, constants).split_threshold(1)
+    t = lb.lengths.equal_groups_phase(PAIR, 1, constants).split_threshold(1)
     world = lb.World(np.array([[0.3], [0.0]]), np.array([0.5, 0.5]), np.arange(2))
     rng = np.random.default_rng(21)
 
@@ -210,7 +210,7 @@ def test_rate_of_fallen_arms(make: Callable[..., Plan], h: int, constants: lb.Co
     """Two arms that are alike: |difference| > 2 sqrt(lg_h / 2^h), on 2^h rewards a play."""
     problem = lb.Problem(1, 2, 1)
     levelled = make is lb.regret.any_groups
-    size_of = lb.schedule.any_groups_phase if levelled else lb.schedule.equal_groups_phase
+    size_of = lb.lengths.any_groups_phase if levelled else lb.lengths.equal_groups_phase
     t = size_of(problem, h, constants).threshold(h)
     world = lb.World(np.zeros((1, 2)), np.ones(1), np.zeros(1, dtype=int))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lumpable as lb
-from lumpable import PAPER, bounds, pac, schedule, worlds
+from lumpable import PAPER, lengths, pac, worlds
 from lumpable.base.checks import FloatVector
 from lumpable.reproduce.claims import (
     buckets,
@@ -46,8 +46,8 @@ def test_tails_by_hand() -> None:
 
 def test_a_wider_threshold_leaves_all_lengths() -> None:
     problem = lb.Problem(12, 8, 3)
-    printed = bounds.lengths(problem, 0.01, 0.05)
-    wide = bounds.lengths(problem, 0.01, 0.05, witness.threshold_times(4.0))
+    printed = lengths.near_uniform_lengths(problem, 0.01, 0.05)
+    wide = lengths.near_uniform_lengths(problem, 0.01, 0.05, witness.threshold_times(4.0))
     assert list(wide.worst_case()) == list(printed.worst_case())
     assert wide.threshold(3) == pytest.approx(4 * printed.threshold(3))
 
@@ -98,7 +98,7 @@ def test_the_deepest_level_alone_is_one_level_of_algorithm_1() -> None:
     problem = witness.size_of(world)
     plan = several_levels.deepest_level_only(problem, epsilon=0.1, delta=0.05)
     alone = witness.watch(plan, world, 1)
-    N = bounds.lengths(problem, 0.1, 0.05).levels
+    N = lengths.near_uniform_lengths(problem, 0.1, 0.05).levels
     repeats = [step.request.repeats for step in alone.steps]
     assert repeats == [2**N, 2**N] + [1] * len(alone.candidates)
 
@@ -155,7 +155,9 @@ def test_ticks_are_few_and_inside() -> None:
 
 def test_the_widest_threshold_is_the_largest_span() -> None:
     problem = lb.Problem(50, 30, 5)
-    wide = bounds.lengths(problem, lowrank.ACCURACY, witness.DELTA, lowrank.widest(problem))
+    wide = lengths.near_uniform_lengths(
+        problem, lowrank.ACCURACY, witness.DELTA, lowrank.widest(problem)
+    )
     assert wide.threshold(wide.levels) == pytest.approx(1)
 
 
@@ -209,9 +211,9 @@ def test_a_bucket_surely_learns_once_its_schedule_says_so() -> None:
     """Nothing falls before phase h with 3.5 eps~ < 1 is over, however few groups there are."""
     problem = lb.Problem(1, 5, 1)
     h = 1
-    while 3.5 * schedule.any_groups_phase(problem, h).threshold(h) >= 1:
+    while 3.5 * lengths.any_groups_phase(problem, h).threshold(h) >= 1:
         h += 1
-    phases = [schedule.any_groups_phase(problem, k) for k in range(1, h + 1)]
+    phases = [lengths.any_groups_phase(problem, k) for k in range(1, h + 1)]
     needed = sum(phase.explore(n) for phase in phases for n in range(1, phase.h + 1))
     assert skewed.surely_learns(problem, needed)
     assert not skewed.surely_learns(problem, needed - 1)

@@ -199,7 +199,8 @@ def test_no_two_modules_have_one_name() -> None:
 
 def test_no_public_function_has_the_name_of_a_module() -> None:
     stems = {name.rpartition(".")[2] for name in modules()} - {"lumpable"}
-    spaces = [lb, lb.worlds, lb.learners, lb.pac, lb.regret, lb.standard, lb.reductions, lb.bounds]
+    rooms = [lb, lb.worlds, lb.learners]
+    spaces = [*rooms, lb.pac, lb.regret, lb.standard, lb.reductions, lb.bounds, lb.lengths]
     public = {
         f"{space.__name__}.{name}"
         for space in spaces

@@ -125,7 +125,7 @@ def test_delay_is_the_same_for_compiled_and_plain_learners() -> None:
         fast = play(UCB1(6, 4, seed=9), scene, horizon=700, seed=3)
         slow = play(Plain(), scene, horizon=700, seed=3)
         assert fast.regret == slow.regret
-        assert [r["reward"] for r in fast.rows()] == [r["reward"] for r in slow.rows()]
+        assert [r.reward for r in fast.rows()] == [r.reward for r in slow.rows()]
 
 
 def test_a_world_takes_over_from_its_round_on() -> None:
@@ -143,25 +143,25 @@ def test_a_world_takes_over_from_its_round_on() -> None:
     came = contexts_of(scene, 250)
     before = (WORLD.best - WORLD.mean[:, 0])[came[:100]].sum()
     after = (turned.best - turned.mean[:, 0])[came[100:]].sum()
-    assert math.isclose(played.rows()[0]["regret"], before, rel_tol=1e-12)
+    assert math.isclose(played.rows()[0].regret, before, rel_tol=1e-12)
     assert math.isclose(played.regret, before + after, rel_tol=1e-12)
     one = (turned.best - turned.mean[:, 0])[came[100]]
-    step = played.rows()[1]["regret"] - played.rows()[0]["regret"]
+    step = played.rows()[1].regret - played.rows()[0].regret
     assert math.isclose(step, one, abs_tol=1e-12)
     # judged by the world of the round that was played last
-    assert played.rows()[0]["simple_regret"] == WORLD.loss(np.zeros(7, dtype=int))
-    assert played.rows()[1]["simple_regret"] == turned.loss(np.zeros(7, dtype=int))
+    assert played.rows()[0].simple_regret == WORLD.loss(np.zeros(7, dtype=int))
+    assert played.rows()[1].simple_regret == turned.loss(np.zeros(7, dtype=int))
 
 
 def test_rows_say_everything() -> None:
     row = play(UCB1(7, 4, seed=1), WORLD, horizon=1000, seed=2).rows()[-1]
-    assert row["round"] == 1000
-    assert row["clusters"] is None
-    assert row["ari"] is None
-    assert row["bytes"] == 4 * 7 * 8 * 3 + 7 * 8 + 4 * 8
-    assert row["seconds"] > 0
-    assert 0 <= row["worse_off"] <= 1
-    assert row["simple_regret"] >= 0
+    assert row.round == 1000
+    assert row.clusters is None
+    assert row.ari is None
+    assert row.bytes == 4 * 7 * 8 * 3 + 7 * 8 + 4 * 8
+    assert row.seconds > 0
+    assert 0 <= row.worse_off <= 1
+    assert row.simple_regret >= 0
 
 
 def test_checkpoints_do_not_change_a_run() -> None:

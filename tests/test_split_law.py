@@ -136,7 +136,7 @@ class Seen:
 def in_bulk(run: lb.Run) -> Seen:
     sides = [in_bulk(side.run) for side in run.sides]
     ended = run.result is not None
-    return Seen(run.rounds, run.regret, run.policy, ended, len(run.steps), sides)
+    return Seen(run.rounds, run.regret, run.policy, ended, len(run.requests), sides)
 
 
 def literally(loop: Loop) -> Seen:
@@ -262,7 +262,7 @@ def test_a_plan_that_ends_early_serves_its_policy() -> None:
     assert sum(side.run.rounds for side in run.sides) == 10_000
     for side in run.sides:
         assert side.run.result is not None
-        assert side.run.rows()[-1]["rounds"] == 16
+        assert side.run.rows()[-1].rounds == 16
         assert side.run.regret <= 16
         assert side.run.policy.tolist() == [1]
 
@@ -297,7 +297,7 @@ def test_a_horizon_anywhere(horizon: int) -> None:
         lb.simulate(case.make(), case.world, seed=4, horizon=horizon),
         lb.exact(case.make(), case.world, horizon=horizon),
     ):
-        assert run.rounds == min(horizon, 79) == run.rows()[-1]["rounds"]
+        assert run.rounds == min(horizon, 79) == run.rows()[-1].rounds
         assert (run.result is None) == (horizon < 79)
         inside = sum(side.run.rounds for side in run.sides)
         assert inside <= min(60, max(0, horizon - 10))

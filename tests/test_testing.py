@@ -199,7 +199,7 @@ def test_a_sound_learner_passes(noise: str) -> None:
         (LoopDiffers, "ask and tell do what the loop does"),
         (PolicyOfTheLoopDiffers, "the same policy"),
         (ShortPolicy, r"policy\(\) returned 11 values, expected one for each of 12"),
-        (PolicyTooHigh, r"policy\(\) returned [5-9] for context \d+, which is no arm"),
+        (PolicyTooHigh, r"policy\(\) returned [5-9] for context \d+, not an arm"),
         (PolicyNegative, r"policy\(\) returned -1 for context"),
         (ShortLabels, r"labels\(\) returned 13 values"),
         (AnyContext, "a bad context raises ValueError"),

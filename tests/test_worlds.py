@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.runs.bulk import answer
+from lumpable.runs.answers import answer
 
 MEAN = [[0.1, 0.9, 0.5], [0.8, 0.2, 0.3]]
 ROWS = [
@@ -235,7 +235,7 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_no_file() -> None:
-    with pytest.raises(ValueError, match=r"got 'nowhere\.csv', which is none"):
+    with pytest.raises(ValueError, match=r"path: no such file: 'nowhere\.csv'"):
         worlds.read("nowhere.csv")
 
 
@@ -312,7 +312,7 @@ def test_more_rounds_than_can_be_counted() -> None:
 def test_loud_noise_is_noted() -> None:
     plan = lb.standard.naive(lb.Problem(2, 3, 1), epsilon=0.5, delta=0.1)
     run = lb.simulate(plan, worlds.from_matrix(MEAN, sd=2.0), seed=1)
-    assert run.notes == ("noise sd 2 is above 1: no theorem speaks of it",)
+    assert run.notes == ("noise sd 2 is above 1: outside the theorems' assumptions",)
 
 
 def test_rewards_round_by_round() -> None:

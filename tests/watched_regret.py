@@ -15,7 +15,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.base.checks import BoolMatrix, BoolVector, IntVector
-from lumpable.plans.schedule import Phase
+from lumpable.plans.lengths import Phase
 
 SizeOf = Callable[[lb.Problem, int, lb.Constants], Phase]
 
@@ -55,7 +55,7 @@ class Witness:
 
     def threshold(self, h: int, n: int) -> float:
         make: SizeOf = (
-            lb.schedule.any_groups_phase if self.levelled else lb.schedule.equal_groups_phase
+            lb.lengths.any_groups_phase if self.levelled else lb.lengths.equal_groups_phase
         )
         return make(self.problem, h, self.constants).threshold(n)
 
@@ -169,7 +169,7 @@ def watched(
 
 def horizon(problem: lb.Problem, constants: lb.Constants, phases: int, levelled: bool) -> int:
     """So many phases with r - 1 calls of Algorithm 5, all in the last one."""
-    make: SizeOf = lb.schedule.any_groups_phase if levelled else lb.schedule.equal_groups_phase
+    make: SizeOf = lb.lengths.any_groups_phase if levelled else lb.lengths.equal_groups_phase
     total = 0
     for h in range(1, phases + 1):
         size = make(problem, h, constants)

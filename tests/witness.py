@@ -19,7 +19,7 @@ from scipy import stats
 
 import lumpable as lb
 from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.runs.bulk import Step
+from lumpable.runs.run import Step
 
 SUSPICION = 1e-9
 """What was seen is held against the package when it has at most this probability."""

@@ -12,14 +12,17 @@ from lumpable.base.cite import citation
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.version import __version__
-from lumpable.plans import bounds, pac, reductions, regret, schedule, standard
+from lumpable.plans import bounds, lengths, pac, reductions, regret, standard
+from lumpable.plans.about import About
 from lumpable.plans.costs import Budget, budget
-from lumpable.plans.plan import Belief, Bucket, Collect, Plan, Result, Sample, Split, algorithm
+from lumpable.plans.making import algorithm
+from lumpable.plans.plan import Belief, Bucket, Collect, Plan, Result, Sample, Split
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.plans.progress import Progress, replay
 from lumpable.runs.bulk import exact, simulate
+from lumpable.runs.measures import Checkpoint
 from lumpable.runs.playing import Played, play
-from lumpable.runs.run import Run, Side, Step, Turn
+from lumpable.runs.run import RequestRow, Run, Side, Step, Turn
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
 
@@ -31,10 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAPER",
+    "About",
     "BadArgument",
     "Belief",
     "Bucket",
     "Budget",
+    "Checkpoint",
     "Collect",
     "Comparison",
     "Constants",
@@ -45,6 +50,7 @@ __all__ = [
     "PolicyFinder",
     "Problem",
     "Progress",
+    "RequestRow",
     "Result",
     "Run",
     "Sample",
@@ -63,12 +69,12 @@ __all__ = [
     "compare",
     "exact",
     "learners",
+    "lengths",
     "pac",
     "play",
     "reductions",
     "regret",
     "replay",
-    "schedule",
     "simulate",
     "standard",
     "worlds",

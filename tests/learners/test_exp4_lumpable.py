@@ -88,9 +88,9 @@ def test_the_groups_are_found() -> None:
     world = lb.worlds.lumpable(30, 5, 2, noise="bernoulli", means=means, seed=2)
     learner = LumpableExperts(30, 5, groups=2, horizon=60_000, seed=1)
     row = lb.play(learner, world, horizon=60_000, seed=1).rows()[-1]
-    assert row["clusters"] == 2
-    assert row["ari"] == 1.0
-    assert row["simple_regret"] == 0.0
+    assert row.clusters == 2
+    assert row.ari == 1.0
+    assert row.simple_regret == 0.0
 
 
 def test_sizes() -> None:

@@ -199,7 +199,7 @@ def test_octal_finds_signs_and_best_arms() -> None:
     assert labels is not None
     assert len(set(zip(labels.tolist(), positive.tolist(), strict=True))) == 2
     assert learner.state.number[1:].tolist() == [1, 1]
-    assert played.rows()[-1]["simple_regret"] == 0.0
+    assert played.rows()[-1].simple_regret == 0.0
     assert all(learner.ask(i) == world.policy[i] for i in range(40))
 
 

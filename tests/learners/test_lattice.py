@@ -137,8 +137,8 @@ def test_no_cluster_is_ever_split_and_all_are_found(seed: int) -> None:
     world = separated(60, 12, 3, 0.1)
     learner = LATTICE(60, 12, groups=3, width=4.0, few=0.4, sd=0.1, seed=seed)
     rows = lb.play(learner, world, horizon=40_000, seed=seed).rows()
-    assert {row["clusters"] for row in rows} == {1, 3}
-    assert rows[-1]["ari"] == 1.0
+    assert {row.clusters for row in rows} == {1, 3}
+    assert rows[-1].ari == 1.0
     assert world.loss(learner.policy()) == 0.0
     assert all(learner.state.active[i, i % 3] for i in range(60))
 
@@ -158,7 +158,7 @@ def test_regret_flattens_where_that_of_ucb_for_each_user_does_not() -> None:
         late = []
         for learner in (shared, alone):
             rows = lb.play(learner, world, horizon=30_000, seed=1, at=[15_000]).rows()
-            late.append(rows[-1]["regret"] - rows[0]["regret"])
+            late.append(rows[-1].regret - rows[0].regret)
         assert 2 * late[0] < late[1]
         assert adjusted_rand(shared.labels(), world.group) > 0.9
 

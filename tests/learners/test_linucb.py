@@ -111,9 +111,9 @@ def test_additive_finds_one_arm_for_all_and_cells_find_each_their_own() -> None:
     for features in ("cells", "additive"):
         learner = LinUCB(10, 3, features=features, seed=1)
         found[features] = lb.play(learner, world, horizon=20_000, seed=2).rows()[-1]
-    assert found["cells"]["simple_regret"] == 0.0
-    assert found["additive"]["simple_regret"] >= 0.3 - 1e-12
-    assert found["cells"]["regret"] < 0.5 * found["additive"]["regret"]
+    assert found["cells"].simple_regret == 0.0
+    assert found["additive"].simple_regret >= 0.3 - 1e-12
+    assert found["cells"].regret < 0.5 * found["additive"].regret
 
 
 def test_sizes_and_words() -> None:

@@ -75,7 +75,7 @@ def late_regret(mu: list[list[float]], seed: int) -> float:
     world = lb.worlds.from_matrix([mu[0]], noise="bernoulli")
     learner = KnownClusters(1, len(mu[0]), group_means=mu, seed=seed)
     rows = lb.play(learner, world, horizon=100_000, seed=seed, at=[3_000]).rows()
-    return float(rows[-1]["regret"] - rows[0]["regret"])
+    return float(rows[-1].regret - rows[0].regret)
 
 
 def test_regret_is_bounded_where_classes_differ_on_the_best_arm() -> None:
@@ -99,8 +99,8 @@ def test_finds_the_groups() -> None:
     world = lb.worlds.lumpable(40, 4, 4, noise="bernoulli", means=mu, seed=4)
     learner = KnownClusters(40, 4, group_means=mu, seed=1)
     row = lb.play(learner, world, horizon=40_000, seed=1, at=[]).rows()[-1]
-    assert row["simple_regret"] == 0.0
-    assert row["ari"] == 1.0
+    assert row.simple_regret == 0.0
+    assert row.ari == 1.0
 
 
 def test_recommends_what_is_good_for_all_likely_classes() -> None:

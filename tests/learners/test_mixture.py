@@ -229,7 +229,7 @@ def test_normal_rewards_at_any_level() -> None:
         arm = learner.ask(context)
         learner.tell(context, arm, 50.0 + 10 * world.reward(context, arm, rng))
     assert world.loss(learner.policy()) < 0.02
-    assert lb.play(learner, world, horizon=1, seed=1).rows()[-1]["ari"] == 1.0
+    assert lb.play(learner, world, horizon=1, seed=1).rows()[-1].ari == 1.0
     m, tau2 = learner.state.prior
     assert abs(m - 55) < 5 * 10 * math.sqrt(1 / 12 / 16) + 1
     assert 1 < tau2 < 50

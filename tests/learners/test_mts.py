@@ -103,7 +103,7 @@ def test_regret_is_bounded_and_does_not_grow_with_arms() -> None:
         scene = lb.Scene(world, arrivals="round robin")
         learner = ModelThompson(S, means.shape[1], group_means=means, seed=1)
         played = lb.play(learner, scene, horizon=S * n, seed=2, at=[S * n // 4])
-        regret.append([row["regret"] / S for row in played.rows()])
+        regret.append([row.regret / S for row in played.rows()])
         assert learner.labels().tolist() == [i % 5 for i in range(S)]
         assert learner.policy().tolist() == world.mean.argmax(axis=1).tolist()
     assert regret[0] == regret[1]

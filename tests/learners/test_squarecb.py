@@ -134,9 +134,9 @@ def test_the_lumpable_oracle_shares_what_cells_do_not() -> None:
         for oracle in ("cells", "lumpable"):
             learner = SquareCB(200, 20, oracle=oracle, gamma=30.0, clusters=4, seed=seed)
             rows[oracle] = lb.play(learner, world, horizon=10_000, seed=seed).rows()[-1]
-        less.append(rows["cells"]["regret"] - rows["lumpable"]["regret"])
-        assert rows["lumpable"]["clusters"] == 4
-        assert rows["cells"]["clusters"] is None
+        less.append(rows["cells"].regret - rows["lumpable"].regret)
+        assert rows["lumpable"].clusters == 4
+        assert rows["cells"].clusters is None
     assert np.mean(less) > 5 * np.std(less, ddof=1) / math.sqrt(8)
 
 

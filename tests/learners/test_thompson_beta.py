@@ -91,7 +91,7 @@ def test_regret_grows_like_the_lower_bound_and_less_than_ucb1s() -> None:
     world = lb.worlds.from_matrix([[0.5] + [0.4] * 9] * S, noise="bernoulli")
     scene = lb.Scene(world, arrivals="round robin")
     mine = lb.play(BetaThompson(S, 10, seed=1), scene, horizon=S * T, seed=2, at=[S * T // 10])
-    early, late = (row["regret"] / S for row in mine.rows())
+    early, late = (row.regret / S for row in mine.rows())
     ucb = lb.play(lb.learners.UCB1(S, 10, seed=1), scene, horizon=S * T, seed=2).regret / S
     kl = 0.4 * math.log(0.4 / 0.5) + 0.6 * math.log(0.6 / 0.5)
     line = 9 * 0.1 / kl

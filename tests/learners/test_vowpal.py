@@ -80,7 +80,7 @@ def test_it_learns_an_easy_problem() -> None:
     world = lb.worlds.lumpable(4, 3, 2, noise="bernoulli", means=means, seed=1)
     learner = VowpalWabbit(4, 3, seed=1)
     played = lb.play(learner, world, horizon=3000, seed=2)
-    assert played.rows()[-1]["simple_regret"] == 0.0
+    assert played.rows()[-1].simple_regret == 0.0
     assert played.regret < 0.25 * 3000 * float(np.mean(world.best[:, None] - world.mean))
 
 

@@ -42,6 +42,17 @@ def whole(name: str, value: SupportsIndex, low: int, high: int | None = None) ->
     return number
 
 
+def count(name: str, value: float, low: int, high: int | None = None) -> int:
+    """Return `value` as an int in [low, high]; a whole float will do, so that 1e10 is a number.
+
+    >>> count("horizon", 1e10, 1)
+    10000000000
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return whole(name, value, low, high)  # type: ignore[arg-type]
+
+
 def real(name: str, value: float, expected: str, low: float, high: float) -> float:
     """Return `value` as a finite float with low < value <= high; `expected` says so in words."""
     try:

@@ -21,7 +21,7 @@ Advance = Callable[[int, int, str], None]
 
 @contextlib.contextmanager
 def bar() -> Iterator[tuple[Say, Advance]]:
-    """Show a bar on stderr while this is under way; lines that are said stand above it."""
+    """Show a bar on stderr while this is under way; printed lines stand above it."""
     from rich.console import Console
     from rich.progress import BarColumn
 

@@ -1,4 +1,4 @@
-"""The main job, told to a newcomer: hide groups in a world, find them, draw what was found.
+"""The main job, explained to a newcomer: hide groups in a world, find them, draw them.
 
 `lumpable demo` and `make demo` call `run`. Sizes are such that the paper's method is the cheaper
 one, as `lumpable budget` says.
@@ -15,11 +15,13 @@ from lumpable import worlds
 from lumpable.base.extras import MissingExtra
 from lumpable.base.words import short
 from lumpable.cli import show
-from lumpable.cli.watching import watched
+from lumpable.cli.budgets import advice
+from lumpable.cli.watching import watch_run
 from lumpable.plans import bounds, pac, standard
 from lumpable.plans.costs import budget
+from lumpable.plans.making import Algorithm
 from lumpable.plans.problem import Problem
-from lumpable.runs.bulk import Run
+from lumpable.runs.run import Run
 from lumpable.worlds.world import World
 
 if TYPE_CHECKING:
@@ -39,19 +41,19 @@ SIZES = (
 def run(folder: Path) -> None:
     """Do everything, and write the pictures into the folder."""
     say(
-        f"Imagine {PROBLEM.contexts} users and {PROBLEM.arms} offers. An offer that is shown to a "
-        "user (a round) earns a reward that is mostly chance. The users belong to "
-        f"{PROBLEM.groups} groups of the same taste, but nobody says who belongs to which.\n"
-        "Wanted: an offer for every user, on average not much more than epsilon = "
+        f"Imagine {PROBLEM.contexts} users and {PROBLEM.arms} offers. Showing an offer to a user "
+        "(a round) earns a reward that is mostly chance. The users belong to "
+        f"{PROBLEM.groups} groups with the same taste, but nobody knows who belongs to which.\n"
+        "Wanted: an offer for every user that is, on average, not much more than epsilon = "
         f"{EPSILON:g} worse than the best one. The naive method tries every offer on every user; "
         "the paper's Algorithm 3 finds out on the way who is alike.\n"
     )
-    say(show.advice(budget(PROBLEM, EPSILON, DELTA)) + "\n")
-    world = hidden(PROBLEM)
+    say(advice(budget(PROBLEM, EPSILON, DELTA)) + "\n")
+    world = hide_groups(PROBLEM)
     say("Learning with the paper's Algorithm 3 (simulated, exactly in law) ...")
-    found = learned("Algorithm 3", world, PROBLEM)
+    found = learn(pac.any_contexts, world, PROBLEM)
     judge(world, found)
-    rows = grown(found)
+    rows = compare_growth(found)
     draw(folder, found, rows)
 
 
@@ -60,18 +62,17 @@ def say(words: str) -> None:
     show.console().print(words)
 
 
-def hidden(problem: Problem) -> World:
+def hide_groups(problem: Problem) -> World:
     """Hide equal groups in a world with uniform means, Gaussian noise of sd 1."""
     S, K, r = problem.letters
     return worlds.lumpable(contexts=S, arms=K, groups=r, seed=SEED)
 
 
-def learned(method: str, world: World, problem: Problem) -> Run:
-    """Run a method whole, with live progress."""
-    make = pac.any_contexts if method == "Algorithm 3" else standard.naive
-    label = "" if problem == PROBLEM else f"{world.contexts} x {world.arms}, {method}"
+def learn(make: Algorithm[...], world: World, problem: Problem) -> Run:
+    """Run a method to its end, with live progress."""
+    label = "" if problem == PROBLEM else f"{world.contexts} x {world.arms}, {make.about.title}"
     plan = make(problem, epsilon=EPSILON, delta=DELTA)
-    return watched(plan, world, seed=SEED + 1, label=label)
+    return watch_run(plan, world, seed=SEED + 1, label=label)
 
 
 def judge(world: World, found: Run) -> None:
@@ -82,7 +83,7 @@ def judge(world: World, found: Run) -> None:
         ("loss of the policy", f"{world.loss(found.policy):.4f} of reward a round, on average"),
         (
             "promised loss",
-            show.promise(bounds.any_contexts_promise(PROBLEM, EPSILON, DELTA)),
+            show.loss_bound(bounds.any_contexts_promise(PROBLEM, EPSILON, DELTA)),
         ),
         ("rounds used", short(found.rounds)),
         (
@@ -105,36 +106,37 @@ def clusters(world: World, found: Run) -> str:
     own = sum(int(np.bincount(world.group[found.policy == arm]).max()) for arm in arms)
     return (
         f"{len(arms)} for {world.groups} hidden groups; {own / world.contexts:.1%} of the users "
-        "are where their group is the majority"
+        "are in a cluster where their group is the majority"
     )
 
 
-def grown(found: Run) -> list[dict[str, Any]]:
+def compare_growth(found: Run) -> list[dict[str, Any]]:
     """Run both methods at several sizes; rows for `report.growth`, the main run among them."""
     say(f"\nNow both methods at {len(SIZES)} smaller sizes, to see how the rounds grow ...")
     rows = []
     for contexts, arms in SIZES:
         problem = Problem(contexts, arms, PROBLEM.groups)
-        world = hidden(problem)
-        for method in ("Algorithm 3", "naive method"):
-            run = learned(method, world, problem)
-            rows.append(row(method, problem, run.rounds, world.loss(run.policy)))
-    rows.append(row("Algorithm 3", PROBLEM, found.rounds, found.world.loss(found.policy)))
+        world = hide_groups(problem)
+        for make in (pac.any_contexts, standard.naive):
+            run = learn(make, world, problem)
+            rows.append(row(make, problem, run.rounds, world.loss(run.policy)))
+    rows.append(row(pac.any_contexts, PROBLEM, found.rounds, found.world.loss(found.policy)))
     naive = bounds.naive_rounds(PROBLEM, EPSILON, DELTA)
-    rows.append(row("naive method", PROBLEM, naive, None))
+    rows.append(row(standard.naive, PROBLEM, naive, None))
     show.console().print(growth_table(rows))
     say(
-        "Algorithm 3 grows with S + K, the naive method with S x K: while there are few of either, "
-        "the naive method needs fewer rounds, when there are many of both, Algorithm 3 does.\n"
+        "The rounds of Algorithm 3 grow with S + K, those of the naive method with S x K. With few "
+        "users or few offers the naive method needs fewer rounds; with many of both, Algorithm 3 "
+        "does.\n"
     )
     return rows
 
 
-def row(method: str, problem: Problem, rounds: int, loss: float | None) -> dict[str, Any]:
-    """Return one run as a row; a loss of None: not run, for its rounds are known."""
+def row(make: Algorithm[...], problem: Problem, rounds: int, loss: float | None) -> dict[str, Any]:
+    """Return one run as a row; no loss: it was not run, since its rounds are known."""
     S, K, r = problem.letters
     sizes = {"contexts": S, "arms": K, "groups": r, "epsilon": EPSILON}
-    return {**sizes, "method": method, "rounds": rounds, "loss": loss}
+    return {**sizes, "method": make.about.title, "rounds": rounds, "loss": loss}
 
 
 def growth_table(rows: list[dict[str, Any]]) -> Table:

@@ -1,7 +1,7 @@
 """The command line: `lumpable demo | simulate | budget | reproduce | compare | report | cite`.
 
-Commands read options, call the package and hand the result to `show`. Errors and Ctrl-C are turned
-into messages and exit codes in one place, `Careful`.
+Commands read options, call the package and print the result. Errors and Ctrl-C are turned into
+messages and exit codes in one place, `Careful`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lumpable.base.cite import citation
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.version import __version__
-from lumpable.cli import show
+from lumpable.cli.budgets import print_budget
 from lumpable.cli.options import accuracy_options, size_options
 from lumpable.cli.simulations import simulate
 from lumpable.plans.costs import budget
@@ -77,9 +77,9 @@ def main() -> None:
     """Learn who is alike while you learn what works.
 
     You have many users ("contexts") and many things to offer them ("arms"), and an offer earns a
-    reward that is partly chance. Users belong to a few groups of the same taste, but nobody knows
-    who belongs to which: lumpable finds out what to offer to whom from rewards alone, with fewer
-    tries than learning for every user separately, once there are many of both.
+    reward that is partly chance. Users belong to a few groups with the same taste; nobody knows
+    who belongs to which. lumpable finds out from rewards alone what to offer to whom. Once there
+    are many users and offers, it needs fewer tries than learning for every user separately.
 
     \b
     Start here:
@@ -119,7 +119,9 @@ main.add_command(
 def budget_command(
     contexts: int, arms: int, groups: int, epsilon: float, delta: float, as_json: bool
 ) -> None:
-    """Say what each method costs and promises at a size, before anything is run.
+    """Say what each method costs and promises at a given size.
+
+    Runs nothing.
 
     \b
     Example:
@@ -129,7 +131,7 @@ def budget_command(
     if as_json:
         click.echo(msgspec.json.encode(found))
     else:
-        show.budget(found)
+        print_budget(found)
 
 
 @main.command("demo")

@@ -19,7 +19,7 @@ def one_of(name: str, *words: str, help: str) -> Callable[[Command], Command]:
     return click.option(name, type=kinds, default=words[0], show_default=True, help=help)
 
 
-def stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def stack(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Return a decorator that gives a command all of these options, in their order."""
 
     def decorate(command: Command) -> Command:
@@ -32,7 +32,7 @@ def stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
 
 def size_options(contexts: int, arms: int, groups: int) -> Callable[[Command], Command]:
     """Give a command the size of a problem, with these defaults."""
-    return stacked(
+    return stack(
         *(
             click.option(name, default=default, show_default=True, help=help)
             for name, default, help in (
@@ -44,18 +44,20 @@ def size_options(contexts: int, arms: int, groups: int) -> Callable[[Command], C
     )
 
 
-accuracy_options = stacked(
+accuracy_options = stack(
     click.option(
         "--epsilon",
         default=0.1,
         show_default=True,
-        help="Accuracy, in (0, 1/2]: the smaller, the more rounds.",
+        help="Accuracy, in (0, 1/2]. A smaller one takes more rounds.",
     ),
-    click.option("--delta", default=0.05, show_default=True, help="Chance of failure, in (0, 1)."),
+    click.option(
+        "--delta", default=0.05, show_default=True, help="Probability of failure, in (0, 1)."
+    ),
 )
-"""Give a command how exactly a problem is to be solved."""
+"""Give a command the accuracy and the confidence that are asked for."""
 
-world_options = stacked(
+world_options = stack(
     one_of("--sizes", "equal", "geometric", "giant", help="Sizes of the groups."),
     one_of("--frequency", "uniform", "zipf", help="How often contexts come."),
     one_of("--noise", "gaussian", "bernoulli", help="Noise of the rewards."),
@@ -84,9 +86,11 @@ matrix_option = click.option(
 
 
 def output_options(picture: str) -> Callable[[Command], Command]:
-    """Give a command its seed, and the ways in which it tells what came of it."""
-    return stacked(
-        click.option("--seed", default=0, show_default=True, help="The same seed, the same run."),
+    """Give a command its seed, and the forms in which it shows its result."""
+    return stack(
+        click.option(
+            "--seed", default=0, show_default=True, help="The same seed gives the same run."
+        ),
         click.option(
             "--json", "as_json", is_flag=True, help="Print one JSON object, policy included."
         ),
@@ -106,7 +110,7 @@ def output_options(picture: str) -> Callable[[Command], Command]:
 
 
 def rounds(text: str) -> int:
-    """Read a number of rounds, which may be written as 1e13.
+    """Read a number of rounds; 1e13 will do.
 
     >>> rounds("2.5e13")
     25000000000000
@@ -117,7 +121,7 @@ def rounds(text: str) -> int:
         if 1 <= number <= MOST_ROUNDS and number == int(number):
             return int(number)
     except (ValueError, OverflowError):
-        pass  # the same words for all that is no such number
+        pass  # the same words for everything else
     raise click.BadParameter(f"expected a whole number from 1 to 9.22e18, got {text!r}")
 
 

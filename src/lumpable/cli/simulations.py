@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import msgspec
 from lumpable import worlds
 from lumpable.base.version import __version__
 from lumpable.cli import show
+from lumpable.cli.budgets import advice
 from lumpable.cli.options import (
     accuracy_options,
     hard_option,
@@ -23,41 +25,41 @@ from lumpable.cli.options import (
     size_options,
     world_options,
 )
-from lumpable.cli.watching import watched
-from lumpable.plans import pac, reductions, regret, schedule, standard
+from lumpable.cli.outcomes import print_policy, print_regret
+from lumpable.cli.watching import watch_run
+from lumpable.plans import lengths, methods
+from lumpable.plans.about import About
 from lumpable.plans.costs import budget
-from lumpable.plans.plan import Plan
+from lumpable.plans.making import Algorithm
 from lumpable.plans.problem import Problem
-from lumpable.runs.account import account
-from lumpable.runs.outcome import outcome
+from lumpable.runs.outcome import comparable, policy_outcome, regret_outcome
 from lumpable.worlds.world import World
 
-PLANS: dict[str, Callable[..., Plan]] = {
-    "any-contexts": pac.any_contexts,
-    "near-uniform": pac.near_uniform,
-    "naive": standard.naive,
-    "elimination": standard.elimination,
-    "cheaper": reductions.cheaper,
-    "low-rank": reductions.low_rank,
-}
-ENDLESS: dict[str, Callable[..., Plan]] = {
-    "equal-groups": regret.equal_groups,
-    "any-groups": regret.any_groups,
-    "any-contexts": reductions.any_contexts_online,
-    "unknown-groups": reductions.unknown_groups,
-    "never-worse": reductions.never_worse,
-    "standard": standard.online,
-    "low-rank": reductions.low_rank_online,
-}
-"""Plans that are cut off at the horizon; two of them are told it."""
-MENDABLE = ("any-groups", "any-contexts", "unknown-groups", "never-worse")
-"""Those that run Algorithm 6."""
+POLICY = {make.about.option: make for make in methods.POLICY}
+REGRET = {make.about.option: make for make in methods.REGRET}
+RANK = "The rank of low-rank is --rank, or else --groups."
+METHODS = "The method that learns; listed below."
 UNUSED = {
     "matrix": ("contexts", "arms", "sizes", "means", "rank", "hard"),
     "hard": ("sizes", "frequency", "noise", "sd", "means", "rank"),
     "rank": ("sizes", "means"),
 }
-"""Options that say nothing beside another one; people who give both are told."""
+"""Options that have no effect beside another one; people who give both are told."""
+
+
+def _list(makers: dict[str, Algorithm[...]]) -> str:
+    """Say what each method is, one a line, for the end of a help page."""
+    lines = ["\b", "Methods:"]
+    for option, make in makers.items():
+        about = make.about
+        title = "" if about.title.startswith(option) else f"{about.title}: "
+        lines += textwrap.wrap(
+            title + about.summary,
+            width=86,
+            initial_indent=f"  {option:<16}",
+            subsequent_indent=18 * " ",
+        )
+    return "\n".join([*lines, "", RANK])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,18 +87,19 @@ class Settings:
 
 @click.group()
 def simulate() -> None:
-    """Let a method learn in a made-up world, exactly as it would round by round."""
+    """Let a method learn in a made-up world.
+
+    What comes out has exactly the distribution of playing round by round.
+    """
 
 
-@simulate.command("pac")
+@simulate.command("pac", epilog=_list(POLICY))
 @size_options(1000, 1000, 5)
 @accuracy_options
 @one_of(
     "--algorithm",
-    *PLANS,
-    help="any-contexts is the paper's Algorithm 3, near-uniform its Algorithm 1; naive and "
-    "elimination ignore groups; cheaper takes Algorithm 3 or naive, by their worst cases; low-rank "
-    "takes --rank, or else --groups, for the rank, and Algorithm 1 on its cover or naive.",
+    *POLICY,
+    help=METHODS,
 )
 @world_options
 @hard_option
@@ -110,7 +113,7 @@ def simulate_pac(
 
     Hides groups in a world, lets a method find a policy, and says how good the policy is, what it
     cost and what was promised. With --matrix, contexts and arms are those of the file, and --groups
-    is what the learner is told (by default as many as there are different rows).
+    is what the learner is told (by default, the number of different rows).
 
     \b
     Examples:
@@ -122,37 +125,34 @@ def simulate_pac(
 
     settings = Settings(**given)
     pictures = _pictures(png and png / "matrix.png", html)
-    world, problem = _setting(ctx, settings)
+    world, problem = _setting(ctx, settings, POLICY[settings.algorithm].about)
     epsilon, delta = given["epsilon"], given["delta"]
-    found = budget(_grouped(settings, problem), epsilon, delta)
-    plan = PLANS[settings.algorithm](problem, epsilon=epsilon, delta=delta)
-    run = watched(plan, world, seed=settings.seed + 1)
-    asked = _asked(given, problem)
-    result = outcome(run, found, version=__version__, seed=settings.seed, given=asked)
+    make = POLICY[settings.algorithm]
+    found = budget(_grouped_problem(make.about, problem, epsilon), epsilon, delta)
+    run = watch_run(make(problem, epsilon=epsilon, delta=delta), world, seed=settings.seed + 1)
+    asked = _parameters(given, problem)
+    result = policy_outcome(run, found, version=__version__, seed=settings.seed, given=asked)
     if as_json:
         click.echo(msgspec.json.encode(result))
     else:
-        show.outcome(result)
-        if settings.algorithm != "low-rank":
-            show.console().print("\n" + show.advice(found))
+        print_policy(result, run)
+        if not make.about.low_rank:
+            show.console().print("\n" + advice(found))
     _draw(lambda: report.matrix(world, run), pictures)
 
 
-@simulate.command("regret")
+@simulate.command("regret", epilog=_list(REGRET))
 @size_options(200, 100, 3)
 @horizon_option
 @one_of(
     "--algorithm",
-    *ENDLESS,
-    help="equal-groups is the paper's Algorithm 4, any-groups its Algorithm 6; any-contexts runs "
-    "Algorithm 6 side by side on contexts that come about equally often; unknown-groups is not "
-    "told --groups; standard ignores groups; never-worse takes Algorithm 6 or standard, by their "
-    "bounds; low-rank takes --rank, or else --groups, for the rank.",
+    *REGRET,
+    help=METHODS,
 )
 @click.option(
     "--mended",
     is_flag=True,
-    help="Where Algorithm 6 runs: split no finer than the level that showed a gap.",
+    help="The repaired Algorithm 6: split no finer than the level that showed a gap.",
 )
 @world_options
 @matrix_option
@@ -164,7 +164,7 @@ def simulate_regret(
     """Learn while playing, and lose little reward on the way.
 
     Hides groups in a world, lets a method play up to the horizon, and says how much reward
-    learning cost, which groups it told apart and when, and what the paper's bound is.
+    learning cost, when the groups were told apart, and what the paper's bound is.
 
     \b
     Examples:
@@ -173,38 +173,29 @@ def simulate_regret(
       lumpable simulate regret --algorithm unknown-groups --json
     """
     settings = Settings(**given)
-    if settings.mended and settings.algorithm not in MENDABLE:
-        raise click.UsageError(f"--mended goes with {', '.join(MENDABLE)} only", ctx)
+    make = REGRET[settings.algorithm]
+    if settings.mended and not make.about.mendable:
+        mendable = [option for option, other in REGRET.items() if other.about.mendable]
+        raise click.UsageError(f"--mended goes with {', '.join(mendable)} only", ctx)
     pictures = _pictures(png and png / "run.png", html)
-    world, problem = _setting(ctx, settings)
-    plan = endless(settings, problem)
-    run = watched(plan, world, seed=settings.seed + 1, horizon=settings.horizon)
-    result = account(
-        run, problem, version=__version__, seed=settings.seed, given=_asked(given, problem)
-    )
+    world, problem = _setting(ctx, settings, make.about)
+    options = {"horizon": settings.horizon, "mended": settings.mended}
+    plan = make(problem, **{name: options[name] for name in options if name in make.about.takes})
+    run = watch_run(plan, world, seed=settings.seed + 1, horizon=settings.horizon)
+    asked = _parameters(given, problem)
+    result = regret_outcome(run, problem, version=__version__, seed=settings.seed, given=asked)
     if as_json:
         click.echo(msgspec.json.encode(result))
     else:
-        show.account(result)
+        print_regret(result, run, comparable(run, problem))
     _draw(run.plot, pictures)
 
 
-def _grouped(settings: Settings, problem: Problem) -> Problem:
+def _grouped_problem(about: About, problem: Problem, epsilon: float) -> Problem:
     """Return the problem with groups that is solved: for low rank, the cells of the cover."""
-    if settings.algorithm != "low-rank" or settings.epsilon is None:
+    if not about.low_rank:
         return problem
-    cells = schedule.cover(problem, 1.0, settings.epsilon)
-    return Problem(problem.contexts, problem.arms, cells)
-
-
-def endless(settings: Settings, problem: Problem) -> Plan:
-    """Make the plan that the options ask for."""
-    extra: dict[str, Any] = {}
-    if settings.algorithm in ("any-contexts", "low-rank"):
-        extra["horizon"] = settings.horizon
-    if settings.mended:
-        extra["mended"] = True
-    return ENDLESS[settings.algorithm](problem, **extra)
+    return Problem(problem.contexts, problem.arms, lengths.cover(problem, 1.0, epsilon))
 
 
 def make_world(settings: Settings) -> World:
@@ -220,22 +211,22 @@ def make_world(settings: Settings) -> World:
     return worlds.lumpable(s.contexts, s.arms, s.groups, sizes=s.sizes, means=s.means, **noise)
 
 
-def _setting(ctx: click.Context, settings: Settings) -> tuple[World, Problem]:
+def _setting(ctx: click.Context, settings: Settings, about: About) -> tuple[World, Problem]:
     """Return the world, and the problem as the learner is told it."""
     _refuse_unused(ctx, settings)
     world = make_world(settings)
-    told = settings.groups
-    if settings.algorithm == "unknown-groups":
-        told = 1  # the paper's first guess
+    groups = settings.groups
+    if about.guesses:
+        groups = 1  # the paper's first guess
     elif _by_default(ctx, "groups"):
         if settings.matrix is not None:
-            told = world.groups
-        elif settings.rank is not None and settings.algorithm == "low-rank":
-            told = settings.rank
-    return world, Problem(world.contexts, world.arms, told)
+            groups = world.groups
+        elif settings.rank is not None and about.low_rank:
+            groups = settings.rank
+    return world, Problem(world.contexts, world.arms, groups)
 
 
-def _asked(given: dict[str, Any], problem: Problem) -> dict[str, Any]:
+def _parameters(given: dict[str, Any], problem: Problem) -> dict[str, Any]:
     """Return the parameters that had a meaning, sizes as they turned out."""
     asked = given | asdict(problem)
     asked["matrix"] = None if given["matrix"] is None else str(given["matrix"])
@@ -247,13 +238,13 @@ def _asked(given: dict[str, Any], problem: Problem) -> dict[str, Any]:
 
 
 def _refuse_unused(ctx: click.Context, settings: Settings) -> None:
-    """Tell people when an option that they gave would say nothing."""
+    """Tell people when an option that they gave would have no effect."""
     for kind, unused in UNUSED.items():
         if getattr(settings, kind) is None:
             continue
         for name in unused:
             if name in ctx.params and not _by_default(ctx, name):
-                raise click.UsageError(f"--{name} says nothing beside --{kind}; leave one out", ctx)
+                raise click.UsageError(f"--{name} has no effect with --{kind}; leave one out", ctx)
 
 
 def _by_default(ctx: click.Context, option: str) -> bool:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 
 from lumpable.base.words import short
 from lumpable.plans.plan import Plan
-from lumpable.runs.bulk import Run, Step, simulate
+from lumpable.runs.bulk import simulate
+from lumpable.runs.run import Run, Step
 from lumpable.worlds.world import World
 
 
@@ -20,13 +21,13 @@ class Stopped(KeyboardInterrupt):
     """Ctrl-C during a run; the message says how far it got."""
 
 
-def watched(
+def watch_run(
     plan: Plan, world: World, *, seed: int, horizon: int | None = None, label: str = ""
 ) -> Run:
     """Simulate with a live line on stderr, where that is a terminal; Ctrl-C raises `Stopped`."""
     last: Step | None = None
 
-    with _line(label) as show, _noticed(lambda: show("stopping after this request")) as pressed:
+    with _line(label) as show, _ctrl_c(lambda: show("stopping after this request")) as pressed:
 
         def watch(step: Step) -> None:
             nonlocal last
@@ -45,11 +46,11 @@ def watched(
 
 
 @contextlib.contextmanager
-def _noticed(tell: Callable[[], None]) -> Iterator[list[int]]:
+def _ctrl_c(tell: Callable[[], None]) -> Iterator[list[int]]:
     """Only take note of Ctrl-C: raised inside compiled code it would end in a `SystemError`.
 
-    The second time it is raised at once. Where it is not Python's own affair (ignored under nohup,
-    or somebody else's), it stays as it is.
+    The second Ctrl-C is raised at once. Where Python does not handle Ctrl-C itself (it is ignored
+    under nohup, or somebody else handles it), nothing changes.
     """
     pressed: list[int] = []
 
@@ -97,7 +98,7 @@ def how_far(step: Step | None) -> str:
 
 @contextlib.contextmanager
 def _line(label: str) -> Iterator[Callable[[str], None]]:
-    """Show a line that is written over and over; nothing when stderr is no terminal."""
+    """Show a line that is written over and over; nothing when stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield lambda words: None
         return

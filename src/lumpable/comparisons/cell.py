@@ -11,7 +11,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from lumpable.comparisons import roster
 from lumpable.comparisons.jobs import is_interrupt
 from lumpable.comparisons.parquet import WHAT
 from lumpable.comparisons.rows import Key, Row
-from lumpable.runs.measures import Misbehaved
+from lumpable.runs.measures import Checkpoint, Misbehaved
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
 
@@ -175,7 +175,7 @@ def run_cell(cell: Cell) -> list[Row]:
         if is_interrupt(error):
             raise KeyboardInterrupt from None
         return [failure(cell, error, about)]
-    return [Row.of({**about, **step, "status": "done", "reason": ""}) for step in steps]
+    return [Row.of({**about, **asdict(step), "status": "done", "reason": ""}) for step in steps]
 
 
 def one_thread() -> Any:
@@ -195,11 +195,11 @@ def failure(cell: Cell, error: BaseException, about: Mapping[str, Any] | None = 
     return Row.of({**(about or _about(cell)), "status": "failed", "reason": reason})
 
 
-def _steps(learner: Any, scene: Scene, cell: Cell) -> list[dict[str, Any]]:
+def _steps(learner: Any, scene: Scene, cell: Cell) -> list[Checkpoint]:
     """Measure a learner: by its own way through a scene if it has one, else round by round."""
     through = getattr(learner, "through_scene", None)
     if through is not None:
-        own: list[dict[str, Any]] = through(scene, horizon=cell.horizon)
+        own: list[Checkpoint] = through(scene, horizon=cell.horizon)
         return own
     from lumpable.runs.playing import checkpoints, play
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from lumpable.plans import regret, standard
 from lumpable.plans.plan import Plan
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.runs.bulk import simulate
-from lumpable.runs.measures import measured
+from lumpable.runs.measures import Checkpoint, measure
 from lumpable.runs.playing import checkpoints
 from lumpable.runs.run import Step
 from lumpable.worlds.scene import Scene
@@ -136,7 +136,7 @@ class Bulk:
         self.seed = checks.whole("seed", seed, 0)
         plan()  # a bad argument is an error here
 
-    def through_scene(self, scene: Scene, *, horizon: int) -> list[dict[str, Any]]:
+    def through_scene(self, scene: Scene, *, horizon: int) -> list[Checkpoint]:
         """Return a row for each checkpoint: of the last request that had ended by then.
 
         Rewards are not drawn one by one, so there is no sum of them.
@@ -177,12 +177,13 @@ class _End(NamedTuple):
     def labels(self) -> IntVector | None:
         return self.cluster
 
-    def row(self, scene: Scene) -> dict[str, Any]:
-        return {
-            "round": self.rounds,
-            "regret": self.regret,
-            "reward": None,
-            **measured(self, scene.world),
-            "seconds": self.seconds,
-            "bytes": None,
-        }
+    def row(self, scene: Scene) -> Checkpoint:
+        row = measure(
+            self,
+            scene.world,
+            round=self.rounds,
+            regret=self.regret,
+            reward=None,
+            seconds=self.seconds,
+        )
+        return dataclasses.replace(row, bytes=None)

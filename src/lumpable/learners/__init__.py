@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lumpable.learners.club import CLUB
     from lumpable.learners.cofiba import COFIBA
     from lumpable.learners.dynucb import DynUCB
-    from lumpable.learners.elimination import SuccessiveElimination
     from lumpable.learners.exp4 import ConstantExperts
     from lumpable.learners.exp4_lumpable import LumpableExperts
     from lumpable.learners.falcon import FALCON
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from lumpable.learners.sclub import SCLUB
     from lumpable.learners.shrinkage import Shrinkage
     from lumpable.learners.squarecb import SquareCB
+    from lumpable.learners.successive import SuccessiveElimination
     from lumpable.learners.suplinrel import SupLinRel
     from lumpable.learners.thompson_beta import BetaThompson
     from lumpable.learners.thompson_gaussian import GaussianThompson

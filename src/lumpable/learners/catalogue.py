@@ -58,7 +58,7 @@ CATALOGUE: dict[str, Entry] = {
     "thompson-one": _at(
         "thompson_gaussian:GaussianThompson", "Gaussian Thompson, one for all", pooled=True
     ),
-    "elimination": _at("elimination:SuccessiveElimination", "successive elimination per context"),
+    "elimination": _at("successive:SuccessiveElimination", "successive elimination per context"),
     "shrinkage": _at("shrinkage:Shrinkage", "empirical-Bayes Thompson, one group"),
     # experts and linear models
     "exp4": _at("exp4_lumpable:LumpableExperts", "EXP4, lumpable experts"),

@@ -50,7 +50,7 @@ class Packed:
             )
         touched = np.unpackbits(self.touched, count=cells).astype(bool)
         if not len(self.plays) == len(self.mean) == touched.sum():
-            raise BadArgument("path", why="a sample has not as many means as cells")
+            raise BadArgument("path", why="a sample needs as many means as cells")
         plays, mean = np.zeros(cells, dtype=np.int64), np.full(cells, np.nan)
         plays[touched], mean[touched] = self.plays, self.mean
         return Sample(plays.reshape(shape), mean.reshape(shape))

@@ -161,7 +161,7 @@ class Player:
         return so_far if self.progress.result else Result(self.policy, notes=so_far.notes)
 
     def wrong(self, rounds: int, sides: list[Player]) -> str:
-        """Say why plans beside each other cannot have taken so many rounds; nothing: they can."""
+        """Say why plans side by side cannot have taken `rounds` rounds; empty if they can."""
         request = self.progress.request
         if not isinstance(request, Split):
             return ""

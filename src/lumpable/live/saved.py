@@ -5,11 +5,9 @@ To open is to replay: a fresh plan is found by name and given the answers again.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import typing
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -17,6 +15,7 @@ from lumpable.base.archive import Array, Reader
 from lumpable.base.errors import BadArgument
 from lumpable.live.packed import Packed
 from lumpable.live.player import Player
+from lumpable.plans import methods
 from lumpable.plans.plan import Plan
 
 SCHEMA = 2
@@ -56,7 +55,7 @@ def header(plan: Plan, player: Player, late: int) -> bytes:
             format="lumpable session",
             schema=SCHEMA,
             plan=plan.name,
-            parameters=encoded(plan),
+            parameters=json_parameters(plan),
             seed=player.seed,
             late=late,
             place=_place(player),
@@ -116,20 +115,20 @@ def _replay(player: Player, place: Place, reader: Reader, path: tuple[int, ...])
         else:
             open_request = player.progress.request
             rounds = 0 if open_request is None else open_request.rounds
-            player.answer(_replayed(player, sides, rounds, reader, (*path, k)))
+            player.answer(_replay_sides(player, sides, rounds, reader, (*path, k)))
     request = player.progress.request
     if request is not None and place.rounds >= request.rounds:
         raise BadArgument("path", f"rounds below {request.rounds}", f"{place.rounds}")
     player.told = place.rounds
     if place.sides:
         here = (*path, len(place.answers))
-        player.sides = _replayed(player, place.sides, place.rounds, reader, here)
+        player.sides = _replay_sides(player, place.sides, place.rounds, reader, here)
 
 
-def _replayed(
+def _replay_sides(
     player: Player, places: list[Place], rounds: int, reader: Reader, path: tuple[int, ...]
 ) -> list[Player]:
-    """Return the plans side by side of the open request as they were after so many rounds."""
+    """Return the plans side by side of the open request as they were after `rounds` rounds."""
     sides = player.beside()
     if len(sides) != len(places):
         raise BadArgument("path", why=f"{len(places)} plans side by side, expected {len(sides)}")
@@ -163,7 +162,7 @@ def _restore(player: Player, place: Place, reader: Reader, path: tuple[int, ...]
     player.gather()
 
 
-def encoded(plan: Plan) -> dict[str, msgspec.Raw]:
+def json_parameters(plan: Plan) -> dict[str, msgspec.Raw]:
     """Return a plan's parameters as JSON."""
     return {
         name: msgspec.Raw(msgspec.json.encode(value, enc_hook=lambda number: number.item()))
@@ -171,7 +170,7 @@ def encoded(plan: Plan) -> dict[str, msgspec.Raw]:
     }
 
 
-def checked(raw: bytes) -> Header:
+def read_header(raw: bytes) -> Header:
     """Return the header of a saved session; anything else is an error that says so."""
     try:
         header = msgspec.json.decode(raw, type=Header)
@@ -185,12 +184,12 @@ def checked(raw: bytes) -> Header:
     return header
 
 
-def found(header: Header, plan: Plan | None) -> Plan:
+def plan_for(header: Header, plan: Plan | None) -> Plan:
     """Return the plan that the header names: the one handed in, or a new one of this package."""
     if plan is None:
         return _rebuilt(header)
     asked = {name: bytes(value) for name, value in header.parameters.items()}
-    given = {name: bytes(value) for name, value in encoded(plan).items()}
+    given = {name: bytes(value) for name, value in json_parameters(plan).items()}
     if (header.plan, asked) != (plan.name, given):
         written = ", ".join(f"{name}={value.decode()}" for name, value in asked.items())
         raise BadArgument(
@@ -200,12 +199,11 @@ def found(header: Header, plan: Plan | None) -> Plan:
 
 
 def _rebuilt(header: Header) -> Plan:
-    module, _, name = header.plan.rpartition(".")
-    make = _algorithm(module, name)
+    make = methods.BY_NAME.get(header.plan)  # a file must not be able to name anything else
     if make is None:
         raise BadArgument(
             "path",
-            why=f"the session was saved by {header.plan}, which is no plan of this package; "
+            why=f"the session was saved by {header.plan}, not a plan of this package; "
             "hand in a fresh one as `plan`",
         )
     hints = typing.get_type_hints(inspect.unwrap(make))
@@ -217,16 +215,3 @@ def _rebuilt(header: Header) -> Plan:
         return make(**parameters)
     except (msgspec.MsgspecError, KeyError, TypeError, MemoryError, OverflowError) as cause:
         raise BadArgument("path", why=f"not the parameters of {header.plan}: {cause}") from None
-
-
-def _algorithm(module: str, name: str) -> Callable[..., Plan] | None:
-    """Find a plan of this package; a file must not be able to name anything else."""
-    package, _, room = module.partition(".")
-    if package != "lumpable" or not room.isidentifier() or room.startswith("_"):
-        return None
-    try:
-        home = importlib.import_module(f"lumpable.plans.{room}")
-    except ImportError:
-        return None
-    found: Any = getattr(home, name, None)
-    return found if getattr(found, "algorithm", None) == f"{module}.{name}" else None

@@ -1,4 +1,4 @@
-"""A live session: a plan whose rounds are played by people who come when they come.
+"""A live session: a plan whose rounds are played by people, in the order in which they come.
 
 `ask` reads, `tell` writes. A session is a fold over its tells, so it is saved as the plan's name
 and parameters, the seed, the samples of finished requests and what the tells since then add up to;
@@ -124,11 +124,11 @@ class Session:
         with the same parameters.
         """
         with archive.Reader(Path(path)) as reader:
-            header = saved.checked(reader.header)
+            header = saved.read_header(reader.header)
 
             def begin(player: Player) -> None:
                 saved.bring(player, header.place, reader)
 
-            session = cls(saved.found(header, plan), seed=header.seed, _begin=begin)
+            session = cls(saved.plan_for(header, plan), seed=header.seed, _begin=begin)
         session.late = header.late
         return session

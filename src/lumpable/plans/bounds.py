@@ -1,109 +1,42 @@
-"""What the theorems promise and what it costs: request lengths, worst cases, loss bounds.
+"""What the theorems promise and what it costs: rates, worst cases, lower and loss bounds.
 
-Formulas only. Plans take their request lengths from here, so what is asked and what is promised
-cannot drift apart. `log` is base 2 where it counts levels and natural elsewhere (reading 1).
+Formulas only. They are made of the request lengths that plans take from `lengths`, so what is asked
+and what is promised cannot drift apart. `log` is base 2 where it counts levels and natural
+elsewhere (reading 1).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from lumpable.plans import lengths
 from lumpable.plans.problem import PAPER, Constants, Problem
-
-FORGIVEN = 1e-9
-"""Rounding errors of logarithms and quotients that are forgiven before rounding up (reading 2)."""
-
-
-def round_up(value: float) -> int:
-    """Return the smallest whole number that is not below `value`, forgiving 1e-9."""
-    return math.ceil(value - FORGIVEN)
-
-
-# --- Request lengths ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
-    """Everything that Algorithm 1 computes before it asks: lines 1, 2, 9, 11 and 12."""
+class Rate:
+    """How regret grows with the horizon, constants and logarithms left out."""
 
-    problem: Problem
-    levels: int
-    """N, the number of accuracy levels."""
-    lg: float
-    """lg = 16 log(rSK/delta), the confidence term."""
-    explore: int
-    """L, the rounds of Step 1 at each level."""
-    settle: int
-    """The rounds that Step 3 gives to each candidate (reading 13)."""
-    constants: Constants
-
-    def test(self, level: int) -> int:
-        """L', the rounds of one screening at this level."""
-        return math.ceil(self.constants.test * self.lg * 2.0**level * self.problem.contexts)
-
-    def threshold(self, level: int) -> float:
-        """sqrt(lg / 2^n): contexts closer than this leave together."""
-        return math.sqrt(self.lg / 2.0**level)
-
-    def worst_case(self) -> Iterator[tuple[int, int]]:
-        """Yield rounds and how many requests have them, at r screenings a level (reading 33)."""
-        _, K, r = self.problem.letters
-        yield self.explore, self.levels
-        for level in range(1, self.levels + 1):
-            yield self.test(level), r
-        yield self.settle, min(K, r * self.levels)
+    formula: str
+    of: Callable[[Problem, float], float]
+    """The problem and the horizon in, the rate out."""
 
 
-def lengths(
-    problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER
-) -> Lengths:
-    """Return the request lengths of Algorithm 1.
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a method promises at an epsilon and a delta: its loss and the most rounds it takes."""
 
-    >>> lengths(Problem(60, 40, 3), epsilon=0.2, delta=0.05).levels
-    5
-    """
-    S, K, r = problem.letters
-    N = round_up(math.log2(1 / epsilon**2))
-    lg = constants.confidence * math.log(r * S * K / delta)
-    L = math.ceil(constants.explore * r * (S + K) * lg / epsilon**2)
-    return Lengths(problem, N, lg, L, settle(problem, epsilon, delta, constants), constants)
-
-
-def settle(problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER) -> int:
-    """Return the rounds that Step 3 and the naive method give to each arm (reading 13)."""
-    S, K, _ = problem.letters
-    return max(1, math.ceil(constants.policy * S / epsilon**2 * math.log(S * K / delta)))
-
-
-def arrivals(problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER) -> int:
-    """Return J, the rounds in which Algorithm 3 estimates the context frequencies."""
-    S = problem.contexts
-    return max(1, math.ceil(constants.arrivals * S / epsilon * math.log(S / delta)))
-
-
-def last_bucket(problem: Problem, epsilon: float) -> int:
-    """Return L of Algorithm 3: contexts rarer than 2^-L are given up."""
-    return round_up(math.log2(problem.contexts / epsilon))
-
-
-def whole(problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER) -> int:
-    """Return N of Algorithm 3, the printed bound on Algorithm 1's samples."""
-    S, K, r = problem.letters
-    levels = (1 + 2 * math.log2(1 / epsilon)) ** 2
-    x = r * S * K / delta
-    return math.ceil(constants.whole * math.log(x) * levels * r * (S + K) / epsilon**2)
-
-
-def bucket_epsilon(epsilon: float, frequency: float) -> float:
-    """Return epsilon_l = min(1/2, 2 epsilon / sqrt(nu-hat(X_l))) (reading 16)."""
-    return min(0.5, 2 * epsilon / math.sqrt(frequency))
-
-
-def stretched(rounds: int, frequency: float, constants: Constants = PAPER) -> int:
-    """Return how many rounds give a bucket of this frequency `rounds` of its own (reading 17)."""
-    return math.ceil(constants.stretch * rounds / frequency)
+    rounds: Callable[[Problem, float, float], int]
+    printed: Callable[[Problem, float, float], float | None]
+    """The loss bound as printed in the paper; None where it prints none."""
+    loss: Callable[[Problem, float, float], float]
+    """The loss bound that its steps give; above 1 it is vacuous."""
+    whole: Callable[[Problem, float, float], int] | None = None
+    """The paper's own bound on the rounds."""
+    bucketed: bool = False
+    """Whether that bound holds for each bucket of contexts."""
 
 
 # --- Rates of regret --------------------------------------------------------------------------
@@ -133,14 +66,27 @@ def standard_rate(problem: Problem, horizon: float) -> float:
     return math.sqrt(problem.contexts * problem.arms * horizon)
 
 
+LUMPABLE = Rate("sqrt(r^3 (S+K) T)", regret_rate)
+LOW_RANK = Rate("(S+K)^p T^(1-p), p = 1/(3r+2)", low_rank_rate)
+STANDARD = Rate("sqrt(S K T)", standard_rate)
+
+
 # --- Worst cases ----------------------------------------------------------------------------
+
+
+def whole(problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER) -> int:
+    """Return N of Algorithm 3, the printed bound on Algorithm 1's samples."""
+    S, K, r = problem.letters
+    levels = (1 + 2 * math.log2(1 / epsilon)) ** 2
+    x = r * S * K / delta
+    return math.ceil(constants.whole * math.log(x) * levels * r * (S + K) / epsilon**2)
 
 
 def near_uniform_rounds(
     problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER
 ) -> int:
     """Return the most rounds that Algorithm 1 asks for, at r screenings a level."""
-    requests = lengths(problem, epsilon, delta, constants).worst_case()
+    requests = lengths.near_uniform_lengths(problem, epsilon, delta, constants).worst_case()
     return sum(rounds * number for rounds, number in requests)
 
 
@@ -148,16 +94,18 @@ def bucket_rounds(
     bucket: Problem, epsilon: float, delta: float, frequency: float, constants: Constants = PAPER
 ) -> int:
     """Return the most rounds that a bucket of Algorithm 3 asks for; epsilon is epsilon_l."""
-    requests = lengths(bucket, epsilon, delta, constants).worst_case()
-    return sum(stretched(rounds, frequency, constants) * number for rounds, number in requests)
+    requests = lengths.near_uniform_lengths(bucket, epsilon, delta, constants).worst_case()
+    return sum(
+        lengths.stretched(rounds, frequency, constants) * number for rounds, number in requests
+    )
 
 
 def any_contexts_rounds(
     problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER
 ) -> int:
     """Return Algorithm 3's worst case when one bucket holds everybody (reading 33)."""
-    inside = bucket_epsilon(epsilon, 1.0)
-    J = arrivals(problem, epsilon, delta, constants)
+    inside = lengths.bucket_epsilon(epsilon, 1.0)
+    J = lengths.arrivals(problem, epsilon, delta, constants)
     return J + bucket_rounds(problem, inside, delta, 1.0, constants)
 
 
@@ -165,7 +113,7 @@ def naive_rounds(
     problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER
 ) -> int:
     """Return the rounds of the naive method: Step 3 with all arms."""
-    return problem.arms * settle(problem, epsilon, delta, constants)
+    return problem.arms * lengths.settle(problem, epsilon, delta, constants)
 
 
 def elimination_phases(problem: Problem, epsilon: float, delta: float) -> int:
@@ -226,7 +174,7 @@ def near_uniform_promise(problem: Problem, epsilon: float, delta: float) -> floa
 def any_contexts_printed(problem: Problem, epsilon: float, delta: float) -> float:
     """Return the loss that Theorem 2's proof states: C sqrt(L) epsilon."""
     C = 2 * math.sqrt(2) * (10 * _root_log_x(problem, delta) + 1)
-    return C * math.sqrt(last_bucket(problem, epsilon)) * epsilon
+    return C * math.sqrt(lengths.last_bucket(problem, epsilon)) * epsilon
 
 
 def any_contexts_promise(problem: Problem, epsilon: float, delta: float) -> float:
@@ -235,7 +183,7 @@ def any_contexts_promise(problem: Problem, epsilon: float, delta: float) -> floa
     Algorithm 1's promise at epsilon_l <= 3.08 epsilon / sqrt(nu(X_l)), weighted with nu(X_l) and
     added up over L buckets, and 1.9 epsilon for the contexts that are given up (docs/paper.md).
     """
-    L = last_bucket(problem, epsilon)
+    L = lengths.last_bucket(problem, epsilon)
     inside = 10 * _root_log_x(problem, delta) + 3.9
     return (3.08 * inside * math.sqrt(L) + 1.9) * epsilon + 38 * L * epsilon**2
 
@@ -254,3 +202,19 @@ def naive_promise(epsilon: float, constants: Constants = PAPER) -> float:
 def _root_log_x(problem: Problem, delta: float) -> float:
     S, K, r = problem.letters
     return math.sqrt(math.log(r * S * K / delta))
+
+
+NEAR_UNIFORM = Promise(near_uniform_rounds, near_uniform_printed, near_uniform_promise, whole)
+ANY_CONTEXTS = Promise(
+    any_contexts_rounds, any_contexts_printed, any_contexts_promise, whole, bucketed=True
+)
+NAIVE = Promise(
+    naive_rounds,
+    lambda problem, epsilon, delta: epsilon,
+    lambda problem, epsilon, delta: naive_promise(epsilon),
+)
+ELIMINATION = Promise(
+    elimination_rounds,
+    lambda problem, epsilon, delta: None,
+    lambda problem, epsilon, delta: epsilon,
+)

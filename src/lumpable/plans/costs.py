@@ -8,10 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from lumpable.base import checks
-from lumpable.plans import bounds
+from lumpable.base.errors import BadArgument
+from lumpable.base.words import short
+from lumpable.plans import bounds, pac, standard
+from lumpable.plans.about import About
+from lumpable.plans.bounds import Promise
 from lumpable.plans.problem import Problem
 
 
@@ -24,7 +27,7 @@ class Method:
     printed: float | None
     """The loss bound as printed in the paper; None where it prints none."""
     promise: float
-    """The loss bound that its steps give; above 1 it says nothing."""
+    """The loss bound that its steps give; above 1 it is vacuous."""
     equal_epsilon: float
     """The epsilon at which the promise is the one that was asked for."""
     equal_rounds: int
@@ -49,40 +52,19 @@ class Budget:
     equal_other_from: tuple[int, int] | None
 
 
-class Formulas(NamedTuple):
-    """What `bounds` knows of a method: rounds, printed loss and promised loss."""
-
-    rounds: Callable[[Problem, float, float], int]
-    printed: Callable[[Problem, float, float], float | None]
-    promise: Callable[[Problem, float, float], float]
-
-    def equal_epsilon(self, problem: Problem, loss: float, delta: float) -> float:
-        """Return the epsilon at which the method promises this loss."""
-        return _epsilon_for(lambda epsilon: self.promise(problem, epsilon, delta), loss)
-
-    def equal_rounds(self, problem: Problem, loss: float, delta: float) -> int:
-        """Return the rounds that it takes to promise this loss."""
-        return self.rounds(problem, self.equal_epsilon(problem, loss, delta), delta)
-
+LARGEST = 10**18
+"""More contexts or arms than this would take the formulas out of the range of floats."""
 
 METHODS = {
-    "near_uniform": Formulas(
-        bounds.near_uniform_rounds, bounds.near_uniform_printed, bounds.near_uniform_promise
-    ),
-    "any_contexts": Formulas(
-        bounds.any_contexts_rounds, bounds.any_contexts_printed, bounds.any_contexts_promise
-    ),
-    "naive": Formulas(
-        bounds.naive_rounds,
-        lambda problem, epsilon, delta: epsilon,
-        lambda problem, epsilon, delta: bounds.naive_promise(epsilon),
-    ),
-    "elimination": Formulas(
-        bounds.elimination_rounds,
-        lambda problem, epsilon, delta: None,
-        lambda problem, epsilon, delta: epsilon,
-    ),
+    about.method: about
+    for about in (
+        pac.near_uniform.about,
+        pac.any_contexts.about,
+        standard.naive.about,
+        standard.elimination.about,
+    )
 }
+"""The methods that a budget compares, by name."""
 
 
 def budget(problem: Problem, epsilon: float, delta: float) -> Budget:
@@ -94,8 +76,11 @@ def budget(problem: Problem, epsilon: float, delta: float) -> Budget:
     (682, 682)
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
-    at = (problem, epsilon, delta)
-    paper, naive = METHODS["any_contexts"], METHODS["naive"]
+    for name, size in (("contexts", problem.contexts), ("arms", problem.arms)):
+        if size > LARGEST:
+            got = f"a number of {size.bit_length()} bits"
+            raise BadArgument(name, f"at most {short(LARGEST)}", got)
+    paper, naive = bounds.ANY_CONTEXTS, bounds.NAIVE
     cheaper, other_from = _choice(
         problem,
         lambda size: paper.rounds(size, epsilon, delta),
@@ -103,30 +88,46 @@ def budget(problem: Problem, epsilon: float, delta: float) -> Budget:
     )
     equal_cheaper, equal_other_from = _choice(
         problem,
-        lambda size: paper.equal_rounds(size, epsilon, delta),
-        lambda size: naive.equal_rounds(size, epsilon, delta),
+        lambda size: _equal_rounds(paper, size, epsilon, delta),
+        lambda size: _equal_rounds(naive, size, epsilon, delta),
     )
     return Budget(
         problem=problem,
         epsilon=epsilon,
         delta=delta,
-        methods=tuple(
-            Method(
-                name=name,
-                rounds=method.rounds(*at),
-                printed=method.printed(*at),
-                promise=method.promise(*at),
-                equal_epsilon=method.equal_epsilon(*at),
-                equal_rounds=method.equal_rounds(*at),
-            )
-            for name, method in METHODS.items()
-        ),
+        methods=tuple(_costs(about, problem, epsilon, delta) for about in METHODS.values()),
         lower_bound=bounds.lower_bound(problem, epsilon),
         cheaper=cheaper,
         other_from=other_from,
         equal_cheaper=equal_cheaper,
         equal_other_from=equal_other_from,
     )
+
+
+def _costs(about: About, problem: Problem, epsilon: float, delta: float) -> Method:
+    """Return what a method costs at this epsilon, and at this promise."""
+    promise = about.promise
+    if promise is None:
+        raise BadArgument("method", "one that promises a loss", about.name)
+    at = (problem, epsilon, delta)
+    return Method(
+        name=about.method,
+        rounds=promise.rounds(*at),
+        printed=promise.printed(*at),
+        promise=promise.loss(*at),
+        equal_epsilon=_equal_epsilon(promise, *at),
+        equal_rounds=_equal_rounds(promise, *at),
+    )
+
+
+def _equal_epsilon(promise: Promise, problem: Problem, loss: float, delta: float) -> float:
+    """Return the epsilon at which a method promises this loss."""
+    return _epsilon_for(lambda epsilon: promise.loss(problem, epsilon, delta), loss)
+
+
+def _equal_rounds(promise: Promise, problem: Problem, loss: float, delta: float) -> int:
+    """Return the rounds that it takes to promise this loss."""
+    return promise.rounds(problem, _equal_epsilon(promise, problem, loss, delta), delta)
 
 
 Rounds = Callable[[Problem], int]
@@ -165,8 +166,9 @@ def _epsilon_for(promise: Callable[[float], float], loss: float) -> float:
     """Return the largest epsilon in (0, 1/2] whose promise is at most `loss`."""
     if promise(0.5) <= loss:
         return 0.5
-    low, high = 0.0, 0.5
-    for _ in range(60):
+    low, high, steps = 0.0, 0.5, 0
+    while steps < 60 or low < (1 - 1e-6) * high:  # a tiny loss takes more than 60
         middle = (low + high) / 2
         low, high = (middle, high) if promise(middle) <= loss else (low, middle)
+        steps += 1
     return low

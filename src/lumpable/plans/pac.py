@@ -13,8 +13,10 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolVector, FloatVector, IntVector
-from lumpable.plans import bounds
-from lumpable.plans.bounds import Lengths
+from lumpable.plans import bounds, lengths
+from lumpable.plans.about import About
+from lumpable.plans.lengths import Lengths
+from lumpable.plans.making import algorithm
 from lumpable.plans.plan import (
     Belief,
     Bucket,
@@ -23,25 +25,31 @@ from lumpable.plans.plan import (
     Plan,
     Result,
     Sample,
-    algorithm,
 )
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.plans.progress import Progress
 from lumpable.plans.standard import best_of, only
 
 
-@algorithm
+@algorithm(
+    About(
+        "Algorithm 1",
+        "learns groups, when all contexts come about equally often",
+        promise=bounds.NEAR_UNIFORM,
+        assumes=frozenset({"enough groups", "even contexts"}),
+    )
+)
 def near_uniform(
     problem: Problem, *, epsilon: float, delta: float, constants: Constants = PAPER
 ) -> Conversation:
     """Algorithm 1: a near-optimal policy when every context comes about equally often.
 
     The paper assumes frequencies between 1/(8S) and 8/S. What it then promises is
-    `bounds.near_uniform_promise`, which says nothing at usual epsilon: docs/paper.md.
+    `bounds.near_uniform_promise`, which is vacuous at usual epsilon: docs/paper.md.
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
     S, K, _ = problem.letters
-    size = bounds.lengths(problem, epsilon, delta, constants)  # lines 1 and 2
+    size = lengths.near_uniform_lengths(problem, epsilon, delta, constants)  # lines 1 and 2
     everything = np.ones((S, K), dtype=bool)
     policy = np.zeros(S, dtype=np.int64)
 
@@ -49,7 +57,8 @@ def near_uniform(
     levels = range(1, size.levels + 1)
     tops = []
     for n in levels:  # line 3
-        belief = Belief(f"collecting, level {n} of {size.levels}", policy)
+        words = f"collecting, level {n} of {size.levels}"
+        belief = Belief(words, policy, kind="collecting")
         sample = yield Collect(size.explore, 2**n, everything, belief)  # line 4
         tops.append(top_of_each_context(sample))
 
@@ -98,7 +107,7 @@ def screen(
         candidates.add(j)  # line 8
         screenings += 1
         words = f"screening, level {n} of {size.levels}"
-        belief = Belief(words, policy, tuple(sorted(candidates)))
+        belief = Belief(words, policy, tuple(sorted(candidates)), kind="screening")
         fresh = yield Collect(size.test(n), 2**n, only(j, S, K), belief)  # lines 9 and 10
         with np.errstate(over="ignore"):
             distance = np.abs(fresh.mean[:, j] - mean[i])
@@ -114,10 +123,19 @@ def _notes(problem: Problem, screenings: list[int]) -> Iterator[str]:
         if count > problem.groups:
             yield f"level {n} took {count} screenings, more than r = {problem.groups}"
     if problem.groups > problem.arms:
-        yield f"r = {problem.groups} is above K = {problem.arms}: the theorem does not speak of it"
+        yield (
+            f"r = {problem.groups} is above K = {problem.arms}: outside the theorem's assumptions"
+        )
 
 
-@algorithm
+@algorithm(
+    About(
+        "Algorithm 3",
+        "learns groups, however often each context comes",
+        promise=bounds.ANY_CONTEXTS,
+        assumes=frozenset({"enough groups"}),
+    )
+)
 def any_contexts(
     problem: Problem, *, epsilon: float, delta: float, constants: Constants = PAPER
 ) -> Conversation:
@@ -129,11 +147,12 @@ def any_contexts(
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
     S, K, r = problem.letters
-    J = bounds.arrivals(problem, epsilon, delta, constants)  # line 1
-    L = bounds.last_bucket(problem, epsilon)
+    J = lengths.arrivals(problem, epsilon, delta, constants)  # line 1
+    L = lengths.last_bucket(problem, epsilon)
     N = bounds.whole(problem, epsilon, delta, constants)
 
-    belief = Belief("estimating how often each context comes", np.zeros(S, dtype=np.int64))
+    words = "estimating how often each context comes"
+    belief = Belief(words, np.zeros(S, dtype=np.int64), kind="estimating")
     sample = yield Collect(J, 1, np.ones((S, K), dtype=bool), belief)  # line 2
     frequency = sample.plays.sum(axis=1) / max(1, int(sample.plays.sum()))
     bucket = bucket_of(frequency, L)  # line 3
@@ -146,7 +165,7 @@ def any_contexts(
             continue
         nu = float(frequency[contexts].sum())
         inside = Problem(int(contexts.sum()), K, min(r, int(contexts.sum())))
-        epsilon_l = bounds.bucket_epsilon(epsilon, nu)
+        epsilon_l = lengths.bucket_epsilon(epsilon, nu)
         rounds, result = 0, None
         if bounds.bucket_rounds(inside, epsilon_l, delta, nu, constants) <= N:  # reading 16
             learner = near_uniform(inside, epsilon=epsilon_l, delta=delta, constants=constants)
@@ -189,7 +208,7 @@ def in_bucket(
     while isinstance(asked := progress.request, Collect):
         arms = np.zeros((len(contexts), asked.arms.shape[1]), dtype=bool)
         arms[contexts] = asked.arms
-        longer = bounds.stretched(asked.rounds, frequency, constants)
+        longer = lengths.stretched(asked.rounds, frequency, constants)
         belief = _outside(asked.belief, contexts, policy, level)
         sample = yield Collect(longer, asked.repeats, arms, belief)
         rounds += longer
@@ -207,7 +226,7 @@ def _outside(
         return None
     everybody = policy.copy()
     everybody[contexts] = inside.policy
-    return Belief(f"bucket {level}: {inside.phase}", everybody, inside.candidates)
+    return Belief(f"bucket {level}: {inside.phase}", everybody, inside.candidates, kind=inside.kind)
 
 
 def _glue(policy: IntVector, buckets: list[Bucket], N: int) -> Result:

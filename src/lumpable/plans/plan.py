@@ -9,26 +9,17 @@ changed. So a run is the history of its answers, and to resume is to replay them
 
 from __future__ import annotations
 
-import functools
-import inspect
-import typing
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
-from typing import Any, ParamSpec, overload
+from typing import Any, overload
 
 import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolMatrix, BoolVector, FloatMatrix, IntMatrix, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.plans.problem import Constants, Problem
-
-P = ParamSpec("P")
-ROOM = "lumpable.plans."
-"""A plan is named as people reach it, `lumpable.pac.near_uniform`: files keep that name."""
-CHECKED = (Problem, Constants, bool)
-"""Types of arguments that are checked when a plan is made; plans check their numbers themselves."""
+from lumpable.plans.about import About, Kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,16 +30,21 @@ class Belief:
     """
 
     phase: str
+    """What the request is for, in words."""
     policy: IntVector
     candidates: tuple[int, ...] = ()
     number: int = 0
     """h, the number of the phase; 0 where an algorithm does not count them."""
     cluster: IntVector | None = None
-    """P_h: the cluster of each context, numbered from 0; None where none are formed."""
+    """P_h: the cluster of each context, numbered from 0; None where a plan forms none."""
     good: BoolMatrix | None = None
     """GOOD_h: row c holds the arms that are still good for cluster c (at the deepest level)."""
     notes: tuple[str, ...] = ()
     """What a reader should know: guesses that were given up, and why."""
+    kind: Kind = ""
+    """What the request is for, as a value."""
+    restarts: int = 0
+    """How often the plan has started again from scratch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +94,7 @@ class Split:
         bucket = np.asarray(self.bucket)
         if bucket.ndim != 1 or bucket.dtype.kind not in "iu" or not (bucket.size and self.plans):
             raise BadArgument(
-                "bucket and plans", why="expected a plan's number for each context, plans"
+                "bucket and plans", why="expected plans, and a plan's number for each context"
             )
         if bucket.min() < -1 or bucket.max() >= len(self.plans):
             wrong = bucket[(bucket < -1) | (bucket >= len(self.plans))][0]
@@ -144,9 +140,9 @@ class Sample:
             raise BadArgument("plays", "no negative number", f"{plays.min()}")
         odd = np.isfinite(mean) != (plays > 0)
         if odd.any():
-            wrong = "finite where plays is not 0 and NaN elsewhere"
+            wrong = "finite where plays is not 0, and NaN elsewhere"
             raise BadArgument(
-                "mean", why=f"expected numbers that are {wrong}, not so {first_pair(odd)}"
+                "mean", why=f"expected numbers that are {wrong}; wrong {first_pair(odd)}"
             )
         if np.isinf(mean).any():
             raise BadArgument("mean", "NaN where plays is 0", "inf")
@@ -195,15 +191,15 @@ Branching = Generator[Request, Any, Result]
 
 
 class Plan(Generator[Request, Reply, Result]):
-    """A conversation that knows its name and parameters, so that it can be found again.
+    """A conversation that knows what it is and its parameters, so that it can be found again.
 
     It runs to its first request when it is made: a bad argument is an error at the call, not at
     the first answer. `next`, `send` and `yield from` work as on any generator; like any generator
     it is for one run.
     """
 
-    def __init__(self, name: str, parameters: dict[str, Any], body: Branching) -> None:
-        self.name = name
+    def __init__(self, about: About, parameters: dict[str, Any], body: Branching) -> None:
+        self.about = about
         self.parameters = MappingProxyType(parameters)
         self._body = body
         first = next(body)
@@ -215,6 +211,16 @@ class Plan(Generator[Request, Reply, Result]):
         return f"{self.name}({', '.join(f'{k}={v!s}' for k, v in self.parameters.items())})"
 
     @property
+    def name(self) -> str:
+        """The public path of its algorithm, `lumpable.pac.near_uniform`."""
+        return self.about.name
+
+    @property
+    def runs(self) -> About:
+        """What does the work: the plan that was chosen, where one chooses, else itself."""
+        return self._body.runs if isinstance(self._body, Plan) else self.about
+
+    @property
     def begun(self) -> bool:
         """Whether the first request was fetched already."""
         return self._first is None
@@ -224,9 +230,7 @@ class Plan(Generator[Request, Reply, Result]):
         if self._first is None:
             return self._body.send(reply)
         if reply is not None:
-            raise BadArgument(
-                "sample", why="the first request is fetched with next(), got a sample"
-            )
+            raise BadArgument("sample", why="fetch the first request with next(); got a sample")
         first, self._first = self._first, None
         return first
 
@@ -245,30 +249,6 @@ class Plan(Generator[Request, Reply, Result]):
     def throw(self, typ: Any, val: Any = None, tb: TracebackType | None = None, /) -> Request:
         """Raise inside the body, as `yield from` does when it is interrupted."""
         return self._body.throw(typ if val is None else val)
-
-
-def algorithm(body: Callable[P, Branching]) -> Callable[P, Plan]:
-    """Make the generator function of an algorithm return a `Plan`."""
-    signature = inspect.signature(body)
-    hints: dict[str, Any] = {}
-    name = f"{body.__module__}.{body.__qualname__}".replace(ROOM, "lumpable.", 1)
-
-    @functools.wraps(body)
-    def make(*args: P.args, **kwargs: P.kwargs) -> Plan:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        if not hints:
-            hints.update(typing.get_type_hints(body))
-        for argument, value in bound.arguments.items():
-            kind = hints.get(argument)
-            if kind in CHECKED and not isinstance(value, kind):
-                expected = "True or False" if kind is bool else f"a lumpable.{kind.__name__}"
-                raise BadArgument(argument, expected, repr(value))
-        return Plan(name, dict(bound.arguments), body(*args, **kwargs))
-
-    make.__annotations__ = {**body.__annotations__, "return": "Plan"}
-    make.algorithm = name  # type: ignore[attr-defined]
-    return make
 
 
 def first_pair(where: BoolMatrix) -> str:

@@ -22,7 +22,7 @@ class Problem:
     >>> Problem(contexts=4, arms=3, groups=5)
     Traceback (most recent call last):
     ...
-    ValueError: groups: expected one of 1 .. 4, got 5
+    lumpable.base.errors.BadArgument: groups: expected one of 1 .. 4, got 5
     """
 
     contexts: int

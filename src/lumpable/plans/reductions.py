@@ -14,7 +14,9 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import IntVector
-from lumpable.plans import bounds, pac, regret, schedule, standard
+from lumpable.plans import bounds, lengths, pac, regret, standard
+from lumpable.plans.about import About
+from lumpable.plans.making import algorithm
 from lumpable.plans.plan import (
     Belief,
     Branching,
@@ -24,14 +26,18 @@ from lumpable.plans.plan import (
     Result,
     Sample,
     Split,
-    algorithm,
 )
 from lumpable.plans.problem import PAPER, Constants, Problem
 
 # --- The switch -------------------------------------------------------------------------------
 
 
-@algorithm
+@algorithm(
+    About(
+        "Algorithm 3 or the naive method",
+        "takes the one that asks for fewer rounds at worst",
+    )
+)
 def cheaper(
     problem: Problem, *, epsilon: float, delta: float, constants: Constants = PAPER
 ) -> Branching:
@@ -44,10 +50,17 @@ def cheaper(
     paper = bounds.any_contexts_rounds(problem, epsilon, delta, constants)
     naive = bounds.naive_rounds(problem, epsilon, delta, constants)
     method = pac.any_contexts if paper < naive else standard.naive
-    return (yield from method(problem, epsilon=epsilon, delta=delta, constants=constants))
+    return method(problem, epsilon=epsilon, delta=delta, constants=constants)
 
 
-@algorithm
+@algorithm(
+    About(
+        "Algorithm 6 or the standard one",
+        "takes the one with the better bound",
+        endless=True,
+        rate=bounds.LUMPABLE,
+    )
+)
 def never_worse(
     problem: Problem, *, constants: Constants = PAPER, mended: bool = False
 ) -> Branching:
@@ -56,14 +69,23 @@ def never_worse(
     The standard one when SK < r^3 (S + K), whatever the horizon.
     """
     if bounds.standard_is_better(problem):
-        return (yield from standard.online(problem))
-    return (yield from regret.any_groups(problem, constants=constants, mended=mended))
+        return standard.online(problem)
+    return regret.any_groups(problem, constants=constants, mended=mended)
 
 
 # --- An unknown number of groups ---------------------------------------------------------------
 
 
-@algorithm
+@algorithm(
+    About(
+        "Algorithm 6 without r",
+        "starts from one group and doubles the guess whenever the data disprove it",
+        endless=True,
+        rate=bounds.LUMPABLE,
+        phase=lengths.any_groups_phase,
+        guesses=True,
+    )
+)
 def unknown_groups(
     problem: Problem, *, constants: Constants = PAPER, mended: bool = False
 ) -> Conversation:
@@ -73,7 +95,7 @@ def unknown_groups(
     were given up and why. The paper proposes this and proves nothing of it.
     """
     S, K, guess = problem.letters
-    notes: tuple[str, ...] = ()
+    given_up: tuple[str, ...] = ()
     policy: IntVector | None = None
     while True:
         guessed = Problem(S, K, guess)
@@ -81,10 +103,11 @@ def unknown_groups(
         try:
             while True:
                 yield from regret.levelled_phase(
-                    guessed, state, constants, mended=mended, doubt=guess < S, notes=notes
+                    guessed, state, constants, mended=mended, doubt=guess < S, given_up=given_up
                 )
         except regret.TooFewGroups as reason:
-            notes = (*notes, f"r = {guess} was given up in phase {state.h}: {reason}")
+            why = f"r = {guess} was given up in phase {state.h}: {reason}"
+            given_up = (*given_up, why)
             policy = state.policy
             guess = min(2 * guess, S)
 
@@ -92,11 +115,20 @@ def unknown_groups(
 # --- Any context frequencies -------------------------------------------------------------------
 
 
-@algorithm
+@algorithm(
+    About(
+        "Algorithm 6 in buckets",
+        "runs Algorithm 6 side by side on contexts that come about equally often",
+        option="any-contexts",
+        endless=True,
+        rate=bounds.LUMPABLE,
+        assumes=frozenset({"enough groups"}),
+    )
+)
 def any_contexts_online(
     problem: Problem,
     *,
-    horizon: int | None = None,
+    horizon: int | float | None = None,
     constants: Constants = PAPER,
     mended: bool = False,
 ) -> Branching:
@@ -108,11 +140,11 @@ def any_contexts_online(
     S = problem.contexts
     policy = np.zeros(S, dtype=np.int64)
     if horizon is not None:
-        T = checks.whole("horizon", horizon, 1, checks.MOST_ROUNDS)
+        T = checks.count("horizon", horizon, 1, checks.MOST_ROUNDS)
         return Result((yield from _for_horizon(problem, T, policy, constants, mended)))
-    T = schedule.first_horizon(S, constants)
+    T = lengths.first_horizon(S, constants)
     everybody = np.zeros(S, dtype=np.int64)
-    belief = Belief(f"the standard algorithm, up to round {T}", policy)
+    belief = Belief(f"the standard algorithm, up to round {T}", policy, kind="side by side")
     first: tuple[Result, ...] = yield Split(T, everybody, (standard.online(problem),), belief)
     policy = first[0].policy
     while True:
@@ -130,8 +162,9 @@ def _for_horizon(
     Returns the policy so far.
     """
     S, K, r = problem.letters
-    J = schedule.estimate_rounds(S, T, constants)
-    belief = Belief(f"estimating how often each context comes, horizon {T}", policy)
+    J = lengths.estimate_rounds(S, T, constants)
+    words = f"estimating how often each context comes, horizon {T}"
+    belief = Belief(words, policy, kind="estimating")
     sample: Sample = yield Collect(J, 1, np.ones((S, K), dtype=bool), belief)
     frequency = sample.plays.sum(axis=1) / max(1, int(sample.plays.sum()))
     bucket = side_by_side(frequency, T)
@@ -141,10 +174,11 @@ def _for_horizon(
     given_up = int(np.sum(bucket < 0))
     number = int(bucket.max()) + 1
     words = f"horizon {T}: {number} buckets side by side, {given_up} contexts given up"
-    belief = Belief(words, policy)
     if number == 0:
-        yield Collect(T - J, 1, np.zeros((S, K), dtype=bool), belief)
+        nobody = np.zeros((S, K), dtype=bool)
+        yield Collect(T - J, 1, nobody, Belief(words, policy, kind="serving"))
         return policy
+    belief = Belief(words, policy, kind="side by side")
     sizes = np.bincount(bucket[bucket >= 0]).tolist()
     options: dict[str, Any] = {"constants": constants, "mended": mended, "arm": int(policy[0])}
     plans = tuple(regret.any_groups(Problem(size, K, min(r, size)), **options) for size in sizes)
@@ -168,7 +202,13 @@ def side_by_side(frequency: checks.FloatVector, horizon: int) -> IntVector:
 # --- Low rank ----------------------------------------------------------------------------------
 
 
-@algorithm
+@algorithm(
+    About(
+        "Algorithm 1 on a cover",
+        "takes the means to be of low rank, and Algorithm 1 or the naive method",
+        low_rank=True,
+    )
+)
 def low_rank(
     problem: Problem,
     *,
@@ -187,18 +227,27 @@ def low_rank(
     epsilon, delta = checks.accuracy(epsilon, delta)
     bound = checks.real("bound", bound, "a positive number", 0.0, np.inf)
     S, K, _ = problem.letters
-    cells = Problem(S, K, schedule.cover(problem, bound, epsilon))
+    cells = Problem(S, K, lengths.cover(problem, bound, epsilon))
     cost = bounds.near_uniform_rounds(cells, epsilon, delta, constants)
     naive_is_cheaper = bounds.naive_rounds(problem, epsilon, delta, constants) <= cost
     method = standard.naive if switch and naive_is_cheaper else pac.near_uniform
-    return (yield from method(cells, epsilon=epsilon, delta=delta, constants=constants))
+    return method(cells, epsilon=epsilon, delta=delta, constants=constants)
 
 
-@algorithm
+@algorithm(
+    About(
+        "Algorithm 6 on a cover",
+        "takes the means to be of low rank, and Algorithm 6 or the standard algorithm",
+        option="low-rank",
+        endless=True,
+        rate=bounds.LOW_RANK,
+        low_rank=True,
+    )
+)
 def low_rank_online(
     problem: Problem,
     *,
-    horizon: int,
+    horizon: int | float,
     bound: float = 1.0,
     switch: bool = True,
     constants: Constants = PAPER,
@@ -213,13 +262,13 @@ def low_rank_online(
     standard algorithm where its bound is the better one, which is nearly everywhere.
     """
     S, K, _ = problem.letters
-    T = checks.whole("horizon", horizon, S + K + 1, checks.MOST_ROUNDS)
+    T = checks.count("horizon", horizon, S + K + 1, checks.MOST_ROUNDS)
     bound = checks.real("bound", bound, "a positive number", 0.0, np.inf)
-    alpha = schedule.cover_width(problem, T)
-    cells = Problem(S, K, schedule.cover(problem, bound, alpha))
+    alpha = lengths.cover_width(problem, T)
+    cells = Problem(S, K, lengths.cover(problem, bound, alpha))
     if switch and bounds.standard_is_better(cells):
-        return (yield from standard.online(problem))
-    return (yield from frozen_after(schedule.last_phase(alpha), cells, constants))
+        return standard.online(problem)
+    return frozen_after(lengths.last_phase(alpha), cells, constants)
 
 
 def frozen_after(H: int, problem: Problem, constants: Constants) -> Conversation:
@@ -227,8 +276,9 @@ def frozen_after(H: int, problem: Problem, constants: Constants) -> Conversation
     state = regret.LevelledState.start(problem)
     for _ in range(H):
         yield from regret.levelled_phase(problem, state, constants)
-    rounds = schedule.any_groups_phase(problem, H, constants).explore(H)
-    belief = regret.believed(f"frozen after phase {H}", H, state.policy, state.found)
+    rounds = lengths.any_groups_phase(problem, H, constants).explore(H)
+    words = f"frozen after phase {H}"
+    belief = regret.belief_in(state.found, "frozen", words, H, state.policy)
     while True:
         yield Collect(rounds, 2**H, state.found.arms(-1), belief)
         rounds *= 2  # the same arms for ever: longer requests are only fewer

@@ -14,18 +14,29 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolMatrix, BoolVector, FloatVector, IntVector
-from lumpable.plans import schedule
+from lumpable.plans import bounds, lengths
+from lumpable.plans.about import About, Kind
 from lumpable.plans.clusters import Clusters, Gap, Level, widest
-from lumpable.plans.plan import Belief, Collect, Conversation, Sample, algorithm
+from lumpable.plans.lengths import Phase
+from lumpable.plans.making import algorithm
+from lumpable.plans.plan import Belief, Collect, Conversation, Sample
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.plans.schedule import Phase
 
 
 class TooFewGroups(Exception):
     """What was seen cannot be if there are only r groups; the message says what it was."""
 
 
-@algorithm
+@algorithm(
+    About(
+        "Algorithm 4",
+        "learns groups of equal size, when contexts come equally often",
+        endless=True,
+        rate=bounds.LUMPABLE,
+        phase=lengths.equal_groups_phase,
+        assumes=frozenset({"enough groups", "even contexts", "equal groups"}),
+    )
+)
 def equal_groups(problem: Problem, *, constants: Constants = PAPER) -> Conversation:
     """Algorithm 4: little regret when contexts come equally often and groups are of equal size.
 
@@ -38,8 +49,8 @@ def equal_groups(problem: Problem, *, constants: Constants = PAPER) -> Conversat
     h = 0
     while True:
         h += 1  # line 3
-        size = schedule.equal_groups_phase(problem, h, constants)  # lines 4 and 5
-        thought = believed(f"phase {h}: exploring", h, policy, found)
+        size = lengths.equal_groups_phase(problem, h, constants)  # lines 4 and 5
+        thought = belief_in(found, "exploring", f"phase {h}: exploring", h, policy)
         sample = yield Collect(size.explore(h), 2**h, found.arms(), thought)  # line 6
         levels = [Level(h, size.threshold(h), sample.mean)]
         restless = yield from separate(size, found, levels, policy)  # Step 2
@@ -48,7 +59,16 @@ def equal_groups(problem: Problem, *, constants: Constants = PAPER) -> Conversat
         policy = best_arms(found, sample)
 
 
-@algorithm
+@algorithm(
+    About(
+        "Algorithm 6",
+        "learns groups of any size, when contexts come about equally often",
+        endless=True,
+        rate=bounds.LUMPABLE,
+        phase=lengths.any_groups_phase,
+        assumes=frozenset({"enough groups", "even contexts"}),
+    )
+)
 def any_groups(
     problem: Problem, *, constants: Constants = PAPER, mended: bool = False, arm: int = 0
 ) -> Conversation:
@@ -91,22 +111,25 @@ def levelled_phase(
     *,
     mended: bool = False,
     doubt: bool = False,
-    notes: tuple[str, ...] = (),
+    given_up: tuple[str, ...] = (),
 ) -> Generator[Collect, Sample, None]:
-    """Lines 3 to 17 of Algorithm 6: one phase. With `doubt`, r may turn out to be too small."""
+    """Lines 3 to 17 of Algorithm 6: one phase. With `doubt`, r may turn out to be too small.
+
+    `given_up` says which guesses of r were given up before, and why.
+    """
     state.h += 1  # line 3
     h, found = state.h, state.found
-    size = schedule.any_groups_phase(problem, h, constants)  # line 4
+    size = lengths.any_groups_phase(problem, h, constants)  # line 4
     levels = []
     for n in range(1, h + 1):  # line 5
         words = f"phase {h}: exploring, level {n} of {h}"
-        thought = believed(words, h, state.policy, found, notes)
+        thought = belief_in(found, "exploring", words, h, state.policy, given_up)
         sample = yield Collect(size.explore(n), 2**n, found.arms(n - 1), thought)  # lines 6 and 7
         levels.append(Level(n, size.threshold(n), sample.mean))
     restless = yield from separate(
-        size, found, levels, state.policy, mended=mended, doubt=doubt, notes=notes
+        size, found, levels, state.policy, mended=mended, doubt=doubt, given_up=given_up
     )
-    found.good = eliminated(found, levels, restless)
+    found.good = drop_bad_arms(found, levels, restless)
     state.policy = best_arms(found, sample)
 
 
@@ -121,7 +144,7 @@ def separate(
     *,
     mended: bool = False,
     doubt: bool = False,
-    notes: tuple[str, ...] = (),
+    given_up: tuple[str, ...] = (),
 ) -> Generator[Collect, Sample, BoolVector]:
     """Step 2 of Algorithms 4 and 6: split clusters until none shows a gap that was not tested.
 
@@ -135,7 +158,8 @@ def separate(
         arms = found.arms(-1 if mended else gap.position)
         arms[inside] = np.arange(arms.shape[1]) == gap.arm  # line 8 (6: 9)
         accuracy = gap.level if mended else size.h
-        thought = believed(_splitting(size.h, inside, gap), size.h, policy, found, notes)
+        words = _splitting(size.h, inside, gap)
+        thought = belief_in(found, "splitting", words, size.h, policy, given_up)
         parts = yield from split(size, accuracy, inside, gap.arm, arms, thought)  # line 9 (6: 10)
         for level in levels:
             level.set_aside(parts.unseen)
@@ -213,7 +237,7 @@ def _doubt(problem: Problem, found: Clusters, parts: Parts) -> None:
 # --- Step 3: drop bad arms ---------------------------------------------------------------------
 
 
-def eliminated(found: Clusters, levels: list[Level], restless: BoolVector) -> list[BoolMatrix]:
+def drop_bad_arms(found: Clusters, levels: list[Level], restless: BoolVector) -> list[BoolMatrix]:
     """Step 3 of Algorithm 6: the good sets of phase h + 1, nested in the level.
 
     Level 1 explores everything for ever (reading 27); where two levels have nothing in common the
@@ -244,8 +268,14 @@ def best_arms(found: Clusters, sample: Sample) -> IntVector:
     return arm[found.label]
 
 
-def believed(
-    words: str, h: int, policy: IntVector, found: Clusters, notes: tuple[str, ...] = ()
+def belief_in(
+    found: Clusters,
+    kind: Kind,
+    words: str,
+    h: int,
+    policy: IntVector,
+    given_up: tuple[str, ...] = (),
 ) -> Belief:
-    """Return what the algorithm thinks when it asks."""
-    return Belief(words, policy, (), h, found.label, found.good[-1], notes)
+    """Return what the algorithm thinks of these clusters when it asks."""
+    good = found.good[-1]
+    return Belief(words, policy, (), h, found.label, good, given_up, kind, len(given_up))

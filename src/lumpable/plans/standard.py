@@ -12,12 +12,20 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolMatrix, FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.plans import bounds
-from lumpable.plans.plan import Belief, Collect, Conversation, Result, Sample, algorithm
+from lumpable.plans import bounds, lengths
+from lumpable.plans.about import About
+from lumpable.plans.making import algorithm
+from lumpable.plans.plan import Belief, Collect, Conversation, Result, Sample
 from lumpable.plans.problem import PAPER, Constants, Problem
 
 
-@algorithm
+@algorithm(
+    About(
+        "naive method",
+        "plays every arm on every context, equally often",
+        promise=bounds.NAIVE,
+    )
+)
 def naive(
     problem: Problem, *, epsilon: float, delta: float, constants: Constants = PAPER
 ) -> Conversation:
@@ -27,7 +35,7 @@ def naive(
     1 - 2 delta, whatever the context frequencies (`bounds.naive_promise`).
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
-    rounds = bounds.settle(problem, epsilon, delta, constants)
+    rounds = lengths.settle(problem, epsilon, delta, constants)
     candidates = tuple(range(problem.arms))
     policy = yield from best_of(problem, candidates, rounds)
     return Result(policy, candidates)
@@ -47,7 +55,7 @@ def best_of(
     favourite, favourite_average = int(policy[0]), -math.inf
     for arm in candidates:
         phase = f"trying candidate {arm} on every context"
-        belief = Belief(phase, policy.copy(), tuple(candidates))
+        belief = Belief(phase, policy.copy(), tuple(candidates), kind="settling")
         sample = yield Collect(rounds, 1, only(arm, S, K), belief)
         mean = sample.mean[:, arm]
         better = mean > best  # NaN is not better
@@ -72,7 +80,13 @@ def average_over_seen(mean: FloatVector) -> float:
     return float(np.sum(seen / len(seen))) if len(seen) else -math.inf
 
 
-@algorithm
+@algorithm(
+    About(
+        "elimination",
+        "plays on each context what may still be best, and often ends much earlier",
+        promise=bounds.ELIMINATION,
+    )
+)
 def elimination(problem: Problem, *, epsilon: float, delta: float) -> Conversation:
     """Phased elimination per context: play what may still be best until the loss is certified.
 
@@ -91,7 +105,7 @@ def elimination(problem: Problem, *, epsilon: float, delta: float) -> Conversati
     certified = 1.0
     for phase in range(1, bounds.elimination_phases(problem, epsilon, delta) + 1):
         words = f"phase {phase}, {good.sum() / S:.1f} arms a context, loss <= {certified:.3g}"
-        belief = Belief(words, policy.copy())
+        belief = Belief(words, policy.copy(), kind="eliminating")
         sample = yield Collect(S * K * 2 ** (phase - 1), 1, good.copy(), belief)
         pool(plays, mean, sample)
         lower, upper = confidence(plays, mean, delta)
@@ -108,7 +122,15 @@ def elimination(problem: Problem, *, epsilon: float, delta: float) -> Conversati
     return Result(policy, notes=(f"not certified: loss <= {certified:.3g}, asked for {epsilon:g}",))
 
 
-@algorithm
+@algorithm(
+    About(
+        "standard algorithm",
+        "plays on each context what may still be best, without groups",
+        option="standard",
+        endless=True,
+        rate=bounds.STANDARD,
+    )
+)
 def online(problem: Problem) -> Conversation:
     """Phased elimination per context without end: the standard algorithm for regret.
 
@@ -126,9 +148,8 @@ def online(problem: Problem) -> Conversation:
     while True:
         phase += 1
         words = f"phase {phase}, {good.sum() / S:.1f} arms a context"
-        sample = yield Collect(
-            S * K * 2 ** (phase - 1), 1, good, Belief(words, policy, number=phase)
-        )
+        belief = Belief(words, policy, number=phase, kind="eliminating")
+        sample = yield Collect(S * K * 2 ** (phase - 1), 1, good, belief)
         pool(plays, mean, sample)
         lower, upper = confidence(plays, mean, 1 / checks.MOST_ROUNDS)
         lower[~good] = -math.inf

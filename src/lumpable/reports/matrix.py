@@ -15,7 +15,7 @@ from lumpable.base.words import counted
 from lumpable.reports import canvas, heat
 from lumpable.reports.canvas import Row, save
 from lumpable.reports.heat import PANEL, Drawn
-from lumpable.runs.bulk import Run
+from lumpable.runs.run import Run
 from lumpable.worlds.world import World
 
 if TYPE_CHECKING:

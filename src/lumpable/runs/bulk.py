@@ -1,44 +1,24 @@
 """The bulk executor: runs a plan in a world at a cost that does not grow with the rounds.
 
-Within one request the arms depend on visit counts only, never on rewards, so the rounds need not
-be played: visits are one multinomial, arms another, and the mean of m rewards is drawn at once.
-Exact in law; only the order of rounds inside a request is lost. Plans side by side are independent
-given their numbers of rounds, since arrivals are: one multinomial shares out the rounds. Knows no
-algorithm.
+Requests are answered by `answers`. Plans side by side are independent given their numbers of
+rounds, since arrivals are: one multinomial shares out the rounds. Knows no algorithm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from itertools import accumulate, pairwise
-from typing import Any, Protocol
+from dataclasses import replace
 
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import MOST_ROUNDS, FloatVector, IntVector
+from lumpable.base.checks import MOST_ROUNDS, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.plans.plan import Belief, Collect, Plan, Request, Result, Sample, Split
 from lumpable.plans.progress import Progress
-from lumpable.runs.run import Run, Side, Step, Turn
+from lumpable.runs.answers import Drawn, Exact, Law, check_rounds, check_size
+from lumpable.runs.run import RequestRow, Run, Side, Step, Turn
 from lumpable.worlds.world import World
-
-__all__ = ["Answer", "Run", "Side", "Step", "Turn", "answer", "exact", "simulate"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """What one request brought: the sample, and what only the world sees."""
-
-    sample: Sample
-    visits: IntVector
-    """Rounds of each context."""
-    unfinished: IntVector
-    """Arm of the play that each context was in when the request ended; -1: none."""
-    regret: float
-
 
 Watch = Callable[[Step], None]
 LONGEST = 10**300
@@ -50,10 +30,12 @@ def simulate(
     world: World,
     *,
     seed: int,
-    horizon: int | None = None,
+    horizon: float | None = None,
     watch: Watch | None = None,
 ) -> Run:
     """Run a plan in a world until it ends or the horizon cuts it off, in a request if need be.
+
+    A horizon is a whole number; 1e10 will do. `watch` is called with each answered request.
 
     >>> from lumpable import Problem, pac, worlds
     >>> world = worlds.lumpable(contexts=30, arms=20, groups=3, seed=1)
@@ -63,175 +45,45 @@ def simulate(
     (5701504, 0.015)
     """
     seed = checks.whole("seed", seed, 0)
-    limit = None if horizon is None else checks.whole("horizon", horizon, 1, MOST_ROUNDS)
-    return _run(plan, world, _Drawn(seed), limit, watch)
+    limit = None if horizon is None else checks.count("horizon", horizon, 1, MOST_ROUNDS)
+    return _run(plan, world, Drawn(seed), limit, watch)
 
 
 def exact(
-    plan: Plan, world: World, *, horizon: int | None = None, watch: Watch | None = None
+    plan: Plan, world: World, *, horizon: float | None = None, watch: Watch | None = None
 ) -> Run:
     """Run a plan with endless data: no noise, every asked pair of a context that comes is seen.
 
     Plays stand in proportion to the context frequencies; the rounds are those asked for, up to the
     horizon. Plans side by side get their shares of the rounds, rounded.
     """
-    limit = None if horizon is None else checks.whole("horizon", horizon, 1)
+    limit = None if horizon is None else checks.count("horizon", horizon, 1)
     if limit is not None and limit > LONGEST:
         raise BadArgument("horizon", f"at most {LONGEST:g} rounds", f"{limit.bit_length()} bits")
-    return _run(plan, world, _Exact(), limit, watch)
-
-
-# --- Answers ----------------------------------------------------------------------------------
-
-
-class _Law(Protocol):
-    """How requests are answered; `path` is where a request stands among all of a run."""
-
-    @property
-    def seed(self) -> int | None: ...
-
-    def answer(
-        self, request: Collect, world: World, path: tuple[int, ...], policy: IntVector
-    ) -> Answer: ...
-
-    def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """At random: the request at `path` has its own generator, so no answer depends on others."""
-
-    seed: int
-
-    def answer(
-        self, request: Collect, world: World, path: tuple[int, ...], policy: IntVector
-    ) -> Answer:
-        return answer(request, world, self._generator(path), policy)
-
-    def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
-        return [int(share) for share in _multinomial(self._generator(path), rounds, frequency)]
-
-    def _generator(self, path: tuple[int, ...]) -> np.random.Generator:
-        # numbers from 1: default_rng([seed, 0]) is default_rng(seed), which a world may have used
-        return np.random.default_rng([self.seed, *(number + 1 for number in path)])
-
-
-@dataclass(frozen=True, slots=True)
-class _Exact:
-    """Without noise."""
-
-    seed: None = None
-
-    def answer(
-        self, request: Collect, world: World, path: tuple[int, ...], policy: IntVector
-    ) -> Answer:
-        return _exact(request, world, policy)
-
-    def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
-        so_far = list(accumulate(map(Fraction, frequency.tolist())))
-        ends = [round(rounds * part / so_far[-1]) for part in so_far]
-        return [b - a for a, b in pairwise([0, *ends])]
-
-
-def answer(
-    request: Collect, world: World, rng: np.random.Generator, policy: IntVector | None = None
-) -> Answer:
-    """Draw the answer to one request: Algorithm 2 in bulk.
-
-    Contexts that are asked nothing play `policy` (default: arm 0); it counts for regret only.
-    """
-    from lumpable.runs import kernels
-
-    _check_size(request.shape, world)
-    _check_rounds(request)
-    visits = _multinomial(rng, request.rounds, world.frequency)
-    plays = np.zeros(world.mean.shape, dtype=np.int64)  # numpy takes large pages, numba does not
-    mean = np.full(world.mean.shape, np.nan)
-    unfinished, regret = kernels.collect(
-        rng,
-        visits,
-        min(request.repeats, MOST_ROUNDS),  # more would not fit, and is never finished
-        request.arms,
-        np.zeros(world.contexts, dtype=np.int64) if policy is None else policy,
-        world.mean,
-        world.best,
-        world.sd,
-        world.noise == "bernoulli",
-        plays,
-        mean,
-    )
-    return Answer(Sample(plays, mean), visits, unfinished, regret)
-
-
-def _multinomial(rng: np.random.Generator, number: int, frequency: FloatVector) -> IntVector:
-    """Share out at random; numpy would give its rounding remainder to a last cell that is zero."""
-    shares = np.zeros(len(frequency), dtype=np.int64)
-    comes = frequency > 0
-    shares[comes] = rng.multinomial(number, frequency[comes])
-    return shares
-
-
-def _exact(request: Collect, world: World, policy: IntVector) -> Answer:
-    """Answer without noise; the regret is the expected one of the rounds asked for."""
-    number = request.arms.sum(axis=1)
-    each = np.rint(2.0**40 * world.frequency).astype(np.int64)  # row sums, in proportion to nu
-    each = np.where(world.frequency > 0, np.maximum(each, number), 0)
-    plays = request.arms * (each // np.maximum(number, 1))[:, np.newaxis]
-    first = np.argmax(request.arms, axis=1)
-    everybody = np.arange(world.contexts)
-    plays[everybody, first] += np.where(number > 0, each - plays.sum(axis=1), 0)
-    played = (request.arms * world.mean).sum(axis=1) / np.maximum(number, 1)
-    gap = world.best - np.where(number > 0, played, world.mean[everybody, policy])
-    return Answer(
-        Sample(plays, np.where(plays > 0, world.mean, np.nan)),
-        visits=each,
-        unfinished=np.full(world.contexts, -1),
-        regret=request.rounds * float(world.frequency @ gap),
-    )
-
-
-def _check_rounds(request: Request) -> None:
-    if request.rounds > MOST_ROUNDS:
-        raise BadArgument(
-            "rounds",
-            why=f"a request of {request.rounds:.3g} rounds is more than can be counted "
-            f"({MOST_ROUNDS:.3g}); give the run a horizon, or a larger epsilon",
-        )
-
-
-def _check_size(shape: tuple[int, int], world: World) -> None:
-    if shape != world.mean.shape:
-        raise BadArgument(
-            "plan",
-            why=f"it asks about {shape[0]} contexts and {shape[1]} arms, "
-            f"the world has {world.contexts} and {world.arms}",
-        )
-
-
-# --- Runs -------------------------------------------------------------------------------------
+    return _run(plan, world, Exact(), limit, watch)
 
 
 def _run(
     plan: Plan,
     world: World,
-    law: _Law,
+    law: Law,
     limit: int | None,
     watch: Watch | None,
     path: tuple[int, ...] = (),
 ) -> Run:
-    _check_size(plan.shape, world)
+    check_size(plan.shape, world)
     progress = Progress(plan)
     rounds, regret = 0, 0.0
-    steps: list[dict[str, Any]] = []
+    requests: list[RequestRow] = []
     turns: list[Turn] = []
     sides: list[Side] = []
     while (request := progress.request) is not None and rounds != limit:
-        here = (*path, len(steps))
+        here = (*path, len(requests))
         policy = progress.so_far.policy
         if limit is None:  # a plan without end would go on for ever
-            _check_rounds(request)
+            check_rounds(request)
         left = request.rounds if limit is None else min(request.rounds, limit - rounds)
-        turns += _turned(turns, rounds, request.belief)
+        turns += _new_turn(turns, rounds, request.belief)
         reply: Sample | tuple[Result, ...]
         if isinstance(request, Split):
             beside, lost = _side_by_side(request, left, world, law, watch, here, policy)
@@ -244,17 +96,18 @@ def _run(
             if watch is not None:
                 watch(Step(here[-1], asked, got.sample, rounds + left, regret + lost, path[1:2]))
         rounds, regret = rounds + left, regret + lost
-        steps.append(_row(here[-1], request, rounds, regret))
+        requests.append(_row(here[-1], request, rounds, regret))
         if left == request.rounds:
             progress.answer(reply)
     end = progress.so_far
     policy = end.policy
-    if isinstance(progress.request, Split) and progress.answered < len(steps):  # it was cut
+    if isinstance(progress.request, Split) and progress.answered < len(requests):  # it was cut
         policy = policy.copy()
         for side in sides[-len(progress.request.plans) :]:
             policy[side.contexts] = side.run.policy
     return Run(
-        plan=plan.name,
+        about=plan.about,
+        ran=plan.runs,
         parameters=plan.parameters,
         world=world,
         seed=law.seed,
@@ -262,7 +115,7 @@ def _run(
         regret=regret,
         policy=policy,
         result=progress.result,
-        steps=steps,
+        requests=requests,
         turns=turns,
         sides=sides,
         said=end.notes,
@@ -273,12 +126,12 @@ def _side_by_side(
     request: Split,
     rounds: int,
     world: World,
-    law: _Law,
+    law: Law,
     watch: Watch | None,
     path: tuple[int, ...],
     policy: IntVector,
 ) -> tuple[list[Side], float]:
-    """Run plans side by side for so many rounds in all; returns their runs and all the regret."""
+    """Run plans side by side for `rounds` rounds in all; return their runs and the regret."""
     members = [request.contexts(number) for number in (*range(len(request.plans)), -1)]
     mass = np.array([world.frequency[contexts].sum() for contexts in members])
     *shares, idle = law.share(rounds, mass / mass.sum(), path)
@@ -293,8 +146,8 @@ def _side_by_side(
     return sides, lost + sum(side.run.regret for side in sides)
 
 
-def _serve(rounds: int, world: World, law: _Law, path: tuple[int, ...], policy: IntVector) -> float:
-    """Return the regret of serving a policy for so many rounds."""
+def _serve(rounds: int, world: World, law: Law, path: tuple[int, ...], policy: IntVector) -> float:
+    """Return the regret of serving a policy for `rounds` rounds."""
     if rounds == 0:
         return 0.0
     nothing = Collect(rounds, 1, np.zeros(world.mean.shape, dtype=bool))
@@ -306,7 +159,7 @@ def _standing(run: Run) -> Result:
     return run.result or Result(run.policy, notes=run.said)
 
 
-def _turned(turns: list[Turn], rounds: int, belief: Belief | None) -> Iterator[Turn]:
+def _new_turn(turns: list[Turn], rounds: int, belief: Belief | None) -> Iterator[Turn]:
     """Yield a turn when the clusters or their good arms are not what they were."""
     if belief is None or belief.cluster is None:
         return
@@ -315,18 +168,18 @@ def _turned(turns: list[Turn], rounds: int, belief: Belief | None) -> Iterator[T
         yield Turn(rounds, belief)
 
 
-def _row(number: int, request: Request, rounds: int, regret: float) -> dict[str, Any]:
+def _row(number: int, request: Request, rounds: int, regret: float) -> RequestRow:
     belief = request.belief
-    clusters = None if belief is None or belief.good is None else len(belief.good)
-    good = None if belief is None or belief.good is None else float(belief.good.sum(1).mean())
-    return {
-        "request": number,
-        "phase": "" if belief is None else belief.phase,
-        "h": 0 if belief is None else belief.number,
-        "rounds": rounds,
-        "repeats": request.repeats if isinstance(request, Collect) else 1,
-        "candidates": 0 if belief is None else len(belief.candidates),
-        "clusters": clusters,
-        "good_arms": good,
-        "regret": regret,
-    }
+    good = None if belief is None else belief.good
+    return RequestRow(
+        request=number,
+        phase="" if belief is None else belief.phase,
+        kind="" if belief is None else belief.kind,
+        h=0 if belief is None else belief.number,
+        rounds=rounds,
+        repeats=request.repeats if isinstance(request, Collect) else 1,
+        candidates=0 if belief is None else len(belief.candidates),
+        clusters=None if good is None else len(good),
+        good_arms=None if good is None else float(good.sum(1).mean()),
+        regret=regret,
+    )

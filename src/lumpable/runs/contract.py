@@ -56,8 +56,8 @@ def _law(kept: bool, words: str) -> None:
         raise AssertionError(words)
 
 
-def _told(make: Maker, world: World, rounds: int) -> Any:
-    """Return a learner that was asked and told for so many rounds."""
+def _after_rounds(make: Maker, world: World, rounds: int) -> Any:
+    """Return a learner that was asked and told for `rounds` rounds."""
     learner, rng = make(world.contexts, world.arms, 3), np.random.default_rng(5)
     for _ in range(rounds):
         context = int(rng.integers(world.contexts))
@@ -112,8 +112,8 @@ class _ByHand:
 
 
 def _recommends(make: Maker, world: World, rounds: int) -> None:
-    """A policy has an arm for every context, before and after it was told something."""
-    for learner in (make(world.contexts, world.arms, 3), _told(make, world, rounds)):
+    """A policy has an arm for every context, before and after rewards."""
+    for learner in (make(world.contexts, world.arms, 3), _after_rounds(make, world, rounds)):
         try:
             current_policy(learner, world.contexts, world.arms)
             current_labels(learner, world.contexts)
@@ -133,7 +133,7 @@ def _takes_late_rewards(make: Maker, world: World, rounds: int) -> None:
 
 def _refuses(make: Maker, world: World, rounds: int) -> None:
     """What is no context, arm or reward is refused with its name, and changes nothing."""
-    learner, same = _told(make, world, rounds), _told(make, world, rounds)
+    learner, same = _after_rounds(make, world, rounds), _after_rounds(make, world, rounds)
     S, K = world.contexts, world.arms
     bad: list[tuple[str, Callable[[], Any]]] = [
         ("context", lambda: learner.ask(S)),

@@ -1,8 +1,9 @@
-"""What is measured of a learner at a checkpoint, beside its regret. Knows no algorithm."""
+"""What is measured of a learner at a checkpoint. Knows no algorithm."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,25 +16,52 @@ class Misbehaved(RuntimeError):
     """A learner broke its contract; the message names it and what it did."""
 
 
-def measured(learner: Any, world: World) -> dict[str, Any]:
-    """Return what a learner would recommend, how good that is, and which clusters it sees.
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What was measured of a learner after a number of rounds, as a row of a table."""
 
-    `simple_regret` is the loss of its current policy; `worse_off` the share of contexts that have
-    less under it than under the best single arm for all; `clusters`, `ari` (adjusted Rand index
-    against the truth) are None for a learner without clusters.
-    """
+    round: int
+    regret: float
+    reward: float | None
+    """The sum of the rewards; None where they are not drawn one by one."""
+    simple_regret: float
+    """The loss of the policy that it would recommend."""
+    worse_off: float
+    """The share of contexts that have less under that policy than under the best single arm."""
+    clusters: int | None
+    """None for a learner without clusters."""
+    ari: float | None
+    """The adjusted Rand index of its clusters against the truth."""
+    bytes: int | None
+    seconds: float
+
+
+def measure(
+    learner: Any,
+    world: World,
+    *,
+    round: int,
+    regret: float,
+    reward: float | None,
+    seconds: float,
+) -> Checkpoint:
+    """Measure what a learner would recommend, how good that is, and which clusters it sees."""
     policy = current_policy(learner, world.contexts, world.arms)
     one = int(np.argmax(world.frequency @ world.mean))
     rows = np.arange(world.contexts)
     worse = world.mean[rows, policy] < world.mean[:, one]
     labels = current_labels(learner, world.contexts)
-    return {
-        "simple_regret": world.loss(policy),
-        "worse_off": float(worse.mean()),
-        "clusters": None if labels is None else len(np.unique(labels)),
-        "ari": None if labels is None else adjusted_rand(labels, world.group),
-        "bytes": size(learner),
-    }
+    return Checkpoint(
+        round=round,
+        regret=regret,
+        reward=reward,
+        simple_regret=world.loss(policy),
+        worse_off=float(worse.mean()),
+        clusters=None if labels is None else len(np.unique(labels)),
+        ari=None if labels is None else adjusted_rand(labels, world.group),
+        bytes=size(learner),
+        seconds=seconds,
+    )
 
 
 def current_policy(learner: Any, contexts: int, arms: int) -> IntVector:
@@ -42,10 +70,10 @@ def current_policy(learner: Any, contexts: int, arms: int) -> IntVector:
         said, policy = "policy()", _one_each(learner, "policy()", learner.policy(), contexts)
     else:
         said, policy = "ask", np.array([learner.ask(context) for context in range(contexts)])
-    _whole(learner, said, policy, "no arm")
+    _whole(learner, said, policy, "not an arm")
     wrong = np.flatnonzero((policy < 0) | (policy >= arms))
     if len(wrong):
-        raise _wrong(learner, said, policy, int(wrong[0]), "no arm")
+        raise _wrong(learner, said, policy, int(wrong[0]), "not an arm")
     return policy
 
 
@@ -55,7 +83,7 @@ def current_labels(learner: Any, contexts: int) -> IntVector | None:
     if labels is None:
         return None
     found = _one_each(learner, "labels()", labels, contexts)
-    _whole(learner, "labels()", found, "no whole number")
+    _whole(learner, "labels()", found, "not a whole number")
     return found
 
 
@@ -73,7 +101,7 @@ def _one_each(learner: Any, said: str, values: Any, contexts: int) -> IntVector:
 
 
 def _whole(learner: Any, said: str, values: IntVector, what: str) -> None:
-    """Refuse values of another type than whole numbers: the first that is none is named."""
+    """Refuse values that are not whole numbers, and name the first."""
     if values.dtype.kind in "iu":
         return
     number = next((i for i, x in enumerate(values.tolist()) if not _is_whole(x)), None)
@@ -88,7 +116,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _wrong(learner: Any, said: str, values: IntVector, number: int, what: str) -> Misbehaved:
-    words = f"{said} returned {values[number]} for context {number}, which is {what}"
+    words = f"{said} returned {values[number]} for context {number}, {what}"
     return Misbehaved(f"{type(learner).__name__}: {words}")
 
 

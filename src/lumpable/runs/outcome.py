@@ -1,4 +1,8 @@
-"""What a run came to, as one value: what `lumpable simulate` prints, as a table or as JSON."""
+"""What a run came to, as one value: what `lumpable simulate` prints, as a table or as JSON.
+
+`PolicyOutcome` for plans that end with a policy, `RegretOutcome` for those that play up to a
+horizon. What both share is in `Outcome`, which is never made itself.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,18 @@ import msgspec
 
 from lumpable.plans import bounds
 from lumpable.plans.costs import Budget
-from lumpable.runs.bulk import Run
+from lumpable.plans.problem import PAPER, Problem
+from lumpable.runs import questions
+from lumpable.runs.run import Run
 from lumpable.worlds.world import World
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run came to, what was promised, and all that reproduces it."""
+    """What a run came to, and all that reproduces it."""
 
     version: str
     method: str
-    """What ran in the end: `cheaper` chooses."""
+    """What ran in the end: some plans choose."""
     world: str
     parameters: dict[str, Any]
     constants: str
@@ -27,93 +33,233 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     run_seed: int | None
     """The run was drawn with this seed."""
     loss: float
+    """Of the policy at the end."""
     rounds: int
     requests: int
     regret: float
-    candidates: list[int]
-    bound: int
-    """The paper's bound on the rounds (Algorithm 3: of each bucket), else the method's own."""
-    printed: float | None
-    """The loss bound as printed in the paper."""
-    promise: float
-    """The loss bound that its steps give; above 1 it says nothing."""
-    naive_rounds: int
-    naive_promise: float
-    cheaper: str
-    """`any_contexts` or `naive`, by worst cases at the same epsilon."""
     notes: list[str]
     policy: list[int]
     context_names: list[str] | None
     arm_names: list[str] | None
 
 
-def outcome(run: Run, found: Budget, *, version: str, seed: int, given: dict[str, Any]) -> Outcome:
+class PolicyOutcome(Outcome, frozen=True, kw_only=True):
+    """How good a policy is, what it cost, and what was promised."""
+
+    candidates: list[int]
+    bound: int
+    """The paper's bound on the rounds (Algorithm 3: of each bucket), else the method's own."""
+    printed: float | None
+    """The loss bound as printed in the paper."""
+    promise: float
+    """The loss bound that its steps give; above 1 it is vacuous."""
+    naive_rounds: int
+    naive_promise: float
+    cheaper: str
+    """`any_contexts` or `naive`, by worst cases at the same epsilon."""
+
+
+class RegretOutcome(Outcome, frozen=True, kw_only=True):
+    """What playing up to a horizon cost, what it found, and what the theorems say of it."""
+
+    regret_per_round: float
+    groups: int
+    """Hidden in the world."""
+    clusters: int | None
+    """None where a method forms none."""
+    good_arms: float | None
+    """An average over the clusters."""
+    apart: int | None
+    """Rounds after which all groups were apart; None: not yet, or see `buckets`."""
+    first_fall: int | None
+    """Rounds after which the first arm had fallen; None: not yet, or see `buckets`."""
+    buckets: list[Share] | None
+    """What came of each of several plans side by side."""
+    split_possible: int | None
+    """Clusters that differ by 1 on an arm can be split from about this round on."""
+    fall_possible: int | None
+    """Arms that are worse by 1 can fall from about this round on."""
+    rate: float | None
+    """The paper's, constants and logarithms left out; None where it gives none."""
+    rate_formula: str
+    standard_rate: float
+    """sqrt(SKT), constants and logarithms left out."""
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one of several plans side by side; it counts its own rounds."""
+
+    contexts: int
+    groups: int
+    clusters: int | None
+    rounds: int
+    regret: float
+    apart: int | None
+    first_fall: int | None
+
+
+def policy_outcome(
+    run: Run, found: Budget, *, version: str, seed: int, given: dict[str, Any]
+) -> PolicyOutcome:
     """Put together a run and the budget of its problem; `given` holds what people asked for."""
-    methods = {method.name: method for method in found.methods}
-    method = methods[_ran(run, found)]
-    bound = method.rounds
-    if method.name in ("any_contexts", "near_uniform"):
-        bound = bounds.whole(found.problem, found.epsilon, found.delta)
-    return Outcome(
-        version=version,
-        method=method.name,
-        world=repr(run.world),
-        parameters=given,
-        constants=str(run.parameters.get("constants", "none of the paper's")),
-        seed=seed,
-        run_seed=run.seed,
-        loss=run.world.loss(run.policy),
-        rounds=run.rounds,
-        requests=len(run.steps),
-        regret=run.regret,
+    costs = {method.name: method for method in found.methods}
+    own, naive = costs[run.ran.method], costs["naive"]
+    promise = run.ran.promise
+    bound = own.rounds
+    if promise is not None and promise.whole is not None:
+        bound = promise.whole(found.problem, found.epsilon, found.delta)
+    return PolicyOutcome(
+        **_common_fields(run, found.problem, version, seed, given),
         candidates=[] if run.result is None else list(run.result.candidates),
         bound=bound,
-        printed=method.printed,
-        promise=method.promise,
-        naive_rounds=methods["naive"].rounds,
-        naive_promise=methods["naive"].promise,
+        printed=own.printed,
+        promise=own.promise,
+        naive_rounds=naive.rounds,
+        naive_promise=naive.promise,
         cheaper=found.cheaper,
-        notes=[*run.notes, *_notes(run, found, method.name)],
-        policy=run.policy.tolist(),
-        context_names=names(run.world.context_names),
-        arm_names=names(run.world.arm_names),
     )
 
 
-def _ran(run: Run, found: Budget) -> str:
-    """Return the name of what ran in the end, where a plan chooses."""
-    name = run.plan.rpartition(".")[2]
-    if name == "cheaper":
-        return found.cheaper
-    if name == "low_rank":
-        rounds = {method.name: method.rounds for method in found.methods}
-        return "naive" if rounds["naive"] <= rounds["near_uniform"] else "near_uniform"
-    return name
+def regret_outcome(
+    run: Run, problem: Problem, *, version: str, seed: int, given: dict[str, Any]
+) -> RegretOutcome:
+    """Put together a run, what its turns say, and the rates; `given` holds what was asked for."""
+    label = questions.final_clusters(run)
+    turns = questions.latest(run)
+    rate = bounds.LOW_RANK if run.about.low_rank else bounds.LUMPABLE
+    rated = problem if run.about.low_rank else questions.rated_problem(run)
+    good = questions.clusters_of(turns[-1].belief)[1] if turns else None
+    return RegretOutcome(
+        **_common_fields(run, problem, version, seed, given),
+        regret_per_round=run.regret / run.rounds,
+        groups=run.world.groups,
+        clusters=None if label is None else int(label.max()) + 1,
+        good_arms=None if good is None else float(good.sum(1).mean()),
+        apart=questions.apart(turns, run.world),
+        first_fall=questions.first_fall(run),
+        buckets=[_share(side.run) for side in questions.buckets(run)] or None,
+        split_possible=_possible(run, 1),
+        fall_possible=_possible(run, 2),
+        rate=None if rated is None else rate.of(rated, run.rounds),
+        rate_formula=rate.formula,
+        standard_rate=bounds.standard_rate(problem, run.rounds),
+    )
 
 
-def _notes(run: Run, found: Budget, method: str) -> Iterator[str]:
-    """Yield what the world, but not the plan, knows to be outside the theorems."""
-    _, _, r = found.problem.letters
+def _common_fields(
+    run: Run, problem: Problem, version: str, seed: int, given: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the fields of `Outcome`."""
     world = run.world
-    if method not in ("any_contexts", "near_uniform"):
-        return
-    if run.plan.endswith(".low_rank"):
-        yield f"low rank: told of {r} cells of a cover; the promise is for cells that are all alike"
-    elif world.groups > r:
-        yield (
-            f"the learner was told of {r} groups and the world has {world.groups}: "
-            "no theorem speaks of it"
-        )
-    if method == "near_uniform" and uneven(world):
-        yield "contexts do not come about equally often: Algorithm 1's theorem does not speak of it"
+    constants = run.parameters.get("constants")
+    own = constants is not None and "constants" in run.ran.takes
+    return {
+        "version": version,
+        "method": run.ran.method,
+        "world": repr(world),
+        "parameters": given,
+        "constants": str(constants) if own else "none of the paper's",
+        "seed": seed,
+        "run_seed": run.seed,
+        "loss": world.loss(run.policy),
+        "rounds": run.rounds,
+        "requests": len(run.requests),
+        "regret": run.regret,
+        "notes": [*run.notes, *outside(run, problem), *_remarks(run, problem)],
+        "policy": run.policy.tolist(),
+        "context_names": _names(world.context_names),
+        "arm_names": _names(world.arm_names),
+    }
+
+
+def _names(given: tuple[Hashable, ...]) -> list[str] | None:
+    return [str(name) for name in given] or None
+
+
+def _share(run: Run) -> Share:
+    label = questions.final_clusters(run)
+    return Share(
+        contexts=run.world.contexts,
+        groups=len(set(run.world.group.tolist())),
+        clusters=None if label is None else int(label.max()) + 1,
+        rounds=run.rounds,
+        regret=run.regret,
+        apart=questions.apart(questions.latest(run), run.world),
+        first_fall=questions.first_fall(run),
+    )
+
+
+# --- When something can happen -----------------------------------------------------------------
+
+
+def possible(problem: Problem, run: Run, times: int) -> int | None:
+    """Return the first rounds after which a gap of 1 can be `times` the threshold of a phase.
+
+    Once: a cluster is split. Twice: an arm falls. None where a method has no such phases.
+    """
+    if run.ran.phase is None:
+        return None
+    constants = run.parameters.get("constants", PAPER)
+    rounds = h = 0
+    while True:
+        h += 1
+        size = run.ran.phase(problem, h, constants)
+        rounds += sum(size.explore(n) for n in size.levels)
+        if times * size.threshold(h) <= 1:
+            return rounds
+
+
+def _possible(run: Run, times: int) -> int | None:
+    """Return the same for a whole run; a bucket's rounds take as many more as it has a share."""
+    shares = []
+    for side in questions.buckets(run):
+        own = _possible(side.run, times)
+        if side.run.rounds and own is not None:
+            before = run.requests[side.request - 1].rounds if side.request else 0
+            split = run.requests[side.request].rounds - before
+            shares.append(before + own * split // side.run.rounds)
+    problem = run.parameters.get("problem")
+    if shares or not isinstance(problem, Problem):
+        return min(shares, default=None)
+    return possible(problem, run, times)
+
+
+# --- Notes -------------------------------------------------------------------------------------
+
+
+def outside(run: Run, problem: Problem) -> list[str]:
+    """Say which assumptions of the theorem this world breaks; `problem` is what was told.
+
+    Only the world knows: the plan does not.
+    """
+    assumes, world, broken = run.ran.assumes, run.world, []
+    if "enough groups" in assumes and world.groups > problem.groups and not run.about.low_rank:
+        broken.append(f"{problem.groups} groups were told and the world has {world.groups}")
+    if "even contexts" in assumes and uneven(world):
+        broken.append("contexts do not come about equally often")
+    shares = world.group_frequency
+    if "equal groups" in assumes and shares.max() > 2 * shares.min():
+        broken.append("groups are not of equal size")
+    return [f"{words}: outside the theorem's assumptions" for words in broken]
+
+
+def comparable(run: Run, problem: Problem) -> bool:
+    """Say whether the paper's rate may be compared with the standard one."""
+    return questions.rated_problem(run) is not None and not outside(run, problem)
+
+
+def _remarks(run: Run, problem: Problem) -> Iterator[str]:
+    """Yield what else a reader should know."""
+    if run.about.low_rank and "enough groups" in run.ran.assumes:
+        cells = f"low rank: told of {problem.groups} cells of a cover"
+        yield f"{cells}; the promise is for cells whose contexts are all alike"
+    if run.ran.endless and all(row.kind == "estimating" for row in run.requests):
+        yield "all rounds went into estimating how often contexts come: try a larger --horizon"
+    if run.ran.endless and run.ran is not run.about and run.ran.rate is bounds.STANDARD:
+        yield f"the {run.ran.title} ran: its bound is the better one here"
 
 
 def uneven(world: World) -> bool:
     """Say whether contexts do not come about equally often."""
     S = world.contexts
     return bool(world.frequency.min() < 1 / (8 * S) or world.frequency.max() > 8 / S)
-
-
-def names(given: tuple[Hashable, ...]) -> list[str] | None:
-    """Return names as words; None where there are none."""
-    return [str(name) for name in given] or None

@@ -16,7 +16,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.runs.measures import Misbehaved, measured
+from lumpable.runs.measures import Checkpoint, Misbehaved, measure
 from lumpable.worlds.scene import CHUNK, Scene, Tape
 from lumpable.worlds.world import World
 
@@ -36,11 +36,11 @@ class Played:
     seed: int
     rounds: int
     regret: float
-    steps: list[dict[str, Any]]
+    checkpoints: list[Checkpoint]
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return what was measured so far at each checkpoint and at the end."""
-        return [dict(step) for step in self.steps]
+    def rows(self) -> list[Checkpoint]:
+        """Return what was measured at each checkpoint and at the end, ready for any frame."""
+        return list(self.checkpoints)
 
 
 def checkpoints(horizon: int, first: int = 10) -> list[int]:
@@ -60,11 +60,11 @@ def play(
     learner: Learner,
     world: World | Scene,
     *,
-    horizon: int,
+    horizon: float,
     seed: int,
     at: Iterable[int] | None = None,
 ) -> Played:
-    """Play so many rounds: a context comes, the learner picks an arm and sees the reward.
+    """Play `horizon` rounds: a context comes, the learner picks an arm and sees the reward.
 
     Parameters
     ----------
@@ -78,17 +78,17 @@ def play(
     >>> played.regret < 0.2 * played.rounds
     True
     """
-    T = checks.whole("horizon", horizon, 1)
+    T = checks.count("horizon", horizon, 1)
     scene = world if isinstance(world, Scene) else Scene(world)
     marks = (
         checkpoints(T) if at is None else sorted({checks.whole("at", x, 1, T) for x in at} | {T})
     )
     rounds = _Rounds(learner, Tape(scene, T, checks.whole("seed", seed, 0)))
-    steps = []
+    measured = []
     for mark in marks:
         rounds.until(mark)
-        steps.append(rounds.row())
-    return Played(learner, scene, seed, T, rounds.regret, steps)
+        measured.append(rounds.measure())
+    return Played(learner, scene, seed, T, rounds.regret, measured)
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class _Rounds:
         return float(self.totals[0])
 
     def until(self, mark: int) -> None:
-        """Play on until so many rounds are done."""
+        """Play on until `mark` rounds are done."""
         while self.done < mark:
             number, first = divmod(self.done, CHUNK)
             if number != self._chunk:
@@ -160,16 +160,17 @@ class _Rounds:
         self.learner.refit()
         return True
 
-    def row(self) -> dict[str, Any]:
+    def measure(self) -> Checkpoint:
         """Measure everything now."""
         world, _ = self.tape.scene.at(self.done - 1)
-        return {
-            "round": self.done,
-            "regret": self.regret,
-            "reward": float(self.totals[1]),
-            **measured(self.learner, world),
-            "seconds": self.seconds,
-        }
+        return measure(
+            self.learner,
+            world,
+            round=self.done,
+            regret=self.regret,
+            reward=float(self.totals[1]),
+            seconds=self.seconds,
+        )
 
 
 def _plain(learner: Learner) -> Callable[..., int]:
@@ -213,5 +214,5 @@ def _plain(learner: Learner) -> Callable[..., int]:
 def _no_arm(learner: Learner, context: int, round_: int, answer: object) -> Misbehaved:
     name = type(learner).__name__
     return Misbehaved(
-        f"{name}: ask({context}) returned {answer!r}, which is no arm, in round {round_ + 1}"
+        f"{name}: ask({context}) returned {answer!r}, not an arm, in round {round_ + 1}"
     )

@@ -19,15 +19,15 @@ from lumpable.worlds.world import World
 
 def starts(run: Run) -> list[list[Turn]]:
     """Return the turns from each start of the plan on: one that starts again counts phases anew."""
-    found: list[list[Turn]] = []
+    parts: list[list[Turn]] = []
     last = Belief("", run.policy)
     for turn in run.turns:
         now = turn.belief
-        if not found or now.number < last.number or now.notes != last.notes:
-            found.append([])
-        found[-1].append(turn)
+        if not parts or now.number < last.number or now.restarts != last.restarts:
+            parts.append([])
+        parts[-1].append(turn)
         last = now
-    return found
+    return parts
 
 
 def latest(run: Run) -> list[Turn]:
@@ -37,11 +37,11 @@ def latest(run: Run) -> list[Turn]:
 
 def phases(turns: Sequence[Turn]) -> list[Turn]:
     """Return one turn for each phase: the rounds at its beginning, the belief at its end."""
-    found: dict[int, Turn] = {}
+    last: dict[int, Turn] = {}
     for turn in turns:
-        first = found.get(turn.belief.number, turn)
-        found[turn.belief.number] = Turn(first.rounds, turn.belief)
-    return list(found.values())
+        first = last.get(turn.belief.number, turn)
+        last[turn.belief.number] = Turn(first.rounds, turn.belief)
+    return list(last.values())
 
 
 def clusters_of(belief: Belief) -> tuple[IntVector, BoolMatrix]:
@@ -92,15 +92,12 @@ def first_fall(run: Run) -> int | None:
     return None
 
 
-def rated(run: Run) -> Problem | None:
-    """Return the problem whose rates a run is held against; None: no theorem speaks of it."""
+def rated_problem(run: Run) -> Problem | None:
+    """Return the lumpable problem whose rates a run is held against; None where none applies."""
     problem = run.parameters.get("problem")
-    name = run.plan.rpartition(".")[2]
-    if not isinstance(problem, Problem) or name.startswith("low_rank"):
+    if run.about.rate is None or run.about.low_rank or not isinstance(problem, Problem):
         return None
-    if "epsilon" in run.parameters:  # it looks for a policy, and promises nothing about regret
-        return None
-    if name == "unknown_groups":  # what it was told is only its first guess
+    if run.about.guesses:
         return Problem(problem.contexts, problem.arms, run.world.groups)
     return problem
 
@@ -113,14 +110,14 @@ def buckets(run: Run) -> list[Side]:
     return [side for side in run.sides if side.request == run.sides[-1].request]
 
 
-def found(run: Run) -> IntVector | None:
-    """Return the cluster of each context in the end; None where none are formed.
+def final_clusters(run: Run) -> IntVector | None:
+    """Return the cluster of each context in the end; None where a plan forms none.
 
     Those of plans side by side are numbered bucket by bucket; contexts of no bucket come last.
     """
     if run.turns:
         return clusters_of(run.turns[-1].belief)[0]
-    parts = [(side, found(side.run)) for side in buckets(run)]
+    parts = [(side, final_clusters(side.run)) for side in buckets(run)]
     if all(part is None for _, part in parts):
         return None
     label = np.full(run.world.contexts, -1, dtype=np.int64)

@@ -1,6 +1,6 @@
 """What a run leaves behind: the policy, what it cost, what was believed when, and its seed.
 
-Values only; `simulate` makes them.
+Frozen values only; `simulate` and `exact` make them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lumpable.base.checks import IntVector
+from lumpable.plans.about import About, Kind
 from lumpable.plans.plan import Belief, Collect, Result, Sample
 from lumpable.worlds.world import World
 
@@ -32,11 +33,36 @@ class Step:
     """The number of its plan among those side by side (the outermost); empty: there is but one."""
 
 
+@dataclass(frozen=True, slots=True)
+class RequestRow:
+    """One request of a run, as a row of a table."""
+
+    request: int
+    phase: str
+    """What it was for, in words."""
+    kind: Kind
+    h: int
+    """The number of the phase; 0 where a plan does not count them."""
+    rounds: int
+    """Rounds so far, at its end."""
+    repeats: int
+    candidates: int
+    clusters: int | None
+    """Clusters that it began with; None where a plan forms none."""
+    good_arms: float | None
+    """Arms that were still good then: an average over the clusters."""
+    regret: float
+    """Regret so far, at its end."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A plan that was run in a world: its policy, what it cost, and all that reproduces it."""
 
-    plan: str
+    about: About
+    """What the plan is."""
+    ran: About
+    """What did the work: the plan that was chosen, where one chooses, else the same."""
     parameters: Mapping[str, Any]
     world: World
     seed: int | None
@@ -45,7 +71,8 @@ class Run:
     policy: IntVector
     result: Result | None
     """None when a horizon cut the plan off."""
-    steps: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[RequestRow] = field(default_factory=list)
+    """One row for each request. What plans side by side did is in `sides`."""
     turns: list[Turn] = field(default_factory=list)
     """What the plan believed about clusters and good arms: in every phase, after every split."""
     sides: list[Side] = field(default_factory=list)
@@ -54,20 +81,22 @@ class Run:
     """Notes of the plan's last belief."""
 
     @property
+    def plan(self) -> str:
+        """The public name of the plan, `lumpable.pac.near_uniform`."""
+        return self.about.name
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before trusting the policy."""
         own = self.said if self.result is None else self.result.notes
         if self.world.noise == "gaussian" and self.world.sd > 1:
-            return (*own, f"noise sd {self.world.sd:g} is above 1: no theorem speaks of it")
+            sd = f"noise sd {self.world.sd:g} is above 1"
+            return (*own, f"{sd}: outside the theorems' assumptions")
         return own
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each request, ready for pandas or polars.
-
-        `rounds` and `regret` are totals at its end; `clusters` and `good_arms` (an average over the
-        clusters) are those that it began with. What plans side by side did is in `sides`.
-        """
-        return [dict(step) for step in self.steps]
+    def rows(self) -> list[RequestRow]:
+        """Return one row for each request, ready for pandas or polars: `DataFrame(run.rows())`."""
+        return list(self.requests)
 
     def plot(self) -> altair.VConcatChart:
         """Draw the run: regret, clusters and good arms, which arms fell when, what was found."""
@@ -80,7 +109,7 @@ class Run:
         return (
             f"Run of {self.plan}({parameters})\n"
             f"  in {self.world!r}, seed {self.seed}\n"
-            f"  {self.rounds:,} rounds in {len(self.steps)} requests, "
+            f"  {self.rounds:,} rounds in {len(self.requests)} requests, "
             f"loss {self.world.loss(self.policy):.4g}"
             + "".join(f"\n  note: {note}" for note in self.notes)
         )

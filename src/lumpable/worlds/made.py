@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,12 @@ import numpy.typing as npt
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.words import short
 from lumpable.worlds import surveys, tabular
 from lumpable.worlds.world import World, checked_frequency, checked_mean
+
+MOST_PAIRS = 10**15
+"""More pairs of a context and an arm than any memory holds."""
 
 
 def lumpable(
@@ -53,9 +57,9 @@ def lumpable(
     >>> world.loss(world.policy)
     0.0
     """
-    S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
+    S, K = _size(contexts, arms)
     r = checks.whole("groups", groups, 1, S)
-    rng = np.random.default_rng(checks.whole("seed", seed, 0))
+    rng = _generator(seed)
     group = rng.permutation(np.repeat(np.arange(r), _sizes(sizes, S, r)))
     group_mean = _group_means(means, r, K, gap, rng)
     nu = _frequencies(frequency, S, rng)
@@ -79,8 +83,8 @@ def low_rank(
 
     No two contexts are alike, so each is its own group.
     """
-    S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
-    rng = np.random.default_rng(checks.whole("seed", seed, 0))
+    S, K = _size(contexts, arms)
+    rng = _generator(seed)
     mixture = rng.dirichlet(np.ones(checks.whole("rank", rank, 1, min(S, K))), size=S)
     mean = mixture @ rng.random((mixture.shape[1], K))
     nu = _frequencies(frequency, S, rng)
@@ -105,7 +109,7 @@ def hard(
     4 epsilon unless given (reading 36).
     """
     case = checks.whole("case", case, 1, 3)
-    S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
+    S, K = _size(contexts, arms)
     r = checks.whole("groups", groups, 2, S)
     if case == 1 and r < K:
         raise BadArgument(
@@ -117,7 +121,7 @@ def hard(
         )
     checks.real("epsilon", epsilon, "a number in (0, 1/8]", 0.0, 0.125)
     gap = checks.real("gap", 4 * epsilon if gap is None else gap, "in (0, 1/2]", 0.0, 0.5)
-    rng = np.random.default_rng(checks.whole("seed", seed, 0))
+    rng = _generator(seed)
     nu = np.full(S, 1 / S)
     if case == 3:
         group = np.minimum(np.arange(S), r - 1)
@@ -145,7 +149,7 @@ def from_matrix(
     array([0, 1, 0])
     """
     checked = checked_mean(mean)
-    nu = _frequencies(frequency, len(checked), np.random.default_rng(seed))
+    nu = _frequencies(frequency, len(checked), _generator(seed))
     return World(checked, nu, _equal_rows(checked), noise, sd)
 
 
@@ -167,7 +171,7 @@ def survey(
     mean = surveys.answers(name)
     if contexts is not None:
         S = checks.whole("contexts", contexts, 1, len(mean))
-        mean = mean[np.random.default_rng(seed).choice(len(mean), size=S, replace=False)]
+        mean = mean[_generator(seed).choice(len(mean), size=S, replace=False)]
     nu = np.full(len(mean), 1 / len(mean))
     return World(mean, nu, _equal_rows(mean), noise, name=f"{name} survey")
 
@@ -207,9 +211,21 @@ def _from_table(
     table: tabular.Table, frequency: str | npt.ArrayLike, noise: str, sd: float, seed: int
 ) -> World:
     mean = checked_mean(table.mean)
-    nu = _frequencies(frequency, len(mean), np.random.default_rng(seed))
+    nu = _frequencies(frequency, len(mean), _generator(seed))
     group = _equal_rows(mean)
     return World(mean, nu, group, noise, sd, "table", table.contexts, table.arms)
+
+
+def _size(contexts: int, arms: int) -> tuple[int, int]:
+    """Return S and K, when a matrix of that size can be thought of."""
+    S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
+    if S * K > MOST_PAIRS:
+        raise BadArgument("contexts and arms", f"at most {short(MOST_PAIRS)} pairs", "more")
+    return S, K
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng(checks.whole("seed", seed, 0))
 
 
 def _equal_rows(mean: FloatMatrix) -> IntVector:
@@ -236,6 +252,8 @@ def _frequencies(
 def _sizes(sizes: str | Sequence[int], contexts: int, groups: int) -> list[int]:
     S, r = contexts, groups
     if not isinstance(sizes, str):
+        if not isinstance(sizes, Iterable):
+            raise BadArgument("sizes", f"{r} numbers that add up to {S}", repr(sizes))
         given = [checks.whole("sizes", size, 1) for size in sizes]
         if len(given) != r or sum(given) != S:
             raise BadArgument("sizes", f"{r} numbers that add up to {S}", f"{list(sizes)}")

@@ -46,7 +46,7 @@ class Scene:
                 raise BadArgument("later", "worlds like the first", repr(world))
 
     def at(self, done: int) -> tuple[World, int | None]:
-        """Return the world after so many rounds, and the round of its end if it has one."""
+        """Return the world after `done` rounds, and the round of its end if it has one."""
         world, end = self.world, None
         for start, other in self.later:
             if start > done:
@@ -93,11 +93,11 @@ class Tape:
             group = np.minimum(np.searchsorted(ends, place, side="right"), len(ends) - 1)
             at = (ends - world.group_frequency)[group]
             at = at + rng.random(rounds) * world.group_frequency[group]
-            return order[_placed(block, at)]
+            return order[_place(block, at)]
         drawn = (
             rng.integers(S, size=rounds)
             if _equal(nu)
-            else _placed(np.cumsum(nu), rng.random(rounds))
+            else _place(np.cumsum(nu), rng.random(rounds))
         )
         if self.scene.arrivals == "bursts":
             fresh = rng.random(rounds) < 1 / BURST
@@ -110,7 +110,7 @@ def _equal(nu: FloatVector) -> bool:
     return bool(nu.min() == nu.max())
 
 
-def _placed(cumulative: FloatVector, at: FloatVector) -> IntVector:
+def _place(cumulative: FloatVector, at: FloatVector) -> IntVector:
     """Return where each number falls among these cumulative frequencies."""
     found: IntVector = np.searchsorted(cumulative, at, side="right")
     return np.minimum(found, len(cumulative) - 1)

@@ -32,12 +32,11 @@ class Table(NamedTuple):
 def read(path: Path) -> Table:
     """Read a CSV or Parquet file with the columns context, arm and mean."""
     if not path.is_file():
-        raise BadArgument("path", "a CSV or Parquet file", f"{str(path)!r}, which is none")
+        raise BadArgument("path", why=f"no such file: {str(path)!r}")
     if path.suffix == ".csv":
         return _read_csv(path)
     if path.suffix == ".parquet":
-        parquet = need("pyarrow.parquet", "research", "reading Parquet files")
-        return from_frame(parquet.read_table(path), COLUMNS)
+        return _read_parquet(path)
     raise BadArgument("path", "a name that ends in .csv or .parquet", repr(path.name))
 
 
@@ -58,12 +57,27 @@ def from_frame(frame: Any, columns: tuple[str, str, str]) -> Table:
 def _read_csv(path: Path) -> Table:
     try:
         text = path.read_text(encoding="utf-8")
+        rows = csv.DictReader(io.StringIO(text, newline=""))
+        names = rows.fieldnames or ()
+        if not set(COLUMNS) <= set(names):
+            raise BadArgument("path", "columns context, arm, mean", f"{list(names)}")
+        cells = [(row["context"], row["arm"], row["mean"]) for row in rows]
     except UnicodeDecodeError as cause:
         raise BadArgument("path", why=f"{str(path)!r} is not UTF-8 text: {cause}") from None
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    if not set(COLUMNS) <= set(rows.fieldnames or ()):
-        raise BadArgument("path", "columns context, arm, mean", f"{rows.fieldnames}")
-    return _table([(row["context"], row["arm"], row["mean"]) for row in rows])
+    except csv.Error as cause:
+        raise BadArgument("path", why=f"{str(path)!r} is not a CSV file: {cause}") from None
+    return _table(cells)
+
+
+def _read_parquet(path: Path) -> Table:
+    arrow = need("pyarrow", "research", "reading Parquet files")
+    parquet = need("pyarrow.parquet", "research", "reading Parquet files")
+    try:
+        frame = parquet.read_table(path)
+    except (arrow.ArrowException, OSError) as cause:
+        first = (str(cause).splitlines() or [""])[0]
+        raise BadArgument("path", why=f"{str(path)!r} is not a Parquet file: {first}") from None
+    return from_frame(frame, COLUMNS)
 
 
 def _table(rows: Iterable[tuple[Hashable, Hashable, Any]]) -> Table:
@@ -71,27 +85,31 @@ def _table(rows: Iterable[tuple[Hashable, Hashable, Any]]) -> Table:
     arms: dict[Hashable, int] = {}
     cells: dict[tuple[int, int], float] = {}
     for context, arm, value in rows:
-        cell = contexts.setdefault(context, len(contexts)), arms.setdefault(arm, len(arms))
+        try:
+            cell = contexts.setdefault(context, len(contexts)), arms.setdefault(arm, len(arms))
+        except TypeError:
+            pair = f"{context!r} and {arm!r}"
+            raise BadArgument("rows", "names that can be compared", pair) from None
         if cell in cells:
             raise BadArgument("rows", "each pair once", f"{(context, arm)} twice")
         cells[cell] = _number(value, context, arm)
     if not cells:
         raise BadArgument("rows", "at least one (context, arm, mean)", "none")
-    mean = np.full((len(contexts), len(arms)), math.nan)
+    for context, i in contexts.items():  # before a matrix is made, which may be far larger
+        for arm, j in arms.items():
+            if math.isnan(cells.get((i, j), math.nan)):
+                raise BadArgument("rows", "a mean for every pair", f"none for {(context, arm)}")
+    mean = np.empty((len(contexts), len(arms)))
     for cell, number in cells.items():
         mean[cell] = number
-    if np.isnan(mean).any():
-        i, j = np.argwhere(np.isnan(mean))[0]
-        pair = tuple(contexts)[i], tuple(arms)[j]
-        raise BadArgument("rows", "a mean for every pair", f"none for {pair}")
     return Table(mean, tuple(contexts), tuple(arms))
 
 
 def _number(value: Any, context: Hashable, arm: Hashable) -> float:
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and not value):
         return math.nan
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pair = f"context {context!r}, arm {arm!r}"
         raise BadArgument("mean", "a number", f"{value!r} for {pair}") from None

@@ -58,9 +58,14 @@ class World:
             object.__setattr__(self, name, checks.frozen(value))
 
     def __repr__(self) -> str:
+        return f"World({self.summary})"
+
+    @property
+    def summary(self) -> str:
+        """Its name, size and noise, in a few words."""
         noise = f"gaussian, sd={self.sd:g}" if self.noise == "gaussian" else self.noise
         size = f"contexts={self.contexts}, arms={self.arms}, groups={self.groups}"
-        return f"World({self.name}, {size}, {noise})"
+        return f"{self.name}, {size}, {noise}"
 
     @property
     def contexts(self) -> int:
@@ -99,7 +104,7 @@ class World:
     def part(self, contexts: IntVector) -> World:
         """Return the same world for some contexts only, which come as often among themselves.
 
-        Contexts that never come are taken to come equally often: nobody will see it.
+        Contexts that never come are taken to come equally often, which has no effect.
         """
         share = self.frequency[contexts]
         total = share.sum()
@@ -141,7 +146,7 @@ def checked_mean(mean: npt.ArrayLike) -> FloatMatrix:
     """Return a copy of a (contexts, arms) array of finite means that span at most 1 in a row."""
     try:
         matrix = np.array(mean, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadArgument("mean", "a (contexts, arms) array", repr(mean)) from None
     if matrix.ndim != 2 or matrix.size == 0:
         raise BadArgument("mean", "a (contexts, arms) array", f"{_shape(matrix)}")
@@ -163,7 +168,10 @@ def checked_mean(mean: npt.ArrayLike) -> FloatMatrix:
 
 def checked_frequency(frequency: npt.ArrayLike, contexts: int) -> FloatVector:
     """Return a copy of frequencies that add up to 1; zero is allowed."""
-    nu = np.array(frequency, dtype=np.float64)
+    try:
+        nu = np.array(frequency, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise BadArgument("frequency", f"{contexts} numbers", repr(frequency)) from None
     if nu.shape != (contexts,):
         raise BadArgument("frequency", f"{contexts} numbers", f"{_shape(nu)}")
     if not np.isfinite(nu).all() or nu.min() < 0:

@@ -23,7 +23,7 @@ def sorted_matrix(run: Run) -> altair.HConcatChart:
 
     Where a plan forms no clusters, contexts that were given the same arm stand together.
     """
-    if questions.found(run) is None:
+    if questions.final_clusters(run) is None:
         return matrix.matrix(run.world, run)
     shown = drawn(run)
     chart: altair.HConcatChart = canvas.styled(
@@ -51,7 +51,7 @@ def panel(run: Run) -> Any:
 
 def drawn(run: Run) -> Drawn:
     """Choose what is shown: contexts cluster by cluster, the arms that are given first."""
-    cluster = questions.found(run)
+    cluster = questions.final_clusters(run)
     if cluster is None:
         return matrix.drawn(run.world, run)
     return heat.arranged(run.world, run.policy, cluster, still_good(run))
@@ -75,9 +75,9 @@ def words(run: Run) -> str:
 
 
 def _pair(run: Run, shown: Drawn) -> Any:
-    return heat.both(run.world, shown, run.policy, _clusters(run), questions.found(run))
+    return heat.both(run.world, shown, run.policy, _clusters(run), questions.final_clusters(run))
 
 
 def _clusters(run: Run) -> str:
-    cluster = questions.found(run)
+    cluster = questions.final_clusters(run)
     return counted(len(np.unique(run.policy if cluster is None else cluster)), "cluster")

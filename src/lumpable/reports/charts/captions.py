@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from lumpable.base.words import counted
-from lumpable.cli.show import NAMES
 from lumpable.reports import canvas
 from lumpable.runs.run import Run
 
@@ -14,10 +13,9 @@ BLUE, GREEN, VERMILLION = "#0072B2", "#009E73", "#D55E00"
 
 
 def label(run: Run) -> str:
-    """Say what ran: algorithms have numbers in the paper, other plans a name."""
-    name = run.plan.rpartition(".")[2]
-    words = NAMES.get(name, name.replace("_", " "))
-    return words[0].upper() + words[1:]
+    """Say what ran, with a capital letter."""
+    title = run.about.title
+    return title[0].upper() + title[1:]
 
 
 def setting(run: Run) -> str:

@@ -46,20 +46,15 @@ def regret(runs: Run | Mapping[str, Run]) -> altair.LayerChart:
 def regret_rows(runs: Mapping[str, Run], most: int = MOST_POINTS) -> Iterator[Row]:
     """Yield the points of each run: totals at the end of its requests, as far as any regret."""
     for name, run in runs.items():
-        steps = [step for step in run.steps if step["regret"] > 0]
-        for number in heat.evenly(np.arange(len(steps))[::-1], most)[::-1]:
-            step = steps[number]
-            yield {
-                "line": name,
-                "rounds": step["rounds"],
-                "regret": step["regret"],
-                "words": step["phase"],
-            }
+        rows = [row for row in run.requests if row.regret > 0]
+        for number in heat.evenly(np.arange(len(rows))[::-1], most)[::-1]:
+            row = rows[number]
+            yield {"line": name, "rounds": row.rounds, "regret": row.regret, "words": row.phase}
 
 
 def rate_rows(runs: Mapping[str, Run]) -> Iterator[Row]:
     """Yield both ends of each rate's line, where all runs are of one problem."""
-    problems = {questions.rated(run) for run in runs.values()}
+    problems = {questions.rated_problem(run) for run in runs.values()}
     rounds = [row["rounds"] for row in regret_rows(runs)]
     problem = problems.pop() if len(problems) == 1 else None
     if problem is None or not rounds:
@@ -91,7 +86,7 @@ def panel(runs: Mapping[str, Run], width: int = PANEL) -> Any:
         faint = alt.Chart(canvas.data(buckets)).mark_line(strokeWidth=1.2, aria=False)
         layers.append(faint.encode(**place, detail="bucket:N"))
     points = alt.Chart(canvas.data(regret_rows(runs)))
-    many = sum(len(run.steps) for run in runs.values()) > MOST_DOTS  # then only for the pointer
+    many = sum(len(run.requests) for run in runs.values()) > MOST_DOTS  # then only for the pointer
     dots = points.mark_circle(size=30, opacity=0 if many else 1, aria=False)
     tooltip = ["line:N", *numbers("rounds", "regret"), alt.Tooltip("words:N", title="then")]
     layers += [

@@ -41,7 +41,7 @@ def clusters(run: Run) -> altair.VConcatChart:
 
 def any_clusters(run: Run) -> bool:
     """Say whether a run formed clusters, itself or in plans side by side."""
-    return questions.found(run) is not None
+    return questions.final_clusters(run) is not None
 
 
 def phase_rows(run: Run) -> Iterator[Row]:

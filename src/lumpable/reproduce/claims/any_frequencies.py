@@ -19,7 +19,7 @@ def measure_any_frequencies(effort: Effort) -> Measured:
     """Run the reduction where frequencies are skewed, and look at what it adds.
 
     What buckets cost is looked at where they have learned something: an arm of gap 1 must have
-    fallen in each of them, by schedule. Before that all lose alike, and the factor is 1.
+    fallen in each of them, by lengths. Before that all lose alike, and the factor is 1.
     """
     S, K, r = SKEWED.letters
     runs = effort.pick(1, 5)

@@ -14,7 +14,7 @@ import lumpable as lb
 from lumpable import worlds
 from lumpable.base.checks import FloatVector, IntVector
 from lumpable.base.extras import need
-from lumpable.plans import bounds, pac
+from lumpable.plans import lengths, pac
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import sketch, witness
@@ -49,7 +49,7 @@ class Estimate:
     @property
     def unsure(self) -> float:
         """log(S/delta) / J, with the printed J."""
-        J = bounds.arrivals(BUCKET_SIZE, BUCKET_EPSILON, DELTA)
+        J = lengths.arrivals(BUCKET_SIZE, BUCKET_EPSILON, DELTA)
         return math.log(len(self.true) / DELTA) / J
 
     def is_off(self, forgiven: float) -> bool:
@@ -80,8 +80,8 @@ class Estimate:
 def estimates(runs: int, constants: Constants) -> Iterator[Estimate]:
     """Run Algorithm 3 until it has seen its J contexts."""
     S, K, r = BUCKET_SIZE.letters
-    J = bounds.arrivals(BUCKET_SIZE, BUCKET_EPSILON, DELTA, constants)
-    last = bounds.last_bucket(BUCKET_SIZE, BUCKET_EPSILON)
+    J = lengths.arrivals(BUCKET_SIZE, BUCKET_EPSILON, DELTA, constants)
+    last = lengths.last_bucket(BUCKET_SIZE, BUCKET_EPSILON)
     spread = spread_out(S, BUCKET_EPSILON)
     for seed in range(runs):
         frequency = "zipf" if seed % 2 else spread
@@ -105,7 +105,7 @@ def short_requests(runs: int) -> tuple[int, int]:
         result = seen.run.result
         for bucket in () if result is None else result.buckets:
             inside = Problem(int(bucket.contexts.sum()), 10, min(3, int(bucket.contexts.sum())))
-            needed = bounds.settle(inside, bucket.epsilon, DELTA)
+            needed = lengths.settle(inside, bucket.epsilon, DELTA)
             for step in seen.steps[1:]:  # with repeats 1 every visit is a finished play
                 mine = np.array_equal(step.request.arms.any(axis=1), bucket.contexts)
                 if mine and step.request.repeats == 1:
@@ -135,7 +135,7 @@ def slip(contexts: int, forgiven: float, share: float = 1.0) -> tuple[float, flo
     gives a lower bound.
     """
     binom = need("scipy.stats", "research", "reproducing the paper").binom
-    J = bounds.arrivals(lb.Problem(contexts, 1, 1), BUCKET_EPSILON, DELTA)
+    J = lengths.arrivals(lb.Problem(contexts, 1, 1), BUCKET_EPSILON, DELTA)
     u = math.log(contexts / DELTA) / J
     ratio = np.linspace(forgiven + 0.02, forgiven + 4, 400)
     below = np.ceil(share * J * (ratio - forgiven) * u / 2) - 1
@@ -146,7 +146,7 @@ def slip(contexts: int, forgiven: float, share: float = 1.0) -> tuple[float, flo
 
 def slips(contexts: int, runs: int, forgiven: float) -> int:
     """Count draws with some nu-hat below (nu - forgiven u)/2, at the frequency of `slip`."""
-    J = bounds.arrivals(lb.Problem(contexts, 1, 1), BUCKET_EPSILON, DELTA)
+    J = lengths.arrivals(lb.Problem(contexts, 1, 1), BUCKET_EPSILON, DELTA)
     u = math.log(contexts / DELTA) / J
     nu = np.full(contexts, slip(contexts, forgiven)[0] * u)
     nu[0] = 1 - nu[1:].sum()

@@ -10,14 +10,14 @@ import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.plans import regret, schedule
+from lumpable.plans import lengths, regret
+from lumpable.plans.lengths import Phase
 from lumpable.plans.plan import Belief
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.plans.schedule import Phase
 from lumpable.reproduce.claim import Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.sketch import Axis, Series
-from lumpable.runs.bulk import answer
+from lumpable.runs.answers import answer
 
 LEMMA = 1.5
 """The lemma separates what is more than 1.5 r sqrt(lg) epsilon' apart."""
@@ -43,7 +43,7 @@ def count_mistakes(
     2^(coarser / 2) times as large as the lemma was told.
     """
     S, _, r = SPLIT.letters
-    size = schedule.equal_groups_phase(SPLIT, ACCURACY, constants)
+    size = lengths.equal_groups_phase(SPLIT, ACCURACY, constants)
     distance = LEMMA * r * size.split_threshold(ACCURACY)
     group = np.arange(S) % r
     mean = np.stack([-gap * distance / (r - 1) * group] * 2, axis=1)

@@ -25,17 +25,17 @@ BAR = "bar: log2 r, rounded up, + 1"
 def guessing(problem: Problem, *, times: int = 1, plus: int = 0) -> Conversation:
     """Algorithm 6 without knowing r, where the guess grows as it should not."""
     S, K, guess = problem.letters
-    notes: tuple[str, ...] = ()
+    given_up: tuple[str, ...] = ()
     while True:
         guessed = Problem(S, K, guess)
         state = regret.LevelledState.start(guessed)
         try:
             while True:
                 yield from regret.levelled_phase(
-                    guessed, state, PAPER, doubt=guess < S, notes=notes
+                    guessed, state, PAPER, doubt=guess < S, given_up=given_up
                 )
         except regret.TooFewGroups as reason:
-            notes = (*notes, str(reason))
+            given_up = (*given_up, str(reason))
             guess = min(S, times * guess + plus)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable.plans import reductions, regret, schedule
+from lumpable.plans import lengths, reductions, regret
 from lumpable.plans.plan import Conversation
 from lumpable.plans.problem import PAPER, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
@@ -47,7 +47,7 @@ def horizon_of(problem: Problem, phase: int) -> int:
 def first_phase(problem: Problem) -> int:
     """Return the first H that rules out any arm for sure: 3.5 epsilon~ is below 1 there."""
     H = 1
-    while 3.5 * schedule.any_groups_phase(cells_of(problem), H).threshold(H) >= 1:
+    while 3.5 * lengths.any_groups_phase(cells_of(problem), H).threshold(H) >= 1:
         H += 1
     return H
 
@@ -82,7 +82,7 @@ def steepest(problem: Problem, phases: Sequence[int]) -> float:
     ends by "there are at most log T phases".
     """
     horizons = [horizon_of(problem, H) for H in phases]
-    widths = [math.sqrt(schedule.any_groups_phase(cells_of(problem), H).lg) for H in phases]
+    widths = [math.sqrt(lengths.any_groups_phase(cells_of(problem), H).lg) for H in phases]
     return slope(
         horizons,
         [width * H * T**EXPONENT for width, H, T in zip(widths, phases, horizons, strict=True)],

@@ -10,7 +10,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.plans import regret, schedule
+from lumpable.plans import lengths, regret
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import phases, sketch, witness
@@ -41,12 +41,10 @@ def silent(levelled: bool) -> lb.World:
 def uncovered_phases(levelled: bool, constants: Constants, runs: int) -> int:
     """Count phases in which a block lacks a good arm."""
     algorithm = regret.any_groups if levelled else regret.equal_groups
-    phase = schedule.any_groups_phase if levelled else schedule.equal_groups_phase
-    lengths = [phase(SILENT, h, constants) for h in range(1, LAST + 1)]
+    phase = lengths.any_groups_phase if levelled else lengths.equal_groups_phase
+    sizes = [phase(SILENT, h, constants) for h in range(1, LAST + 1)]
     horizon = sum(
-        size.explore(n)
-        for size in lengths
-        for n in (range(1, size.h + 1) if levelled else [size.h])
+        size.explore(n) for size in sizes for n in (range(1, size.h + 1) if levelled else [size.h])
     )
     world = silent(levelled)
     bad = set()

@@ -11,7 +11,7 @@ import numpy as np
 import lumpable as lb
 from lumpable import worlds
 from lumpable.base import words
-from lumpable.plans import bounds, regret, schedule
+from lumpable.plans import lengths, regret
 from lumpable.plans.problem import PAPER, Problem
 from lumpable.reproduce.claim import Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import phases, sketch
@@ -42,10 +42,10 @@ def watch_odd_context(constant: float, seed: int) -> tuple[bool, bool]:
     world = phases.odd_one_out(SIZE)
     problem = phases.size_of(world)
     constants = replace(PAPER, levels=constant, split=min(constant, PAPER.split))
-    lg = schedule.any_groups_phase(problem, 20, constants).lg
-    falls = max(2, bounds.round_up(np.log2(4 * lg)))  # 2 sqrt(lg / 2^n) < 1
-    last = falls + 1 + bounds.round_up(2 * np.log2(SIZE / 2))  # n_b(h) reaches that level
-    horizon = schedule.any_groups_phase(problem, last, constants).explore(last) * 3
+    lg = lengths.any_groups_phase(problem, 20, constants).lg
+    falls = max(2, lengths.round_up(np.log2(4 * lg)))  # 2 sqrt(lg / 2^n) < 1
+    last = falls + 1 + lengths.round_up(2 * np.log2(SIZE / 2))  # n_b(h) reaches that level
+    horizon = lengths.any_groups_phase(problem, last, constants).explore(last) * 3
     kept: dict[int, bool] = {}
     fell = missing = False
 

@@ -146,7 +146,7 @@ def measure_few_candidates(effort: Effort) -> Measured:
             "screenings": [max(result.screenings) for result in results],
             "candidates": [len(result.candidates) for result in results],
         }
-    N = lb.bounds.lengths(lb.Problem(S, K, r), epsilon, DELTA).levels
+    N = lb.lengths.near_uniform_lengths(lb.Problem(S, K, r), epsilon, DELTA).levels
     setting = {"S": S, "K": K, "r": r, "epsilon": epsilon, "delta": DELTA, "N": N}
     return Measured(seeds=runs, setting=setting, rows=rows, facts=facts)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import lumpable as lb
-from lumpable.plans import bounds, reductions, schedule
+from lumpable.plans import bounds, lengths, reductions
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims import sketch, witness
@@ -40,7 +40,7 @@ def widest(problem: Problem) -> Constants:
 
     Means span at most 1, so everybody leaves with everybody: nobody is screened.
     """
-    size = bounds.lengths(problem, ACCURACY, DELTA)
+    size = lengths.near_uniform_lengths(problem, ACCURACY, DELTA)
     return witness.threshold_times(1 / size.threshold(size.levels))
 
 
@@ -49,7 +49,7 @@ def loss(truth: Factored, constants: Constants, seed: int) -> float:
 
     2 alpha are added for means that are not quite alike.
     """
-    R = schedule.cover(Problem(*SIZE, truth.rank), 1.0, ACCURACY)
+    R = lengths.cover(Problem(*SIZE, truth.rank), 1.0, ACCURACY)
     allowed = bounds.near_uniform_printed(Problem(*SIZE, R), ACCURACY, DELTA) + 2 * ACCURACY
     run = run_cover(truth, ACCURACY, constants, 1.0, seed)
     return truth.world.loss(run.policy) / allowed
@@ -62,7 +62,7 @@ def measure_grid(runs: int) -> dict[str, float]:
         for rank in (1, 2):
             truth = spread(*SIZE, rank, 1.0, seed)
             for alpha in (0.2, 0.05):
-                R = schedule.cover(Problem(*SIZE, rank), 1.0, alpha)
+                R = lengths.cover(Problem(*SIZE, rank), 1.0, alpha)
                 found = {
                     "cells": len(truth.cells(alpha)) / R,
                     "narrow cells": len(truth.cells(alpha / 2)) / R,
@@ -77,14 +77,14 @@ def measure_low_rank_pac(effort: Effort) -> Measured:
     """Measure the four parts on worlds whose factors are known."""
     S, K = SIZE
     runs, epsilon = effort.pick(6, 60), 0.01
-    wide = widest(Problem(S, K, schedule.cover(Problem(S, K, 1), 1.0, ACCURACY)))
+    wide = widest(Problem(S, K, lengths.cover(Problem(S, K, 1), 1.0, ACCURACY)))
     losses = [
         loss(truth, PAPER, seed)
         for seed in range(runs)
         for truth in (spread(S, K, 1, 1.0, seed), spread(S, K, 2, 1.0, seed), decoys(S, K, seed))
     ]
     bounds_on_u = effort.pick((0.0625, 0.25, 1.0), (0.0625, 0.125, 0.25, 0.5, 1.0))
-    cells = [schedule.cover(Problem(S, K, 1), B, epsilon) for B in bounds_on_u]
+    cells = [lengths.cover(Problem(S, K, 1), B, epsilon) for B in bounds_on_u]
     truths = [(spread(S, K, 1, B, 0), B) for B in bounds_on_u]
     formula = [bounds.whole(Problem(S, K, R), epsilon, DELTA) for R in cells]
     rounds = [run_cover(truth, epsilon, PAPER, B, 0).rounds for truth, B in truths]

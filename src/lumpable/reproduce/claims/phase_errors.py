@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lumpable import worlds
-from lumpable.plans import regret, schedule
+from lumpable.plans import lengths, regret
 from lumpable.plans.problem import Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import phases, sketch
@@ -23,7 +23,7 @@ def errors_of(share: float, runs: int, levelled: bool) -> list[float]:
     """Return the largest error of every phase of runs, in eps~/4, with smaller constants."""
     constants = phases.scale_constants(share)
     algorithm = regret.any_groups if levelled else regret.equal_groups
-    phase = schedule.any_groups_phase if levelled else schedule.equal_groups_phase
+    phase = lengths.any_groups_phase if levelled else lengths.equal_groups_phase
     horizon = 2 * phase(SIZE, LAST, constants).explore(LAST)
     worst: dict[tuple[int, int], float] = {}
     for seed in range(runs):

@@ -15,12 +15,12 @@ import numpy as np
 import lumpable as lb
 from lumpable.base.checks import BoolMatrix, BoolVector, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.plans import bounds, regret, schedule
+from lumpable.plans import lengths, regret
 from lumpable.plans.clusters import Clusters, Level
+from lumpable.plans.lengths import Phase
 from lumpable.plans.plan import Collect, Conversation
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.plans.schedule import Phase
-from lumpable.runs.bulk import Step
+from lumpable.runs.run import Step
 
 # --- Looks ----------------------------------------------------------------------------------
 
@@ -35,14 +35,12 @@ class Look:
     step: Step
     regret: float
     """What this request alone cost."""
-    levelled: bool
-    """Whether a phase has several levels: Algorithm 6."""
 
     @property
     def exploring(self) -> bool:
         """Whether this is Step 1; otherwise it is a call of Algorithm 5."""
         belief = self.step.request.belief
-        return belief is not None and "exploring" in belief.phase
+        return belief is not None and belief.kind == "exploring"
 
     @property
     def h(self) -> int:
@@ -110,12 +108,12 @@ class Look:
         There nothing has survived in the first phase, nor at a level that is new.
         """
         problem, constants, h = self.size.problem, self.size.constants, self.h - 1
-        if not self.levelled:
-            old = schedule.equal_groups_phase(problem, h, constants).threshold(h) if h else math.inf
+        if not self.size.levelled:
+            old = lengths.equal_groups_phase(problem, h, constants).threshold(h) if h else math.inf
         elif self.level > h:
             old = math.inf
         else:
-            old = schedule.any_groups_phase(problem, h, constants).threshold(self.level)
+            old = lengths.any_groups_phase(problem, h, constants).threshold(self.level)
         return self.worst_played() * self.threshold / old
 
     def largest_error(self) -> float:
@@ -127,7 +125,7 @@ class Look:
 def protected_levels(world: lb.World, groups: int, h: int) -> list[int]:
     """Return n_b(h) = ceil(log2(1 / epsilon_{h,b}^2)) for each block."""
     return [
-        bounds.round_up(h - 2 * math.log2(max(1.0, 1 / (groups * omega)))) if omega > 0 else 0
+        lengths.round_up(h - 2 * math.log2(max(1.0, 1 / (groups * omega)))) if omega > 0 else 0
         for omega in world.group_frequency
     ]
 
@@ -137,7 +135,9 @@ def follow(
 ) -> lb.Run:
     """Run a plan and show every whole request to `see`."""
     problem, constants = plan.parameters["problem"], plan.parameters["constants"]
-    levelled = plan.name not in EQUAL
+    phase = plan.about.phase
+    if phase is None:
+        raise BadArgument("plan", "one whose phases have lengths", plan.name)
     before = 0.0
 
     def watch(step: Step) -> None:
@@ -145,8 +145,7 @@ def follow(
         belief = step.request.belief
         cost, before = step.regret - before, step.regret
         if belief is not None and step.rounds < horizon:  # the last one may be cut short
-            phase = schedule.any_groups_phase if levelled else schedule.equal_groups_phase
-            see(Look(world, phase(problem, belief.number, constants), step, cost, levelled))
+            see(Look(world, phase(problem, belief.number, constants), step, cost))
 
     return lb.simulate(plan, world, seed=seed, horizon=horizon, watch=watch)
 
@@ -193,7 +192,7 @@ def scale_constants(share: float, taper: float = PAPER.taper) -> Constants:
     )
 
 
-@lb.algorithm
+@lb.algorithm(lb.About(phase=lengths.equal_groups_phase))
 def without_step_2(problem: Problem, *, constants: Constants = PAPER) -> Conversation:
     """Algorithm 4 that never splits a cluster: phased elimination for everybody at once."""
     S, K, _ = problem.letters
@@ -202,23 +201,24 @@ def without_step_2(problem: Problem, *, constants: Constants = PAPER) -> Convers
     h = 0
     while True:
         h += 1
-        size = schedule.equal_groups_phase(problem, h, constants)
-        thought = regret.believed(f"phase {h}: exploring", h, policy, found)
+        size = lengths.equal_groups_phase(problem, h, constants)
+        thought = regret.belief_in(found, "exploring", f"phase {h}: exploring", h, policy)
         sample = yield Collect(size.explore(h), 2**h, found.arms(), thought)
         found.good = [Level(h, size.threshold(h), sample.mean).survivors(found)]
 
 
-@lb.algorithm
+@lb.algorithm(lb.About(phase=lengths.any_groups_phase))
 def without_inclusion(problem: Problem, *, constants: Constants = PAPER) -> Conversation:
     """Algorithm 6 without line 17: each level drops arms by its own data only."""
     state = regret.LevelledState.start(problem)
     found = state.found
     while True:
         state.h += 1
-        size = schedule.any_groups_phase(problem, state.h, constants)
+        size = lengths.any_groups_phase(problem, state.h, constants)
         levels = []
         for n in range(1, state.h + 1):
-            thought = regret.believed(f"phase {state.h}: exploring", state.h, state.policy, found)
+            words = f"phase {state.h}: exploring"
+            thought = regret.belief_in(found, "exploring", words, state.h, state.policy)
             sample = yield Collect(size.explore(n), 2**n, found.arms(n - 1), thought)
             levels.append(Level(n, size.threshold(n), sample.mean))
         restless = yield from regret.separate(size, found, levels, state.policy)
@@ -228,13 +228,6 @@ def without_inclusion(problem: Problem, *, constants: Constants = PAPER) -> Conv
             for level, before in zip(levels, found.good, strict=True)
         ]
         found.good = [np.ones_like(own[0]), *own[1:], own[-1] if own[1:] else np.ones_like(own[0])]
-
-
-EQUAL = (
-    "lumpable.regret.equal_groups",
-    f"{__name__}.without_step_2",
-)
-"""Plans that have one level a phase."""
 
 
 # --- Worlds ---------------------------------------------------------------------------------

@@ -9,13 +9,13 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.base.checks import MOST_ROUNDS, FloatVector
-from lumpable.plans import schedule
+from lumpable.plans import lengths
 from lumpable.plans.problem import Problem
 
 
 def equal_logs(problem: Problem, T: float) -> float:
     """lg_h of the phase of round T: 6 eps~_h times the rounds is of order lg_h sqrt(T)."""
-    return last_phase(problem, T, schedule.equal_groups_phase, 2.0).lg
+    return last_phase(problem, T, lengths.equal_groups_phase, 2.0).lg
 
 
 def any_logs(problem: Problem, T: float) -> float:
@@ -30,14 +30,14 @@ def standard_logs(problem: Problem, T: float) -> float:
     return math.sqrt(2 * math.log(2 * pairs * MOST_ROUNDS) + math.log(T))
 
 
-def last_any_groups_phase(problem: Problem, T: float) -> schedule.Phase:
+def last_any_groups_phase(problem: Problem, T: float) -> lengths.Phase:
     """Return the phase of Algorithm 6 in which round T is; its levels take L_{h,n} rounds each."""
-    return last_phase(problem, T, schedule.any_groups_phase, 2 / (1 - 2**-0.5))
+    return last_phase(problem, T, lengths.any_groups_phase, 2 / (1 - 2**-0.5))
 
 
 def last_phase(
-    problem: Problem, T: float, law: Callable[[Problem, int], schedule.Phase], whole: float
-) -> schedule.Phase:
+    problem: Problem, T: float, law: Callable[[Problem, int], lengths.Phase], whole: float
+) -> lengths.Phase:
     """Return the phase in which round T is, when all phases to h take `whole` times L_{h,h}."""
     h = 1
     while whole * law(problem, h).explore(h) < T:
@@ -48,8 +48,8 @@ def last_phase(
 def curve(plan: lb.Plan, world: lb.World, seed: int, times: Sequence[float]) -> FloatVector:
     """Run once and read the regret at many times; inside a request it grows evenly on average."""
     run = lb.simulate(plan, world, seed=seed, horizon=int(times[-1]))
-    rounds = [0.0, *(float(step["rounds"]) for step in run.steps)]
-    lost: FloatVector = np.interp(times, rounds, [0.0, *(step["regret"] for step in run.steps)])
+    rounds = [0.0, *(float(row.rounds) for row in run.requests)]
+    lost: FloatVector = np.interp(times, rounds, [0.0, *(row.regret for row in run.requests)])
     return lost
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable.plans import bounds, pac
+from lumpable.plans import lengths, pac
 from lumpable.plans.plan import Belief, Collect, Conversation
 from lumpable.plans.problem import Problem
 from lumpable.plans.standard import best_of
@@ -22,7 +22,7 @@ from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
 def deepest_level_only(problem: Problem, *, epsilon: float, delta: float) -> Conversation:
     """Algorithm 1 without its levels: all of Step 1 at level N, and screening there only."""
     S, K, _ = problem.letters
-    size = bounds.lengths(problem, epsilon, delta)
+    size = lengths.near_uniform_lengths(problem, epsilon, delta)
     N = size.levels
     policy = np.zeros(S, dtype=np.int64)
     belief = Belief("collecting, deepest level", policy)
@@ -43,7 +43,7 @@ LARGE, SMALL = "the large block", "small blocks"
 
 def missing_by_level(run: Watched) -> dict[tuple[str, int], float]:
     """Return the share of arms that the large and the small blocks lack at each level."""
-    N = bounds.lengths(run.problem, run.epsilon, DELTA).levels
+    N = lengths.near_uniform_lengths(run.problem, run.epsilon, DELTA).levels
     shares = {}
     for n in range(1, N + 1):
         by_block = [run.uncovered(block, n) / run.problem.arms for block in run.blocks()]
@@ -58,7 +58,7 @@ def measure_several_levels(effort: Effort) -> Measured:
     runs = effort.pick(20, 150)
     world = witness.one_large_block(S, K, r, 0.8)
     problem = witness.size_of(world)
-    N = bounds.lengths(problem, EPSILON, DELTA).levels
+    N = lengths.near_uniform_lengths(problem, EPSILON, DELTA).levels
     uncovered = {ALL: 0, DEEPEST: 0}
     gaps: dict[str, list[float]] = {ALL: [], DEEPEST: []}
     missing: dict[tuple[str, int], list[float]] = {}

@@ -15,7 +15,7 @@ import numpy as np
 import lumpable as lb
 from lumpable import worlds
 from lumpable.base.checks import FloatVector, IntVector
-from lumpable.plans import pac, reductions, regret, schedule
+from lumpable.plans import lengths, pac, reductions, regret
 from lumpable.plans.plan import Belief, Branching, Collect, Result, Sample, Split
 from lumpable.plans.problem import Problem
 
@@ -50,7 +50,7 @@ def take_apart(run: lb.Run) -> Reduced:
     for side in run.sides:
         relative = len(side.contexts) * nu[side.contexts] / nu[side.contexts].sum()
         factors += [float(relative.max()), float(1 / relative.min())]
-    estimating = float(run.steps[0]["regret"])
+    estimating = float(run.requests[0].regret)
     given_up = max(0.0, run.regret - estimating - inside)  # differences of large numbers
     late = all(surely_learns(side.run.parameters["problem"], side.run.rounds) for side in run.sides)
     return Reduced(len(run.sides), max(factors), estimating, given_up, inside, late)
@@ -64,7 +64,7 @@ def surely_learns(problem: Problem, rounds: int) -> bool:
     h, spent = 0, 0
     while True:
         h += 1
-        phase = schedule.any_groups_phase(problem, h)
+        phase = lengths.any_groups_phase(problem, h)
         spent += sum(phase.explore(n) for n in range(1, h + 1))
         if 3.5 * phase.threshold(h) < 1:
             return spent + (problem.groups - 1) * phase.split_rounds(h) <= rounds
@@ -144,7 +144,7 @@ def put_wrongly(
 ) -> Branching:
     """The reduction with other buckets, or with another plan inside them."""
     S, K, r = problem.letters
-    J = schedule.estimate_rounds(S, horizon)
+    J = lengths.estimate_rounds(S, horizon)
     everything = np.ones((S, K), dtype=bool)
     sample: Sample = yield Collect(J, 1, everything, Belief("estimating", np.zeros(S, np.int64)))
     chosen = putting(sample.plays.sum(axis=1) / sample.plays.sum())

@@ -10,7 +10,7 @@ import numpy as np
 import lumpable as lb
 from lumpable import worlds
 from lumpable.base import words
-from lumpable.plans import regret, schedule
+from lumpable.plans import lengths, regret
 from lumpable.plans.plan import Collect, Sample
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.plans.progress import Progress
@@ -28,7 +28,7 @@ AS_PRINTED, WIDE = "thresholds as printed", "broken: thresholds twice as wide"
 
 def unit(constants: Constants = PAPER) -> float:
     """eps~ of the phase that sets the scale."""
-    return schedule.equal_groups_phase(PAIR, PHASE, constants).threshold(PHASE)
+    return lengths.equal_groups_phase(PAIR, PHASE, constants).threshold(PHASE)
 
 
 def mixed_pair(gap: float, between: float = 1.0) -> lb.World:
@@ -51,7 +51,7 @@ def survives(gap: float, error: float, constants: Constants = PAPER) -> bool:
     progress = Progress(regret.equal_groups(PAIR, constants=constants))
     while isinstance(request := progress.request, Collect):
         belief = request.belief
-        if belief is None or "splitting" in belief.phase or belief.number > PHASE:
+        if belief is None or belief.kind == "splitting" or belief.number > PHASE:
             return belief is not None and belief.number > PHASE and bool(request.arms[0, 1])
         noise = worst if belief.number == PHASE else np.zeros(2)
         seen = np.where(request.arms, mean + noise, np.nan)
@@ -71,7 +71,7 @@ def worst_survivor(error: float, constants: Constants = PAPER) -> float:
 def drawn_survivors(gap: float, runs: int) -> int:
     """Count runs with drawn rewards in which an arm this bad survives the phase."""
     world = mixed_pair(gap)
-    horizon = sum(schedule.equal_groups_phase(PAIR, h).explore(h) for h in range(1, PHASE + 2)) + 1
+    horizon = sum(lengths.equal_groups_phase(PAIR, h).explore(h) for h in range(1, PHASE + 2)) + 1
     count = 0
     for seed in range(runs):
         seen = phases.looks(regret.equal_groups(PAIR), world, seed, horizon)
@@ -126,7 +126,7 @@ def measure_surviving(effort: Effort) -> Measured:
 def judge_surviving(measured: Measured) -> Verdict:
     """Gaps are in thresholds of their phase, and of the next one where they are played."""
     facts, draws = measured.facts, measured.setting["draws"]
-    following = unit() / schedule.equal_groups_phase(PAIR, PHASE + 1).threshold(PHASE + 1)
+    following = unit() / lengths.equal_groups_phase(PAIR, PHASE + 1).threshold(PHASE + 1)
 
     def checks(largest: float, next_phase: float) -> tuple[Check, ...]:
         return (

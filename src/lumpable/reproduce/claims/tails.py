@@ -13,7 +13,7 @@ from lumpable.base.extras import need
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series
-from lumpable.runs.bulk import answer
+from lumpable.runs.answers import answer
 
 
 def stats() -> Any:

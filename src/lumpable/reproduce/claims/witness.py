@@ -14,9 +14,9 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.base.checks import BoolVector, FloatVector
-from lumpable.plans import bounds, pac
+from lumpable.plans import lengths, pac
 from lumpable.plans.problem import PAPER, Constants, Problem
-from lumpable.runs.bulk import Step
+from lumpable.runs.run import Step
 
 DELTA = 0.05
 
@@ -94,7 +94,7 @@ def algorithm_1(
     """Run Algorithm 1 in a world, to its end or to the end of Step 1."""
     problem = size_of(world)
     plan = pac.near_uniform(problem, epsilon=epsilon, delta=DELTA, constants=constants)
-    size = bounds.lengths(problem, epsilon, DELTA, constants)
+    size = lengths.near_uniform_lengths(problem, epsilon, DELTA, constants)
     return watch(plan, world, seed, size.levels * size.explore if only_step_1 else None)
 
 
@@ -116,7 +116,7 @@ def sizeable(world: lb.World, groups: int, epsilon: float) -> Iterator[Block]:
         omega = float(world.frequency[members].sum())
         if omega >= epsilon / groups:
             epsilon_b = max(1.0, 1 / math.sqrt(groups * omega)) * epsilon
-            yield Block(members, epsilon_b, bounds.round_up(math.log2(1 / epsilon_b**2)))
+            yield Block(members, epsilon_b, lengths.round_up(math.log2(1 / epsilon_b**2)))
 
 
 # --- Broken on purpose ----------------------------------------------------------------------

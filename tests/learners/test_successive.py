@@ -11,7 +11,7 @@ from scipy import stats
 from stream import Stream
 
 import lumpable as lb
-from lumpable.learners.elimination import SuccessiveElimination
+from lumpable.learners.successive import SuccessiveElimination
 
 
 class LiteralElimination:

@@ -1,17 +1,25 @@
-"""How long the regret algorithms ask: the lengths and thresholds of their phases.
+"""How long every algorithm asks: request lengths, repeats and thresholds.
 
-Formulas only; plans take their requests from here. `log` is natural in confidence terms, and powers
-of two are kept as whole numbers (readings 1 and 2).
+Formulas only; plans take their requests from here. `log` is base 2 where it counts levels and
+natural in confidence terms, and powers of two are kept as whole numbers (readings 1 and 2).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lumpable.plans.bounds import FORGIVEN, round_up
 from lumpable.plans.problem import PAPER, Constants, Problem
+
+FORGIVEN = 1e-9
+"""Rounding errors of logarithms and quotients that are forgiven before rounding up (reading 2)."""
+
+
+def round_up(value: float) -> int:
+    """Return the smallest whole number that is not below `value`, forgiving 1e-9."""
+    return math.ceil(value - FORGIVEN)
 
 
 def doubled(value: float, times: float) -> int:
@@ -19,6 +27,86 @@ def doubled(value: float, times: float) -> int:
     whole_times = math.floor(times)
     numerator, denominator = (value * math.exp2(times - whole_times)).as_integer_ratio()
     return -((-numerator << max(0, whole_times)) // (denominator << max(0, -whole_times)))
+
+
+# --- Algorithms 1 and 3 -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Everything that Algorithm 1 computes before it asks: lines 1, 2, 9, 11 and 12."""
+
+    problem: Problem
+    levels: int
+    """N, the number of accuracy levels."""
+    lg: float
+    """lg = 16 log(rSK/delta), the confidence term."""
+    explore: int
+    """L, the rounds of Step 1 at each level."""
+    settle: int
+    """The rounds that Step 3 gives to each candidate (reading 13)."""
+    constants: Constants
+
+    def test(self, level: int) -> int:
+        """L', the rounds of one screening at this level."""
+        return math.ceil(self.constants.test * self.lg * 2.0**level * self.problem.contexts)
+
+    def threshold(self, level: int) -> float:
+        """sqrt(lg / 2^n): contexts closer than this leave together."""
+        return math.sqrt(self.lg / 2.0**level)
+
+    def worst_case(self) -> Iterator[tuple[int, int]]:
+        """Yield rounds and how many requests have them, at r screenings a level (reading 33)."""
+        _, K, r = self.problem.letters
+        yield self.explore, self.levels
+        for level in range(1, self.levels + 1):
+            yield self.test(level), r
+        yield self.settle, min(K, r * self.levels)
+
+
+def near_uniform_lengths(
+    problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER
+) -> Lengths:
+    """Return the request lengths of Algorithm 1.
+
+    >>> near_uniform_lengths(Problem(60, 40, 3), epsilon=0.2, delta=0.05).levels
+    5
+    """
+    S, K, r = problem.letters
+    N = round_up(math.log2(1 / epsilon**2))
+    lg = constants.confidence * math.log(r * S * K / delta)
+    L = math.ceil(constants.explore * r * (S + K) * lg / epsilon**2)
+    return Lengths(problem, N, lg, L, settle(problem, epsilon, delta, constants), constants)
+
+
+def settle(problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER) -> int:
+    """Return the rounds that Step 3 and the naive method give to each arm (reading 13)."""
+    S, K, _ = problem.letters
+    return max(1, math.ceil(constants.policy * S / epsilon**2 * math.log(S * K / delta)))
+
+
+def arrivals(problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER) -> int:
+    """Return J, the rounds in which Algorithm 3 estimates the context frequencies."""
+    S = problem.contexts
+    return max(1, math.ceil(constants.arrivals * S / epsilon * math.log(S / delta)))
+
+
+def last_bucket(problem: Problem, epsilon: float) -> int:
+    """Return L of Algorithm 3: contexts rarer than 2^-L are given up."""
+    return round_up(math.log2(problem.contexts / epsilon))
+
+
+def bucket_epsilon(epsilon: float, frequency: float) -> float:
+    """Return epsilon_l = min(1/2, 2 epsilon / sqrt(nu-hat(X_l))) (reading 16)."""
+    return min(0.5, 2 * epsilon / math.sqrt(frequency))
+
+
+def stretched(rounds: int, frequency: float, constants: Constants = PAPER) -> int:
+    """Return how many rounds give a bucket of this frequency `rounds` of its own (reading 17)."""
+    return math.ceil(constants.stretch * rounds / frequency)
+
+
+# --- Algorithms 4, 5 and 6 --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +120,13 @@ class Phase:
     split_lg: float
     """lg of Algorithm 5, its own (reading 23)."""
     constants: Constants
+    levelled: bool = False
+    """Whether Step 1 explores every level up to h, as Algorithm 6 does, or h alone."""
+
+    @property
+    def levels(self) -> range:
+        """The accuracy levels of Step 1."""
+        return range(1 if self.levelled else self.h, self.h + 1)
 
     def explore(self, level: int) -> int:
         """L_{h,n} = r (S + K) lg_h 2^{(n+h)/2}, the rounds of Step 1 (reading 26)."""
@@ -75,7 +170,7 @@ def any_groups_phase(problem: Problem, h: int, constants: Constants = PAPER) -> 
     """Return the lengths of Algorithm 6's phase h: lg_h = 128 log(rSKN_h/delta_h), N_h = h."""
     S, K, r = problem.letters
     lg = constants.levels * (math.log(r * S * K * h) + _log_inverse_delta(problem, h))
-    return Phase(problem, h, lg, _split_lg(problem, h, constants), constants)
+    return Phase(problem, h, lg, _split_lg(problem, h, constants), constants, levelled=True)
 
 
 def _log_inverse_delta(problem: Problem, h: int) -> float:
@@ -88,6 +183,9 @@ def _split_lg(problem: Problem, h: int, constants: Constants) -> float:
     """64 log(S/delta'), delta' = delta_h / r."""
     S, _, r = problem.letters
     return constants.split * (math.log(S * r) + _log_inverse_delta(problem, h))
+
+
+# --- Any context frequencies online -----------------------------------------------------------
 
 
 def estimate_rounds(contexts: int, horizon: int, constants: Constants = PAPER) -> int:

@@ -1,0 +1,30 @@
+"""Every method of the package, by what it is for, in the order in which people are shown them."""
+
+from __future__ import annotations
+
+from lumpable.plans import pac, reductions, regret, standard
+from lumpable.plans.making import Algorithm
+
+POLICY: tuple[Algorithm[...], ...] = (
+    pac.any_contexts,
+    pac.near_uniform,
+    standard.naive,
+    standard.elimination,
+    reductions.cheaper,
+    reductions.low_rank,
+)
+"""Plans that end with a policy."""
+
+REGRET: tuple[Algorithm[...], ...] = (
+    regret.equal_groups,
+    regret.any_groups,
+    reductions.any_contexts_online,
+    reductions.unknown_groups,
+    reductions.never_worse,
+    standard.online,
+    reductions.low_rank_online,
+)
+"""Plans that play until they are cut off."""
+
+BY_NAME = {make.about.name: make for make in (*POLICY, *REGRET)}
+"""All of them by their public names, which files keep."""

@@ -1,0 +1,168 @@
+"""How requests are answered in a world: drawn at once, exactly in law, or without noise.
+
+Within one request the arms depend on visit counts only, never on rewards, so the rounds need not
+be played: visits are one multinomial, arms another, and the mean of m rewards is drawn at once.
+Only the order of rounds inside a request is lost. Knows no algorithm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import Protocol
+
+import numpy as np
+
+from lumpable.base.checks import MOST_ROUNDS, FloatVector, IntVector
+from lumpable.base.errors import BadArgument
+from lumpable.plans.plan import Collect, Request, Sample
+from lumpable.worlds.world import World
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What one request brought: the sample, and what only the world sees."""
+
+    sample: Sample
+    visits: IntVector
+    """Rounds of each context."""
+    unfinished: IntVector
+    """Arm of the play that each context was in when the request ended; -1: none."""
+    regret: float
+
+
+class Law(Protocol):
+    """How requests are answered; `path` is where a request stands among all of a run."""
+
+    @property
+    def seed(self) -> int | None:
+        """What the answers are drawn with; None: nothing is drawn."""
+        ...
+
+    def answer(
+        self, request: Collect, world: World, path: tuple[int, ...], policy: IntVector
+    ) -> Answer:
+        """Answer a request; contexts that are asked nothing play the policy."""
+        ...
+
+    def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
+        """Share out rounds by frequency."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """At random: the request at `path` has its own generator, so no answer depends on others."""
+
+    seed: int
+
+    def answer(
+        self, request: Collect, world: World, path: tuple[int, ...], policy: IntVector
+    ) -> Answer:
+        """Draw the answer in bulk."""
+        return answer(request, world, self._generator(path), policy)
+
+    def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
+        """Draw the shares."""
+        return [int(share) for share in _multinomial(self._generator(path), rounds, frequency)]
+
+    def _generator(self, path: tuple[int, ...]) -> np.random.Generator:
+        # numbers from 1: default_rng([seed, 0]) is default_rng(seed), which a world may have used
+        return np.random.default_rng([self.seed, *(number + 1 for number in path)])
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Without noise."""
+
+    seed: None = None
+
+    def answer(
+        self, request: Collect, world: World, path: tuple[int, ...], policy: IntVector
+    ) -> Answer:
+        """Give the means themselves."""
+        return _exact(request, world, policy)
+
+    def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
+        """Round the expected shares, so that they add up."""
+        so_far = list(accumulate(map(Fraction, frequency.tolist())))
+        ends = [round(rounds * part / so_far[-1]) for part in so_far]
+        return [b - a for a, b in pairwise([0, *ends])]
+
+
+def answer(
+    request: Collect, world: World, rng: np.random.Generator, policy: IntVector | None = None
+) -> Answer:
+    """Draw the answer to one request: Algorithm 2 in bulk.
+
+    Contexts that are asked nothing play `policy` (default: arm 0); it counts for regret only.
+    """
+    from lumpable.runs import kernels
+
+    check_size(request.shape, world)
+    check_rounds(request)
+    visits = _multinomial(rng, request.rounds, world.frequency)
+    plays = np.zeros(world.mean.shape, dtype=np.int64)  # numpy takes large pages, numba does not
+    mean = np.full(world.mean.shape, np.nan)
+    unfinished, regret = kernels.collect(
+        rng,
+        visits,
+        min(request.repeats, MOST_ROUNDS),  # more would not fit, and is never finished
+        request.arms,
+        np.zeros(world.contexts, dtype=np.int64) if policy is None else policy,
+        world.mean,
+        world.best,
+        world.sd,
+        world.noise == "bernoulli",
+        plays,
+        mean,
+    )
+    return Answer(Sample(plays, mean), visits, unfinished, regret)
+
+
+def _multinomial(rng: np.random.Generator, number: int, frequency: FloatVector) -> IntVector:
+    """Share out at random; numpy would give its rounding remainder to a last cell that is zero."""
+    shares = np.zeros(len(frequency), dtype=np.int64)
+    comes = frequency > 0
+    shares[comes] = rng.multinomial(number, frequency[comes])
+    return shares
+
+
+def _exact(request: Collect, world: World, policy: IntVector) -> Answer:
+    """Answer without noise; the regret is the expected one of the rounds asked for."""
+    number = request.arms.sum(axis=1)
+    each = np.rint(2.0**40 * world.frequency).astype(np.int64)  # row sums, in proportion to nu
+    each = np.where(world.frequency > 0, np.maximum(each, number), 0)
+    plays = request.arms * (each // np.maximum(number, 1))[:, np.newaxis]
+    first = np.argmax(request.arms, axis=1)
+    everybody = np.arange(world.contexts)
+    plays[everybody, first] += np.where(number > 0, each - plays.sum(axis=1), 0)
+    played = (request.arms * world.mean).sum(axis=1) / np.maximum(number, 1)
+    gap = world.best - np.where(number > 0, played, world.mean[everybody, policy])
+    return Answer(
+        Sample(plays, np.where(plays > 0, world.mean, np.nan)),
+        visits=each,
+        unfinished=np.full(world.contexts, -1),
+        regret=request.rounds * float(world.frequency @ gap),
+    )
+
+
+def check_rounds(request: Request) -> None:
+    """Refuse a request that is longer than can be counted."""
+    if request.rounds > MOST_ROUNDS:
+        raise BadArgument(
+            "rounds",
+            why=f"a request of {request.rounds:.3g} rounds is more than can be counted "
+            f"({MOST_ROUNDS:.3g}); give the run a horizon, or a larger epsilon",
+        )
+
+
+def check_size(shape: tuple[int, int], world: World) -> None:
+    """Refuse a plan of another size than the world."""
+    if shape != world.mean.shape:
+        raise BadArgument(
+            "plan",
+            why=f"it asks about {shape[0]} contexts and {shape[1]} arms, "
+            f"the world has {world.contexts} and {world.arms}",
+        )
