@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import lumpable as lb
-from lumpable.reports import belief_charts
+from lumpable.reports.charts import belief_charts
 
 PICTURES = Path(__file__).parent / "pictures"
 ARMS = ("news", "sport", "music", "film", "food", "travel", "games", "books", "garden", "science")

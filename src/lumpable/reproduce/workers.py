@@ -23,10 +23,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.extras import need
 from lumpable.base.interrupts import spared
 from lumpable.base.version import __version__
-from lumpable.reports import canvas
+from lumpable.reports.kit import canvas
 from lumpable.reproduce import record
 from lumpable.reproduce.claim import Claim, Effort
 from lumpable.reproduce.record import Row
@@ -173,10 +172,7 @@ def drawn(figure: dict[str, Any]) -> str:
     """Return a Vega-Lite specification as SVG."""
     if not figure.get("description"):
         raise BadArgument("figure", why="expected a description for those who cannot see it")
-    convert = need("vl_convert", "plot", "drawing pictures").vegalite_to_svg
-    version = ".".join(canvas.altair().SCHEMA_VERSION.split(".")[:2])
-    picture: str = convert(figure, vl_version=version)
-    return picture
+    return canvas.svg(figure)
 
 
 def _words(error: Exception) -> str:

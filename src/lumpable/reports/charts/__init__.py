@@ -1,6 +1,6 @@
 """Pictures of a run: its regret, the clusters it found, which arms fell when, who is alike.
 
-Chart functions take runs and return Altair charts; `canvas.save` writes them. The rows behind each
+Chart functions take runs and return Altair charts; `kit.save.chart` writes them. The rows behind each
 panel come from functions of their own, so that they can be checked.
 """
 
@@ -9,21 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lumpable.base.words import short
-from lumpable.reports import canvas
 from lumpable.reports.charts import alike, cost, falls, found
 from lumpable.reports.charts.alike import sorted_matrix
 from lumpable.reports.charts.captions import label, setting
 from lumpable.reports.charts.cost import regret
 from lumpable.reports.charts.falls import fallen
 from lumpable.reports.charts.found import clusters
-from lumpable.reports.heat import PANEL
+from lumpable.reports.charts.scaling import growth
+from lumpable.reports.kit import canvas
+from lumpable.reports.kit.matrix import PANEL
 from lumpable.runs import questions
 from lumpable.runs.run import Run
 
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["clusters", "fallen", "regret", "run", "sorted_matrix"]
+__all__ = ["clusters", "fallen", "growth", "regret", "run", "sorted_matrix"]
 
 
 def run(run: Run) -> altair.VConcatChart:
@@ -41,7 +42,7 @@ def run(run: Run) -> altair.VConcatChart:
         said.append(falls.words(run))
     rows.append(alike.panel(run))
     said.append(alike.words(run))
-    chart: altair.VConcatChart = canvas.styled(
+    chart: altair.VConcatChart = canvas.titled(
         alt.vconcat(*rows, spacing=50).resolve_scale(
             color="independent", shape="independent", strokeDash="independent"
         ),

@@ -10,10 +10,10 @@ import numpy as np
 from lumpable.base.checks import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
-from lumpable.reports import canvas, heat
-from lumpable.reports.canvas import Row
-from lumpable.reports.charts.captions import BLUE, GREEN, VERMILLION, setting, whole_ticks
-from lumpable.reports.heat import PANEL
+from lumpable.reports.charts.captions import setting
+from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.kit.canvas import Row
+from lumpable.reports.kit.matrix import PANEL
 from lumpable.runs import questions
 from lumpable.runs.run import Run
 from lumpable.worlds.world import World
@@ -27,10 +27,10 @@ MOST_ARMS = 150
 KEPT, FELL = "still good", "fell in this phase"
 BEST, LOST = "best arm, still good", "best arm, fell"
 KINDS = {
-    KEPT: (GREEN, "circle"),
-    FELL: ("#999999", "circle"),
-    BEST: (BLUE, "diamond"),
-    LOST: (VERMILLION, "diamond"),
+    KEPT: (theme.GREEN, "circle"),
+    FELL: (theme.GREY, "circle"),
+    BEST: (theme.BLUE, "diamond"),
+    LOST: (theme.VERMILLION, "diamond"),
 }
 
 
@@ -38,7 +38,7 @@ def fallen(run: Run) -> altair.FacetChart:
     """Draw for each cluster in which phase each arm fell, by how much it is worse than the best."""
     if not questions.latest(run):
         raise BadArgument("run", "one that forms clusters", f"{run.plan}")
-    chart: altair.FacetChart = canvas.styled(
+    chart: altair.FacetChart = canvas.titled(
         panel(run), "Which arms fell when", [setting(run)], words(run)
     )
     return chart
@@ -59,7 +59,7 @@ def fallen_rows(run: Run) -> Iterator[Row]:
         gap = average_gap(run.world, members)
         best = set(run.world.policy[members].tolist())
         title = f"Cluster {cluster + 1}: {counted(int(size[cluster]), 'context')}"
-        for arm in heat.evenly(np.argsort(gap, kind="stable"), MOST_ARMS):
+        for arm in axes.evenly(np.argsort(gap, kind="stable"), MOST_ARMS):
             kept = bool(good[cluster, arm])
             kind = (BEST if kept else LOST) if int(arm) in best else (KEPT if kept else FELL)
             yield {
@@ -94,13 +94,15 @@ def panel(run: Run) -> Any:
         .mark_point(filled=True, opacity=0.75, aria=False)
         .encode(
             x=alt.X(
-                "gap:Q", title="gap: reward lost a round with this arm", axis=alt.Axis(tickCount=6)
+                "gap:Q",
+                title="gap: reward lost a round with this arm",
+                axis=axes.numbers(tickCount=6),
             ),
             y=alt.Y(
                 "phase:Q",
                 title="phase",
                 scale=alt.Scale(domain=[first - 1, last + 1], nice=False),
-                axis=alt.Axis(values=whole_ticks(first, last, 6), format="d"),
+                axis=axes.counts(values=axes.whole_ticks(first, last, 6)),
             ),
             color=alt.Color("kind:N", scale=colours, legend=legend),
             shape=alt.Shape("kind:N", scale=shapes, legend=legend),

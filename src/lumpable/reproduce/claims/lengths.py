@@ -13,7 +13,7 @@ from lumpable.base import words
 from lumpable.base.checks import FloatVector
 from lumpable.plans import regret
 from lumpable.plans.problem import PAPER
-from lumpable.reports import canvas
+from lumpable.reports.kit import canvas
 from lumpable.reproduce.claim import Check, Effort, Finding, claim, slope
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.rates import any_logs, curve, exponent
@@ -169,7 +169,7 @@ def lengths_figure(
         title="Late calls of Algorithm 5",
     )
     panels = [panel.properties(width=270, height=sketch.HEIGHT) for panel in (left, right)]
-    return canvas.styled(
+    return canvas.titled(
         alt.hconcat(*panels, spacing=30),
         "Low levels must be short, and late splits must be coarse",
         [

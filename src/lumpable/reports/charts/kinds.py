@@ -1,4 +1,4 @@
-"""The kinds of picture in the report, as Vega-Lite specifications without data.
+"""The kinds of picture in the report of a comparison, as Vega-Lite specifications without data.
 
 A page holds each kind once; a figure brings data, the ends of the axes and words. What is filled
 in: the datasets that a template names, and the values of its parameters.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from lumpable.reports import canvas
-from lumpable.reports.palette import DASHES
+from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.kit.theme import DASHES
 
 CURVE_HEIGHT = 380
 SMALL_HEIGHT = 240
@@ -50,7 +50,11 @@ def template(name: str) -> dict[str, Any]:
     return spec
 
 
-@functools.cache
+def compiled(name: str, scheme: str) -> dict[str, Any]:
+    """Return the specification in Vega's own language, in the colours of a scheme, for a page."""
+    return canvas.compiled({**template(name), "config": theme.silent(scheme)})
+
+
 def names() -> tuple[str, ...]:
     """Return the names of all kinds."""
     return (*CURVES, "time", "strip")
@@ -63,8 +67,6 @@ def _curves(kind: Kind) -> Any:
     """Draw a band, a line and points for the pointer for each learner, and names at the ends."""
     alt = canvas.altair()
     picked = alt.param(name="picked", value=[])
-    ends = [alt.param(name=name, value=1) for name in ("low", "top", "first", "last")]
-    ends += [alt.param(name=name, value=[1]) for name in ("across", "up")]
     x = alt.X(
         "round:Q",
         title="rounds",
@@ -131,30 +133,32 @@ def _curves(kind: Kind) -> Any:
     if kind.measure == "clusters":
         layers.insert(0, _truth(y))
     layers += [*_labels(), points.properties(name=POINTER)]
-    return alt.layer(*layers).add_params(picked, *ends).properties(height=kind.height)
+    return (
+        alt.layer(*layers)
+        .add_params(picked, *_params("low top first last", "across up"))
+        .properties(height=kind.height)
+    )
 
 
 def _scale(kind: str, low: str, high: str) -> Any:
-    alt = canvas.altair()
+    """Return a scale between parameters, by their names."""
     ends = {"domainMin": {"expr": low}, "domainMax": {"expr": high}}
-    return alt.Scale(type=kind, nice=False, zero=False, **ends)
-
-
-SHORT = (
-    "datum.value == 0 ? '0' : abs(datum.value) >= 1e6 || abs(datum.value) < 1e-3 ? "
-    "replace(format(datum.value, '.1~e'), '+', '') : format(datum.value, ',.3~f')"
-)
-"""Labels such as 2,000 or 1e6."""
+    return canvas.altair().Scale(type=kind, nice=False, zero=False, **ends)
 
 
 def _axis(kind: str, ticks: str, grid: bool) -> Any:
-    """Return an axis; the values of a logarithmic one are filled in, by that name."""
+    """Return an axis; the ticks of a logarithmic one are a parameter of that name."""
+    if kind == "log":
+        return axes.numbers(ticks, grid=grid)
+    many = 6 if grid else {"expr": "max(2, min(6, floor(width / 75)))"}  # room for 40,000
+    return axes.numbers(grid=grid, tickCount=many)
+
+
+def _params(numbers: str, lists: str) -> list[Any]:
+    """Return parameters that a figure fills in: ends of axes, and ticks along them."""
     alt = canvas.altair()
-    apart = {"labelOverlap": True, "labelSeparation": 6, "labelFlush": False}
-    if kind == "linear":
-        many = 6 if grid else {"expr": "max(2, min(6, floor(width / 75)))"}  # room for 40,000
-        return alt.Axis(labelExpr=SHORT, grid=grid, tickCount=many, **apart)
-    return alt.Axis(labelExpr=SHORT, grid=grid, values={"expr": ticks}, **apart)
+    ends = [alt.param(name=name, value=1) for name in numbers.split()]
+    return ends + [alt.param(name=name, value=[1]) for name in lists.split()]
 
 
 def _looks() -> Any:
@@ -209,21 +213,18 @@ def _truth(y: dict[str, Any]) -> Any:
 
 def _rows(field: str = "learner") -> Any:
     alt = canvas.altair()
-    axis = alt.Axis(labelLimit=230, ticks=False, domain=False, grid=True)
-    return alt.Y(f"{field}:N", sort=None, title=None, axis=axis)
+    return alt.Y(f"{field}:N", sort=None, title=None, axis=axes.rows(labelLimit=230, grid=True))
 
 
 def _time() -> Any:
     """Draw a dot for each learner: how long a round took."""
     alt = canvas.altair()
-    axis = alt.Axis(
-        labelExpr="datum.value >= 1 ? format(datum.value, '~g') + ' s' : datum.value >= 1e-3 ? "
-        "format(1e3 * datum.value, '~g') + ' ms' : datum.value >= 1e-6 ? "
-        "format(1e6 * datum.value, '~g') + ' µs' : format(1e9 * datum.value, '~g') + ' ns'",
-        labelOverlap=True,
-        values={"expr": "across"},
+    x = alt.X(
+        "seconds:Q",
+        title="time a round",
+        scale=_scale("log", "first", "last"),
+        axis=axes.numbers("across", unit="s"),
     )
-    x = alt.X("seconds:Q", title="time a round", scale=_scale("log", "first", "last"), axis=axis)
     dots = alt.Chart(alt.NamedData(name="dots")).encode(x=x, y=_rows())
     return (
         alt.layer(
@@ -233,12 +234,7 @@ def _time() -> Any:
                 tooltip=["learner:N", alt.Tooltip("time:N", title="a round"), "memory:N"],
             )
         )
-        .add_params(
-            alt.param(name="picked", value=[]),
-            alt.param(name="first", value=1),
-            alt.param(name="last", value=1),
-            alt.param(name="across", value=[1]),
-        )
+        .add_params(alt.param(name="picked", value=[]), *_params("first last", "across"))
         .properties(height=200)
     )
 
@@ -250,11 +246,7 @@ def _strip() -> Any:
         "ratio:Q",
         title="ratio to the best fair peer",
         scale=_scale("log", "first", "last"),
-        axis=alt.Axis(
-            labelExpr="format(datum.value, '~g') + '×'",
-            labelOverlap=True,
-            values={"expr": "across"},
-        ),
+        axis=axes.numbers("across", unit="×"),
     )
     dots = alt.Chart(alt.NamedData(name="dots")).encode(x=x, y=_rows())
     means = alt.Chart(alt.NamedData(name="means")).encode(x=x, y=_rows())
@@ -268,10 +260,6 @@ def _strip() -> Any:
                 tooltip=["learner:N", "what:N", number]
             ),
         )
-        .add_params(
-            alt.param(name="first", value=1),
-            alt.param(name="last", value=1),
-            alt.param(name="across", value=[1]),
-        )
+        .add_params(*_params("first last", "across"))
         .properties(height=200)
     )
