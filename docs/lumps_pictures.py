@@ -29,7 +29,7 @@ def main() -> None:
     }
     for name, chart in drawn.items():
         path = PICTURES / f"lumps-{name}.png"
-        belief_charts.themed(chart, "light").save(path, scale_factor=1.5)
+        belief_charts.in_scheme(chart, "light").save(path, scale_factor=1.5)
         print(f"wrote {path}")
 
 

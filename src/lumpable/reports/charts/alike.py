@@ -28,7 +28,7 @@ def sorted_matrix(run: Run) -> altair.HConcatChart:
     arm stand together.
     """
     shown = choose(run)
-    chart: altair.HConcatChart = canvas.titled(
+    chart: altair.HConcatChart = canvas.with_title(
         _pair(run, shown),
         TITLE,
         [setting(run), *matrix.captions(run.world, shown, run.policy)],
@@ -75,7 +75,7 @@ def words(run: Run) -> str:
 
 
 def _pair(run: Run, shown: Drawn) -> Any:
-    return matrix.both(run.world, shown, run.policy, _clusters(run), questions.found(run))
+    return matrix.side_by_side(run.world, shown, run.policy, _clusters(run), questions.found(run))
 
 
 def _clusters(run: Run) -> str:

@@ -1,7 +1,8 @@
 """Pictures of what a learner believes: group means, memberships, sizes, who is together.
 
-Each takes a learner and returns an Altair chart with its description; `themed` gives it the colours
-of a light page, a dark one or of paper. The rows behind each come from a function of their own.
+Each takes a learner and returns an Altair chart with its description; `in_scheme` gives it the
+colours of a light page, a dark one or of paper. The rows behind each come from a function of their
+own.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ INTERVALS = [f"{b / BINS:.1f} to {(b + 1) / BINS:.1f}" for b in range(BINS)]
 """Of the probability of the likeliest group."""
 
 
-def themed(chart: Any, scheme: str) -> Any:
+def in_scheme(chart: Any, scheme: str) -> Any:
     """Give a chart the colours of a scheme: light, dark or paper."""
     padding = {"left": 8, "top": 8, "right": 8, "bottom": 20}
     return chart.properties(config=theme.silent(scheme), padding=padding)

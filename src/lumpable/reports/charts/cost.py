@@ -32,7 +32,7 @@ def regret(runs: Run | Mapping[str, Run]) -> altair.LayerChart:
     Thin lines are the rates of the theorems, where all runs are of one problem.
     """
     named = {label(runs): runs} if isinstance(runs, Run) else dict(runs)
-    chart: altair.LayerChart = canvas.titled(
+    chart: altair.LayerChart = canvas.with_title(
         panel(named),
         "What learning cost",
         [caption(named)],

@@ -50,9 +50,9 @@ def template(name: str) -> dict[str, Any]:
     return spec
 
 
-def compiled(name: str, scheme: str) -> dict[str, Any]:
+def to_vega(name: str, scheme: str) -> dict[str, Any]:
     """Return the specification in Vega's own language, in the colours of a scheme, for a page."""
-    return canvas.compiled({**template(name), "config": theme.silent(scheme)})
+    return canvas.to_vega({**template(name), "config": theme.silent(scheme)})
 
 
 def names() -> tuple[str, ...]:

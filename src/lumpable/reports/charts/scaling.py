@@ -22,13 +22,13 @@ def growth(rows: Sequence[Row]) -> altair.HConcatChart:
     and `loss`; a loss of None says that the rounds are known without a run, and draws a hollow
     point. Lines join the problems with S = K.
     """
-    table = [sized(row) for row in rows]
+    table = [with_size(row) for row in rows]
     rounds = [row["rounds"] for row in table]
     losses = "; ".join(f"{method}: {_losses(table, method)}" for method in METHODS)
     hollow = " Hollow: not run, the method always takes this many rounds."
     by_sum = _growth_panel(table, "sum", "S + K (contexts plus arms)")
     by_product = _growth_panel(table, "product", "S × K (contexts times arms)", legends=True)
-    chart: altair.HConcatChart = canvas.titled(
+    chart: altair.HConcatChart = canvas.with_title(
         canvas.altair()
         .hconcat(
             by_sum.properties(title="Algorithm 3 grows about in proportion to S + K"),
@@ -50,7 +50,7 @@ def growth(rows: Sequence[Row]) -> altair.HConcatChart:
     return chart
 
 
-def sized(row: Row) -> dict[str, Any]:
+def with_size(row: Row) -> dict[str, Any]:
     """Return a row with what the charts of growth need: S + K, S K, shape, run or known."""
     S, K = row["contexts"], row["arms"]
     shape = "S = K" if S == K else "S < K" if S < K else "S > K"

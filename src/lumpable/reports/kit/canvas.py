@@ -44,7 +44,7 @@ def data(rows: Iterable[Row]) -> Any:
     return alt.Data(values=text.getvalue(), format=alt.DataFormat(type="csv"))
 
 
-def titled(chart: Any, title: str, subtitle: list[str], description: str) -> Any:
+def with_title(chart: Any, title: str, subtitle: list[str], description: str) -> Any:
     """Give a chart its title, its words for screen readers, and the colours of paper."""
     heading = {"text": title, "subtitle": subtitle, "fontSize": 18, "subtitleFontSize": 13}
     return chart.properties(  # all at once: each change would copy the whole chart
@@ -67,7 +67,7 @@ def png(spec: dict[str, Any]) -> bytes:
     return drawn
 
 
-def compiled(spec: dict[str, Any]) -> dict[str, Any]:
+def to_vega(spec: dict[str, Any]) -> dict[str, Any]:
     """Return a specification in Vega's own language, which a browser need not compile."""
     made: dict[str, Any] = converter().vegalite_to_vega(spec, vl_version=version())
     return made

@@ -57,7 +57,7 @@ def choose(world: World, policy: IntVector, cluster: IntVector, found: IntVector
 # --- The panels -----------------------------------------------------------------------------
 
 
-def both(
+def side_by_side(
     world: World, shown: Drawn, policy: IntVector, clusters: str, cluster: IntVector | None = None
 ) -> Any:
     """Draw the matrix as hidden and as found, side by side; with lines between clusters if given.

@@ -10,7 +10,6 @@ from importlib import resources
 from typing import Any
 
 from lumpable.base.extras import need
-from lumpable.base.words import counted, duration
 from lumpable.reports.kit import numbers, theme
 
 
@@ -35,7 +34,6 @@ def _made(jinja2: Any) -> Any:
     }
     found.globals |= {"static": static, "schemes": theme.SCHEMES}
     found.filters |= {name: getattr(numbers, name) for name in numbers.__all__}
-    found.filters |= {"counted": counted, "duration": duration}
     return found
 
 

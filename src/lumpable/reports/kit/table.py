@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,30 @@ class Table:
     kind: str = ""
     head: int = 0
 
-    def texts(self) -> list[list[str]]:
-        """Return what stands in the cells, without heads, for those who check it."""
-        return [[cell.text for cell in line.cells] for line in self.lines]
 
-
-def figure(text: str, kind: str = "", **more: str | int) -> Cell:
+def figure(text: str, kind: str = "", **more: Any) -> Cell:
     """Return a cell with a number."""
-    return Cell(text, number=True, kind=kind, **more)  # type: ignore[arg-type]
+    return Cell(text, number=True, kind=kind, **more)
+
+
+class Column(NamedTuple):
+    """A column of a plain table: its head, and what is written of a row."""
+
+    head: str
+    write: Callable[[Any], str]
+    number: bool = True
+
+
+def of_rows(name: str, rows: Iterable[Any], columns: Sequence[Column], kind: str = "") -> Table:
+    """Return a table of rows, the first column in front; rows with a true `kind` are marked so."""
+    return Table(
+        name,
+        [Cell(column.head, column.number) for column in columns],
+        [
+            Line(
+                [Cell(column.write(row), column.number) for column in columns],
+                kind if kind and row[kind] else "",
+            )
+            for row in rows
+        ],
+    )

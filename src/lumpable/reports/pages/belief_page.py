@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from lumpable.reports.kit import canvas, save
 from lumpable.reports.kit.numbers import decimal, percent
 from lumpable.reports.kit.render import render
 from lumpable.reports.kit.svg import prefix_ids
-from lumpable.reports.kit.table import Cell, Line, Table, figure
+from lumpable.reports.kit.table import Column, Table, of_rows
 
 MOST_MEMBERS = 100
 """Contexts in the table of members: the least sure ones."""
@@ -130,42 +131,36 @@ def pictures(
 ) -> dict[str, dict[str, str] | None]:
     """Return all pictures, by name; None where groups are not identified."""
     learner, level = rows.learner, rows.level
-    members = together = None
-    if rows.identified:
-        members = picture(
-            "members",
-            belief_charts.memberships(learner),
-            "How sure memberships are",
-            "The stronger the colour, the more contexts.",
-        )
-        together = picture(
-            "together",
-            belief_charts.together(learner, context_names=context_names, most=MOST_DRAWN),
-            "Who is together",
-            f"{part(MOST_DRAWN, len(rows.members), 'context')}: how likely any two are to be in "
-            "one group.",
-        )
-    sizes = picture(
-        "sizes",
-        belief_charts.sizes(learner, level),
-        "Contexts in each group",
-        "Bars: expected; lines: intervals.",
+    sizes = belief_charts.sizes(learner, level)
+    means = belief_charts.means(learner, level, arm_names=arm_names)
+    arms = part(belief_charts.MOST_ARMS, learner.arms, "arm")
+    contexts = part(MOST_DRAWN, len(rows.members), "context")
+    drawn: dict[str, dict[str, str] | None] = {"members": None, "together": None}
+    drawn["sizes"] = picture(
+        "sizes", sizes, "Contexts in each group", "Bars: expected; lines: intervals."
     )
-    means = picture(
+    drawn["means"] = picture(
         "means",
-        belief_charts.means(learner, level, arm_names=arm_names),
+        means,
         "Mean reward of each arm in each group",
-        f"{part(belief_charts.MOST_ARMS, learner.arms, 'arm')}: the best, then those with most "
-        "pulls, then retired ones; faded where the interval is wide.",
+        f"{arms}: the best, then those with most pulls, then retired ones; faded where the "
+        "interval is wide.",
     )
-    return {"sizes": sizes, "members": members, "means": means, "together": together}
+    if rows.identified:
+        members = belief_charts.memberships(learner)
+        words = "The stronger the colour, the more contexts."
+        drawn["members"] = picture("members", members, "How sure memberships are", words)
+        pairs = belief_charts.together(learner, context_names=context_names, most=MOST_DRAWN)
+        words = f"{contexts}: how likely any two are to be in one group."
+        drawn["together"] = picture("together", pairs, "Who is together", words)
+    return drawn
 
 
 def picture(key: str, chart: Any, heading: str, words: str) -> dict[str, str]:
     """Draw a chart in the colours of light and dark pages."""
     drawn = {
         scheme: prefix_ids(
-            canvas.svg(belief_charts.themed(chart, scheme).to_dict()), f"{key}-{scheme}-"
+            canvas.svg(belief_charts.in_scheme(chart, scheme).to_dict()), f"{key}-{scheme}-"
         )
         for scheme in ("light", "dark")
     }
@@ -198,70 +193,63 @@ def tables(rows: Beliefs) -> dict[str, Any]:
 
 def group_table(rows: Beliefs) -> Table:
     """Return the groups: sizes, best arms and their means."""
-    heads = [
-        Cell("group"), figure("size"), figure(rows.interval), figure("share"), Cell("best arm"),
-        figure("probability that it is the best"), figure("mean of the best arm"),
-        figure(rows.interval),
-    ]  # fmt: skip
-    lines = [
-        Line([
-            Cell(str(row["group"])), figure(decimal(row["size"])),
-            figure(f"{row['size_low']} to {row['size_high']}"), figure(f"{100 * row['share']:.0f} %"),
-            Cell(row["best_arm"]), figure(percent(row["probability_best"])),
-            figure(rows.mean(row["mean"])), figure(rows.range(row)),
-        ])
-        for row in rows.groups
-    ]  # fmt: skip
-    return Table("Groups", heads, lines)
+    columns = [
+        Column("group", lambda row: str(row["group"]), number=False),
+        Column("size", lambda row: decimal(row["size"])),
+        Column(rows.interval, lambda row: f"{row['size_low']} to {row['size_high']}"),
+        Column("share", lambda row: f"{100 * row['share']:.0f} %"),
+        Column("best arm", itemgetter("best_arm"), number=False),
+        Column("probability that it is the best", lambda row: percent(row["probability_best"])),
+        Column("mean of the best arm", lambda row: rows.mean(row["mean"])),
+        Column(rows.interval, rows.range),
+    ]
+    return of_rows("Groups", rows.groups, columns)
 
 
 def arm_table(rows: Beliefs, group: int) -> Table:
     """Return a group's arms, the best first."""
     K = rows.learner.arms
     own = sorted(rows.arms[group * K : (group + 1) * K], key=lambda row: -float(row["mean"]))
-    own = own[: belief_charts.MOST_ARMS]
-    heads = [Cell("arm"), figure("pulls"), figure("mean"), figure(rows.interval)]
-    lines = [
-        Line([
-            Cell(row["arm"]), figure(decimal(row["pulls"])), figure(rows.mean(row["mean"])),
-            figure(rows.range(row)),
-        ])
-        for row in own
-    ]  # fmt: skip
-    best = "" if len(own) == K else f", the best {len(own)} of {K:,}"
-    return Table(f"Arms of group {group}{best}", heads, lines)
+    columns = [
+        Column("arm", itemgetter("arm"), number=False),
+        Column("pulls", lambda row: decimal(row["pulls"])),
+        Column("mean", lambda row: rows.mean(row["mean"])),
+        Column(rows.interval, rows.range),
+    ]
+    shown = own[: belief_charts.MOST_ARMS]
+    best = f", the best {len(shown)} of {K:,}" if len(shown) < K else ""
+    return of_rows(f"Arms of group {group}{best}", shown, columns)
 
 
 def member_table(rows: Beliefs) -> Table:
     """Return contexts, the least sure first if their groups are known."""
-    known, shown = rows.identified, rows.members
-    if known:
+    shown = rows.members
+    columns = [
+        Column("context", lambda row: str(row["context"]), number=False),
+        Column("group", lambda row: str(row["group"])),
+        Column("probability of the group", lambda row: percent(row["probability"])),
+        Column("rewards", lambda row: f"{row['rewards']:,}"),
+        Column("best arm", itemgetter("best_arm"), number=False),
+        Column("expected reward", lambda row: rows.mean(row["expected_reward"])),
+        Column("deviation", lambda row: rows.mean(row["deviation"], "+")),
+    ]
+    if rows.identified:
         shown = sorted(shown, key=lambda row: float(row["probability"]))
-    heads = [
-        Cell("context"), *([figure("group"), figure("probability of the group")] * known),
-        figure("rewards"), Cell("best arm"), figure("expected reward"), figure("deviation"),
-    ]  # fmt: skip
-    lines = [
-        Line([
-            Cell(str(row["context"])),
-            *([figure(str(row["group"])), figure(percent(row["probability"]))] if known else []),
-            figure(f"{row['rewards']:,}"), Cell(row["best_arm"]),
-            figure(rows.mean(row["expected_reward"])), figure(rows.mean(row["deviation"], "+")),
-        ])
-        for row in shown[:MOST_MEMBERS]
-    ]  # fmt: skip
-    return Table("Contexts", heads, lines)
+    else:
+        del columns[1:3]
+    return of_rows("Contexts", shown[:MOST_MEMBERS], columns)
 
 
 def evidence_table(rows: Sequence[Row]) -> Table:
     """Return the models that were compared; the one that is believed stands out."""
-    heads = [Cell("model"), figure("log evidence"), figure("difference"), Cell("odds")]
-    lines = [
-        Line([
-            Cell(row["model"]), figure(decimal(row["log_evidence"])),
-            figure("" if row["believed"] else decimal(row["difference"], sign="+")),
-            Cell(row["odds"]),
-        ], "believed" if row["believed"] else "")
-        for row in rows
-    ]  # fmt: skip
-    return Table("Other models", heads, lines)
+
+    def difference(row: Row) -> str:
+        return "" if row["believed"] else decimal(row["difference"], sign="+")
+
+    columns = [
+        Column("model", itemgetter("model"), number=False),
+        Column("log evidence", lambda row: decimal(row["log_evidence"])),
+        Column("difference", difference),
+        Column("odds", itemgetter("odds"), number=False),
+    ]
+    return of_rows("Other models", rows, columns, kind="believed")

@@ -64,7 +64,7 @@ def page_data(drawn: Sequence[Series], figures: Sequence[Figure]) -> dict[str, A
         "series": drawn,
         "figures": {figure.key: figure.page() for figure in figures},
         "templates": {
-            scheme: {kind: kinds.compiled(kind, scheme) for kind in used}
+            scheme: {kind: kinds.to_vega(kind, scheme) for kind in used}
             for scheme in ("light", "dark")
         },
     }

@@ -169,7 +169,7 @@ def lengths_figure(
         title="Late calls of Algorithm 5",
     )
     panels = [panel.properties(width=270, height=sketch.HEIGHT) for panel in (left, right)]
-    return canvas.titled(
+    return canvas.with_title(
         alt.hconcat(*panels, spacing=30),
         "Low levels must be short, and late splits must be coarse",
         [

@@ -82,7 +82,9 @@ def picture(
     )
     layers = [_layer(base, name, style) for name, style in series.items()]
     chart = alt.layer(*_bars(bars or {}, y.field), *[part for group in layers for part in group])
-    return canvas.titled(chart.properties(width=WIDTH, height=HEIGHT), title, subtitle, description)
+    return canvas.with_title(
+        chart.properties(width=WIDTH, height=HEIGHT), title, subtitle, description
+    )
 
 
 def _layer(base: Any, name: str, style: Series) -> list[Any]:

@@ -31,7 +31,7 @@ def clusters(run: Run) -> altair.VConcatChart:
     """
     if not any_clusters(run):
         raise BadArgument("run", "one that forms clusters", f"{run.plan}")
-    chart: altair.VConcatChart = canvas.titled(
+    chart: altair.VConcatChart = canvas.with_title(
         panel(run),
         "Who was told apart, and what is still good for them",
         [setting(run)],
