@@ -30,7 +30,7 @@ from lumpable.comparisons import standing, statistics
 from lumpable.comparisons.results import gathered
 from lumpable.comparisons.rows import COLUMNS
 from lumpable.reports import compared
-from lumpable.reports.charts import curves, figures, kinds
+from lumpable.reports.charts import curves, figure_kinds, figures
 from lumpable.reports.kit import axes, canvas, svg
 from lumpable.reports.kit.numbers import interval
 from lumpable.reports.kit.table import Cell, Table
@@ -558,16 +558,16 @@ def test_curves_are_means_with_bands() -> None:
     )
 
 
-@pytest.mark.parametrize("name", kinds.names())
+@pytest.mark.parametrize("name", figure_kinds.names())
 def test_templates_are_valid(name: str) -> None:
     """Altair finds no error in them, and every name that is filled in is there."""
     alt = importlib.import_module("altair")
-    spec = kinds.template(name)
+    spec = figure_kinds.template(name)
     alt.Chart.from_dict(spec)
     named = {param["name"] for param in spec["params"]}
     assert {"first", "last"} <= named
     for scheme in ("light", "dark"):
-        made = kinds.to_vega(name, scheme)
+        made = figure_kinds.to_vega(name, scheme)
         assert named <= {signal["name"] for signal in made["signals"]}
         assert {"curves", "dots"} & {table["name"] for table in made["data"]}
 
@@ -599,7 +599,7 @@ def test_pictures_are_clipped_once_and_hold_no_hidden_marks() -> None:
     overall = read(made_rows.rows(MANY, worlds=1, seeds=3, horizon=1000))
     drawn, found = compared.draw_all(overall)
     for figure in found:
-        if figure.kind not in kinds.CURVES:
+        if figure.kind not in figure_kinds.CURVES:
             continue
         picture = canvas.svg(figures.paper(figure, drawn))
         once = svg.clip_once(picture)

@@ -13,8 +13,8 @@ import numpy as np
 
 from lumpable.comparisons.standing import ORACLE, Standing
 from lumpable.comparisons.statistics import Band, band
+from lumpable.reports.charts.figure_kinds import CURVES
 from lumpable.reports.charts.figures import Figure, Series
-from lumpable.reports.charts.kinds import CURVES
 from lumpable.reports.kit.axes import spread, ticks
 from lumpable.reports.kit.numbers import number
 

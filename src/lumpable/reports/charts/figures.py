@@ -1,4 +1,4 @@
-"""A figure of a comparison: one of `kinds`, filled with data, the ends of its axes and words."""
+"""A figure of a comparison: one of `figure_kinds`, filled with data, ends of axes and words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lumpable.reports.charts.kinds import CURVES, POINTER, template
+from lumpable.reports.charts.figure_kinds import CURVES, POINTER, template
 from lumpable.reports.kit import theme
 
 Series = dict[str, Any]

@@ -12,7 +12,7 @@ from typing import Any
 
 from lumpable.base.words import counted
 from lumpable.comparisons.standing import COLOURED, ORACLE, Overall, Standing
-from lumpable.reports.charts import kinds
+from lumpable.reports.charts import figure_kinds
 from lumpable.reports.charts.curves import TITLES
 from lumpable.reports.charts.figures import Figure, Series
 from lumpable.reports.kit import canvas, theme
@@ -64,7 +64,7 @@ def page_data(drawn: Sequence[Series], figures: Sequence[Figure]) -> dict[str, A
         "series": drawn,
         "figures": {figure.key: figure.page() for figure in figures},
         "templates": {
-            scheme: {kind: kinds.to_vega(kind, scheme) for kind in used}
+            scheme: {kind: figure_kinds.to_vega(kind, scheme) for kind in used}
             for scheme in ("light", "dark")
         },
     }
@@ -160,7 +160,7 @@ def regret(standing: Standing, figure: Figure) -> dict[str, Any]:
 
 def picture(figure: Figure) -> dict[str, Any]:
     """Return the place of a figure: the page's script draws it there."""
-    kind = kinds.CURVES.get(figure.kind)
+    kind = figure_kinds.CURVES.get(figure.kind)
     return {
         "heading": TITLES[kind.measure] if kind else figure.title.split(": ")[0],
         "height": (figure.height or (kind.height if kind else 200)) + 50,
