@@ -454,8 +454,8 @@ def test_one_seed_has_no_intervals_and_the_page_says_so(tmp_path: Path) -> None:
     rows = made_rows.rows(["ucb", "ucb-one"], worlds=1, seeds=1, horizon=1000)
     compared.report(rows, tmp_path / "one.html")
     words = (tmp_path / "one.html").read_text(encoding="utf-8")
-    assert "There is one seed only: no intervals" in words
-    assert "without intervals, for there is one seed" in words
+    assert "There is only one seed: no intervals" in words
+    assert "without intervals (there is only one seed)" in words
     assert "±" not in words.split('<h3 id="name-1">')[1].split("<script")[0]
     assert "No learner here has groups" in words
 

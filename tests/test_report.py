@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import dataclasses
 import html
@@ -21,7 +22,7 @@ import pytest
 from lumpable import MissingExtra, Problem, Run, World, simulate, standard, worlds
 from lumpable.reports import charts
 from lumpable.reports.charts import alike
-from lumpable.reports.kit import save
+from lumpable.reports.kit import render, save
 
 
 def small(contexts: int = 12, arms: int = 6, groups: int = 3) -> Run:
@@ -289,3 +290,39 @@ def test_one_context_and_one_arm_can_be_drawn(tmp_path: Path) -> None:
     plan = standard.naive(Problem(1, 1, 1), epsilon=0.5, delta=0.5)
     save.chart(charts.sorted_matrix(simulate(plan, world, seed=1)), tmp_path / "a.svg")
     assert (tmp_path / "a.svg").read_text().startswith("<svg")
+
+
+# --- Templates ------------------------------------------------------------------------------
+
+REPORTS = Path(save.__file__).parent.parent
+
+
+def test_no_page_is_written_in_python() -> None:
+    """No tag stands in a string of a module, and nobody escapes by hand."""
+    wrong = []
+    for path in (*REPORTS.rglob("*.py"), REPORTS.parent / "reproduce" / "page.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                tags = re.findall(r"</?([a-z][a-z0-9]*)[ >]", node.value)
+                wrong += [f"{path.name}:{node.lineno} <{tag}>" for tag in tags if tag not in SVG]
+            if isinstance(node, ast.ImportFrom | ast.Import) and "html" in ast.dump(node):
+                wrong.append(f"{path.name}:{node.lineno} imports html")
+    assert wrong == []
+
+
+SVG = {"svg", "g"}
+"""Tags that are looked for in a picture, not written."""
+
+
+def test_templates_trust_nothing_but_what_the_package_draws() -> None:
+    """Whatever is not escaped is a picture, a style sheet or a script of the package."""
+    trusted = {"static(", "script", "svg", "picture.light", "picture.dark", "claim.picture"}
+    for path in (REPORTS / "templates").glob("*.html"):
+        for what in re.findall(r"\{\{-? ([^{}]*?) \| safe", path.read_text()):
+            assert any(what.startswith(name) for name in trusted), f"{path.name}: {what}"
+
+
+def test_a_template_without_a_value_is_an_error() -> None:
+    """A page with a hole is never written."""
+    with pytest.raises(Exception, match="'best' is undefined"):
+        render.render("notebook.html")

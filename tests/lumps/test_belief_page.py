@@ -303,11 +303,14 @@ def test_pictures_draw_the_rows(learner: ThreeLevels) -> None:
     width = {row["mean"]: row["high"] - row["low"] for row in rows}
     order = sorted(cells, key=lambda cell: width[cell["mean"]])
     assert [cell["sure"] for cell in order] == sorted((c["sure"] for c in cells), reverse=True)
+    assert cells == belief_charts.mean_rows(learner, beliefs.LEVEL, list("012345"))
     groups = beliefs.groups(learner)
+    assert [row["size"] for row in belief_charts.size_rows(learner)] == [g["size"] for g in groups]
     said = belief_charts.sizes(learner).to_dict()["description"]
     assert all(f"{row['size_low']} to {row['size_high']}" in said for row in groups)
     counted = belief_charts.memberships(learner).to_dict()["data"]["values"]
     assert sum(cell["contexts"] for cell in counted) == 30
+    assert counted == belief_charts.membership_rows(learner)
     few = belief_charts.together(learner, most=10).to_dict()
     assert "10 contexts are to be in one group, of 30 contexts seen" in few["description"]
     assert max(box["bottom"] for box in few["data"]["values"]) == 10

@@ -46,7 +46,7 @@ def run(run: Run) -> altair.VConcatChart:
         alt.vconcat(*rows, spacing=50).resolve_scale(
             color="independent", shape="independent", strokeDash="independent"
         ),
-        f"{name}: {run.regret / max(1, run.rounds):.3g} of reward lost a round "
+        f"{name}: {run.regret / max(1, run.rounds):.3g} of reward lost per round "
         f"in {short(run.rounds)} rounds",
         [setting(run), *(f"Note: {note}." for note in run.notes)],
         " ".join(said),

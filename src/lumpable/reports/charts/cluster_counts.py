@@ -46,7 +46,7 @@ def any_clusters(run: Run) -> bool:
 
 
 def phase_rows(run: Run) -> Iterator[Row]:
-    """Yield one row a phase: clusters at its end, and the good arms with which it was played."""
+    """Yield a row for each phase: clusters at its end, and the good arms it was played with."""
     place = 0
     for start, turns in enumerate(questions.starts(run)):
         for turn in questions.phases(turns):
@@ -146,8 +146,8 @@ def _numbers_of_clusters(run: Run, rows: list[Row], table: Any) -> list[Any]:
 def _good_arms(table: Any) -> list[Any]:
     """Return the layers of the good arms."""
     alt = canvas.altair()
-    arms = alt.Y("average:Q", title="good arms a cluster", scale=alt.Scale(domainMin=0))
-    least = alt.Y("fewest:Q", title="good arms a cluster")
+    arms = alt.Y("average:Q", title="good arms per cluster", scale=alt.Scale(domainMin=0))
+    least = alt.Y("fewest:Q", title="good arms per cluster")
     return [
         table.mark_area(color=GREEN, opacity=0.25, aria=False).encode(y=least, y2="most:Q"),
         table.mark_line(color=GREEN, aria=False).encode(y=arms),
@@ -209,7 +209,7 @@ def _by_bucket(run: Run) -> Any:
     bare = alt.Y("bucket:N", title=None, sort=None, axis=axes.bare())
     good = alt.layer(
         table.mark_rule(strokeWidth=5, color=GREEN, opacity=0.35, aria=False).encode(
-            x=alt.X("fewest:Q", title="good arms a cluster", scale=alt.Scale(domainMin=0)),
+            x=alt.X("fewest:Q", title="good arms per cluster", scale=alt.Scale(domainMin=0)),
             x2="most:Q",
             y=bare,
         ),

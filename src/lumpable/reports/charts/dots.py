@@ -1,4 +1,4 @@
-"""The dots of a comparison: the time a round takes, and the ratios of all worlds."""
+"""The dots of a comparison: the time per round, and the ratios of all worlds."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def times(standing: Standing, place: int) -> Figure | None:
     return Figure(
         f"world-{place + 1}-time",
         "time",
-        f"Time a round: {standing.world.name}",
-        f"Time a round on a logarithmic axis, a dot for each of {len(order)} learners: from "
+        f"Time per round: {standing.world.name}",
+        f"Time per round on a logarithmic axis, a dot for each of {len(order)} learners: from "
         f"{names[quick]} with {short_time(taken[quick])} to {names[slow]} with "
         f"{short_time(taken[slow])}.",
         _reach(taken[quick] / 1.5, taken[slow] * 1.5),

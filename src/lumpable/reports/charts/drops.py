@@ -95,7 +95,7 @@ def panel(run: Run) -> Any:
         .encode(
             x=alt.X(
                 "gap:Q",
-                title="gap: reward lost a round with this arm",
+                title="gap: reward lost per round with this arm",
                 axis=axes.numbers(tickCount=6),
             ),
             y=alt.Y(

@@ -32,7 +32,7 @@ class Kind(NamedTuple):
 CURVES = {
     "regret-linear": Kind("regret", "regret so far", "linear", "linear", CURVE_HEIGHT),
     "regret-log": Kind("regret", "regret so far", "log", "log", CURVE_HEIGHT),
-    "simple": Kind("simple_regret", "loss a round of its policy", "log", "linear"),
+    "simple": Kind("simple_regret", "loss per round of its policy", "log", "linear"),
     "worse": Kind("worse_off", "share of contexts worse off", "log", "linear"),
     "clusters": Kind("clusters", "groups found", "log", "log"),
     "ari": Kind("ari", "agreement with the true groups", "log", "linear"),
@@ -221,7 +221,7 @@ def _time() -> Any:
     alt = canvas.altair()
     x = alt.X(
         "seconds:Q",
-        title="time a round",
+        title="time per round",
         scale=_scale("log", "first", "last"),
         axis=axes.numbers("across", unit="s"),
     )
@@ -231,7 +231,7 @@ def _time() -> Any:
             dots.mark_circle(size=80, opacity=1, aria=False).encode(
                 color=alt.Color("look:N", scale=_looks(), legend=None),
                 opacity=alt.condition(PICKED, alt.value(1), alt.value(0.2)),
-                tooltip=["learner:N", alt.Tooltip("time:N", title="a round"), "memory:N"],
+                tooltip=["learner:N", alt.Tooltip("time:N", title="per round"), "memory:N"],
             )
         )
         .add_params(alt.param(name="picked", value=[]), *_params("first last", "across"))
@@ -240,7 +240,7 @@ def _time() -> Any:
 
 
 def _strip() -> Any:
-    """Draw a dot for each world and a bar at the geometric mean, a line of dots a learner."""
+    """Draw a dot for each world and a bar at the geometric mean, a line for each learner."""
     alt = canvas.altair()
     x = alt.X(
         "ratio:Q",

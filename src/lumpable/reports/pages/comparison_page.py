@@ -22,7 +22,7 @@ from lumpable.reports.pages import comparison_tables as tables
 
 WORDS = {
     "simple": "What a round would lose if learning stopped now. Means over seeds.",
-    "worse": "Contexts that would have more if all were given the same best arm.",
+    "worse": "Contexts that would do better if all were given the same best arm.",
     "clusters": "Means over seeds, on logarithmic axes, of learners that have groups.",
     "ari": "1 is the truth, 0 is chance. Means over seeds.",
     "time": "On a logarithmic axis. Means over seeds.",
@@ -104,7 +104,7 @@ def notes(overall: Overall) -> list[str]:
     if overall.comparison.unfinished:
         said.append("This run is not finished: what is below may change.")
     if all(len(world.seeds) == 1 for world in overall.comparison.worlds):
-        said.append("There is one seed only: no intervals, and no saying what is luck.")
+        said.append("There is only one seed: no intervals, and luck cannot be told from skill.")
     return said
 
 
@@ -189,7 +189,7 @@ def summary(overall: Overall, svg: str) -> str:
             cells.append(NOTHING if math.isnan(rank) else f"{rank:.1f}")
             cells.append(f"{overall.worlds[i]} of {len(overall.standings)}")
         lines.append((overall.comparison.learners[i], overall.knows[i], cells))
-    heads = ("Regret", "Time a round") if one is not None else ("Mean rank", "Worlds")
+    heads = ("Regret", "Time per round") if one is not None else ("Mean rank", "Worlds")
     best, worlds = tables.two_best(overall), len(overall.standings)
     return render(
         "notebook.html", best=best, worlds=worlds, heads=("Ratio", *heads), lines=lines, svg=svg

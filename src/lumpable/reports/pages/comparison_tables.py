@@ -106,10 +106,10 @@ def ratio_table(standing: Standing) -> Table:
     for mark in standing.marks:
         name = "no fair peer" if mark.best is None else world.learners[mark.best]
         heads.append(figure(f"At {mark.round:,}", note=f"1 = {name}", title=f"relative to {name}"))
-    heads += [figure("Time a round"), figure("Memory"), figure("Seeds")]
+    heads += [figure("Time per round"), figure("Memory"), figure("Seeds")]
     fair = [i for i in standing.order if not world.knows[i]]
     many = any(standing.done(i) > 1 for i in standing.order)
-    what = "with paired 95 % intervals" if many else "without intervals, for there is one seed"
+    what = "with paired 95 % intervals" if many else "without intervals (there is only one seed)"
     return Table(
         "Regret",
         heads,
