@@ -66,7 +66,6 @@ def names() -> tuple[str, ...]:
 def _curves(kind: Kind) -> Any:
     """Draw a band, a line and points for the pointer for each learner, and names at the ends."""
     alt = canvas.altair()
-    picked = alt.param(name="picked", value=[])
     x = alt.X(
         "round:Q",
         title="rounds",
@@ -78,28 +77,42 @@ def _curves(kind: Kind) -> Any:
         "axis": _axis(kind.up, "up", grid=True),
         "title": kind.title,
     }
-    colour = alt.Color("look:N", scale=_looks(), legend=None)
     data = alt.Chart(alt.NamedData(name="curves")).transform_filter("isValid(datum.mean)")
     if kind.up == "log":
         data = data.transform_filter("datum.mean > 0")
-    bands = (
+    data = data.encode(x=x, detail="learner:N")
+    mean = alt.Y("mean:Q", **y)
+    layers = [_lines(data).encode(y=mean)]
+    if kind.measure == "regret":
+        layers.insert(0, _bands(data).encode(y=alt.Y("floor:Q", **y)))
+    if kind.measure == "clusters":
+        layers.insert(0, _truth(y))
+    layers += [*_labels(), _points(data, kind.title).encode(y=mean).properties(name=POINTER)]
+    picked = alt.param(name="picked", value=[])
+    filled = _params("low top first last", "across up")
+    return alt.layer(*layers).add_params(picked, *filled).properties(height=kind.height)
+
+
+def _bands(data: Any) -> Any:
+    """Return intervals of the mean, of those with a name, cut off at the ends of the axis."""
+    alt = canvas.altair()
+    return (
         data.transform_filter("isValid(datum.low) && (datum.look < 8 || datum.look == 9)")
         .transform_calculate(floor="max(datum.low, low)", roof="min(datum.high, top)")
         .mark_area(clip=True, aria=False)
         .encode(
-            x=x,
-            y=alt.Y("floor:Q", **y),
             y2="roof:Q",
-            color=colour,
-            detail="learner:N",
+            color=alt.Color("look:N", scale=_looks(), legend=None),
             fillOpacity=alt.condition(PICKED, alt.value(0.14), alt.value(0.0)),
         )
     )
-    lines = data.mark_line(clip=True, aria=False, strokeJoin="round").encode(
-        x=x,
-        y=alt.Y("mean:Q", **y),
-        color=colour,
-        detail="learner:N",
+
+
+def _lines(data: Any) -> Any:
+    """Return the curves: those that are picked stand out."""
+    alt = canvas.altair()
+    return data.mark_line(clip=True, aria=False, strokeJoin="round").encode(
+        color=alt.Color("look:N", scale=_looks(), legend=None),
         strokeDash=alt.StrokeDash("look:N", scale=_dashes(), legend=None),
         strokeWidth=alt.condition(
             f"length(picked) > 0 && ({PICKED})", alt.value(3.2), alt.value(1.8)
@@ -110,33 +123,25 @@ def _curves(kind: Kind) -> Any:
         .then(alt.value(0.6))
         .otherwise(alt.value(1)),
     )
-    number = "',.4~r'"
-    points = (
-        data.transform_calculate(
-            interval=f"isValid(datum.low) ? format(datum.low, {number}) + ' to ' + "
-            f"format(datum.high, {number}) : 'one seed'"
-        )
-        .mark_circle(size=90, opacity=0, clip=True, aria=False)  # for the pointer alone
-        .encode(
-            x=x,
-            y=alt.Y("mean:Q", **y),
-            detail="learner:N",
-            tooltip=[
-                alt.Tooltip("learner:N"),
-                alt.Tooltip("round:Q", format=","),
-                alt.Tooltip("mean:Q", format=",.4~r", title=kind.title),
-                alt.Tooltip("interval:N", title="95 % interval"),
-            ],
-        )
+
+
+def _points(data: Any, title: str) -> Any:
+    """Return marks that nobody sees: the pointer finds them and shows their numbers."""
+    alt, number = canvas.altair(), "',.4~r'"
+    interval = (
+        f"isValid(datum.low) ? format(datum.low, {number}) + ' to ' + "
+        f"format(datum.high, {number}) : 'one seed'"
     )
-    layers = [bands, lines] if kind.measure == "regret" else [lines]
-    if kind.measure == "clusters":
-        layers.insert(0, _truth(y))
-    layers += [*_labels(), points.properties(name=POINTER)]
-    return (
-        alt.layer(*layers)
-        .add_params(picked, *_params("low top first last", "across up"))
-        .properties(height=kind.height)
+    marks = data.transform_calculate(interval=interval).mark_circle(
+        size=90, opacity=0, clip=True, aria=False
+    )
+    return marks.encode(
+        tooltip=[
+            alt.Tooltip("learner:N"),
+            alt.Tooltip("round:Q", format=","),
+            alt.Tooltip("mean:Q", format=",.4~r", title=title),
+            alt.Tooltip("interval:N", title="95 % interval"),
+        ]
     )
 
 

@@ -20,17 +20,21 @@ LEADS = ((1.0, 2.0, 5.0), (1.0,), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
 """Of the numbers along a logarithmic axis, the most wanted first."""
 LEAST, MOST = 3, 8
 """Numbers along an axis."""
+LONGEST = 1e6
+"""Beside larger numbers all are written as powers."""
 LETTER = 7.5
 """About as many pixels are as wide as a letter."""
 LABELS = {
     "": "datum.value == 0 ? '0' : abs(datum.value) >= 1e6 || abs(datum.value) < 1e-3 ? "
     "replace(format(datum.value, '.2~e'), '+', '') : format(datum.value, ',.3~f')",
+    "e": "datum.value != 0 && (abs(datum.value) >= 1e3 || abs(datum.value) < 1e-3) ? "
+    "replace(format(datum.value, '.2~e'), '+', '') : format(datum.value, '~g')",
     "×": "format(datum.value, '~g') + '×'",
     "s": "datum.value >= 1 ? format(datum.value, '~g') + ' s' : datum.value >= 1e-3 ? "
     "format(1e3 * datum.value, '~g') + ' ms' : datum.value >= 1e-6 ? "
     "format(1e6 * datum.value, '~g') + ' µs' : format(1e9 * datum.value, '~g') + ' ns'",
 }
-"""How numbers are written, by unit: 2,000 or 1e6; 1.5×; 20 µs."""
+"""How numbers are written, by unit: 2,000 or 1e6; 2e3 beside 1e9; 1.5×; 20 µs."""
 
 
 # --- Axes -----------------------------------------------------------------------------------------
@@ -40,6 +44,8 @@ def numbers(values: Sequence[float] | str | None = None, *, unit: str = "", **mo
     """Return an axis of numbers at these values; a string names the parameter that holds them."""
     if values is not None:
         more["values"] = {"expr": values} if isinstance(values, str) else list(values)
+        if not unit and not isinstance(values, str) and max(values, default=0) > LONGEST:
+            unit = "e"
     apart = {"labelOverlap": True, "labelSeparation": 6, "labelFlush": False}
     return altair().Axis(labelExpr=LABELS[unit], **apart, **more)
 
