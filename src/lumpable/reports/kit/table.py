@@ -64,16 +64,18 @@ class Column(NamedTuple):
     number: bool = True
 
 
-def of_rows(name: str, rows: Iterable[Any], columns: Sequence[Column], kind: str = "") -> Table:
-    """Return a table of rows, the first column in front; rows with a true `kind` are marked so."""
+def of_rows(
+    name: str,
+    rows: Iterable[Any],
+    columns: Sequence[Column],
+    kind: Callable[[Any], str] = lambda row: "",
+) -> Table:
+    """Return a table of rows, the first column in front; `kind` marks a row by a class."""
     return Table(
         name,
         [Cell(column.head, column.number) for column in columns],
         [
-            Line(
-                [Cell(column.write(row), column.number) for column in columns],
-                kind if kind and row[kind] else "",
-            )
+            Line([Cell(column.write(row), column.number) for column in columns], kind(row))
             for row in rows
         ],
     )

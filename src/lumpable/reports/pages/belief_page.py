@@ -252,4 +252,4 @@ def evidence_table(rows: Sequence[Row]) -> Table:
         Column("difference", difference),
         Column("odds", itemgetter("odds"), number=False),
     ]
-    return of_rows("Other models", rows, columns, kind="believed")
+    return of_rows("Other models", rows, columns, lambda row: "believed" * row["believed"])
