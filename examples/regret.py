@@ -4,7 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import lumpable as lb
-from lumpable.reports import canvas, charts
+from lumpable.reports import charts
+from lumpable.reports.kit import save
 
 problem = lb.Problem(contexts=30, arms=20, groups=3)
 world = lb.worlds.lumpable(30, 20, 3, seed=1)
@@ -28,5 +29,5 @@ run = runs["Algorithm 4"]
 apart = next(row for row in run.rows() if row.clusters == 3)
 print(f"three clusters from phase {apart.h} on")
 
-canvas.save(charts.regret(runs), Path("regret.html"))  # all three in one chart
-canvas.save(run.plot(), Path("run.html"))  # clusters, fallen arms and the matrix too
+save.chart(charts.regret(runs), Path("regret.html"))  # all three in one chart
+save.chart(run.plot(), Path("run.html"))  # clusters, fallen arms and the matrix too

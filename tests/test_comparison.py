@@ -29,8 +29,12 @@ from lumpable.cli import reporting
 from lumpable.comparisons import standing, statistics
 from lumpable.comparisons.results import gathered
 from lumpable.comparisons.rows import COLUMNS
-from lumpable.reports import compared, comparison_tables, drawing, figures, labels, vega
-from lumpable.reports.numbers import interval
+from lumpable.reports import compared
+from lumpable.reports.charts import curves, figure_kinds, figures
+from lumpable.reports.kit import axes, canvas, svg
+from lumpable.reports.kit.numbers import interval
+from lumpable.reports.kit.table import Cell, Table
+from lumpable.reports.pages import comparison_tables as tables
 
 FEW = ["ucb", "ucb-one", "club", "mts", "lattice", "suplinrel"]
 MANY = [*list(made_rows.TITLES)[:14], "club", "mts", "lattice", "oracle-groups"]
@@ -160,7 +164,7 @@ def test_ranks_are_shared_by_ties(values: list[int]) -> None:
 @given(st.lists(st.floats(0, 200), max_size=9).map(sorted))
 def test_names_stand_apart_and_near(wanted: list[float]) -> None:
     """Names keep their order and a gap, stay in the picture, and stay put where there is room."""
-    found = labels.spread(wanted, gap=20, height=200)
+    found = axes.spread(wanted, gap=20, height=200)
     assert all(b - a >= 20 - 1e-9 for a, b in itertools.pairwise(found))
     assert all(-1e-9 <= x <= 200 + 1e-9 for x in found)
     if all(b - a >= 20 for a, b in itertools.pairwise(wanted)):
@@ -171,7 +175,7 @@ def test_names_stand_apart_and_near(wanted: list[float]) -> None:
 def test_every_logarithmic_axis_has_numbers(low: float, times: float) -> None:
     """Three to nine of them, inside the axis, ascending, of at most three digits."""
     high = low * times
-    found = labels.ticks(low, high)
+    found = axes.ticks(low, high)
     assert 3 <= len(found) <= 10
     assert all(a < b for a, b in itertools.pairwise(found))
     assert all(low * (1 - 1e-9) <= x <= high * (1 + 1e-9) for x in found)
@@ -179,11 +183,11 @@ def test_every_logarithmic_axis_has_numbers(low: float, times: float) -> None:
 
 
 def test_logarithmic_axes_have_one_two_and_five() -> None:
-    assert labels.ticks(30, 700) == [50, 100, 200, 500]
-    assert labels.ticks(103e-9, 869e-9) == [150e-9, 200e-9, 300e-9, 500e-9, 700e-9]
-    assert labels.ticks(0.9, 2.1) == [1, 1.5, 2]
-    assert labels.ticks(0.91, 1.3) == [1, 1.1, 1.2, 1.3]
-    assert labels.ticks(1, 1e6) == [10.0**k for k in range(7)]
+    assert axes.ticks(30, 700) == [50, 100, 200, 500]
+    assert axes.ticks(103e-9, 869e-9) == [150e-9, 200e-9, 300e-9, 500e-9, 700e-9]
+    assert axes.ticks(0.9, 2.1) == [1, 1.5, 2]
+    assert axes.ticks(0.91, 1.3) == [1, 1.1, 1.2, 1.3]
+    assert axes.ticks(1, 1e6) == [10.0**k for k in range(7)]
 
 
 # --- Standings ------------------------------------------------------------------------------------
@@ -315,9 +319,9 @@ def test_an_unfinished_run_is_read_from_its_parts(
 
 def test_cells_without_rows_are_said_to_be_missing() -> None:
     overall = read(duel(a=[1, 2, 3], b=[2]))
-    words = comparison_tables.undone(overall.standings[0])
-    assert "not yet run" in words
-    assert "<td>1, 2</td>" in words
+    table = tables.undone_table(overall.standings[0])
+    assert table is not None
+    assert texts(table) == [["b", "not yet run", "1, 2", "no rows yet"]]
 
 
 def test_what_failed_and_was_then_done_is_done() -> None:
@@ -432,24 +436,26 @@ def test_what_is_not_there_is_said(page: str) -> None:
     assert "suplinrel: at most 20,000 cells, got 20,000" in page
     assert re.search(r'<a href="#undone-1">failed</a>', page)
     assert re.search(r'<a href="#undone-2">not run</a>', page)
-    assert "knows the groups&#x27; means" in page
+    assert "knows the groups&#39; means" in page
 
 
 def test_the_table_of_a_world_has_its_numbers() -> None:
     a, b = [10.0, 12.0, 14.0], [20.0, 21.0, 26.0]
-    words = comparison_tables.ratios(read(duel(a=a, b=b)).standings[0])
+    table = tables.ratio_table(read(duel(a=a, b=b)).standings[0])
     found = statistics.ratio(np.array(b), np.array(a))
-    assert f"{found.value:.2f} <small>{found.low:.2f}–{found.high:.2f}</small>" in words
+    cell = table.lines[1].cells[3]
+    assert (cell.text, cell.note) == (f"{found.value:.2f}", f"{found.low:.2f}–{found.high:.2f}")
     half = stats.t.ppf(0.975, 2) * stats.sem(a)
-    assert f"12 <small>± {half:.3g}</small>" in words
+    cell = table.lines[0].cells[2]
+    assert (cell.text, cell.note) == ("12", f"± {half:.3g}")
 
 
 def test_one_seed_has_no_intervals_and_the_page_says_so(tmp_path: Path) -> None:
     rows = made_rows.rows(["ucb", "ucb-one"], worlds=1, seeds=1, horizon=1000)
     compared.report(rows, tmp_path / "one.html")
     words = (tmp_path / "one.html").read_text(encoding="utf-8")
-    assert "There is one seed only: no intervals" in words
-    assert "without intervals, for there is one seed" in words
+    assert "There is only one seed: no intervals" in words
+    assert "without intervals (there is only one seed)" in words
     assert "±" not in words.split('<h3 id="name-1">')[1].split("<script")[0]
     assert "No learner here has groups" in words
 
@@ -476,16 +482,20 @@ def test_failures_that_share_their_first_line_are_one() -> None:
         about = f"a in small, seed {seed}: ValueError: {words.splitlines()[0]}"
         reason = f"{about}\nTraceback:\n  {trace}\nValueError: {words}\n"
         rows[seed] = made_rows.undone(rows[seed], "failed", reason)
-    found = comparison_tables.undone(read(rows).standings[0])
-    assert found.count("<tr>") == 1 + 2
-    assert "<td>1, 2</td><td><details><summary>ValueError: no</summary>" in found
-    assert "<td>4</td><td><details><summary>ValueError: off</summary>" in found
-    assert "Seed 1:\na in small, seed 1: ValueError: no" in found
+    table = tables.undone_table(read(rows).standings[0])
+    assert table is not None
+    assert [line[2:] for line in texts(table)] == [
+        ["1, 2", "ValueError: no"],
+        ["4", "ValueError: off"],
+    ]
+    folds = [line.cells[3].fold for line in table.lines]
+    assert folds[0].startswith("Seed 1:\na in small, seed 1: ValueError: no\nTraceback:\n  x")
+    assert folds[1].startswith("a in small, seed 4: ValueError: off\nTraceback:\n  z")
 
 
 def test_intervals_below_zero_have_one_dash() -> None:
     def said(low: float, high: float) -> str:
-        return interval(statistics.Ratio(1.6, low, high, 3))
+        return interval(low, high)
 
     assert said(-0.403, 3.58) == "−0.40 to 3.58"
     assert said(-23.04, -1.5) == "−23.0 to −1.50"
@@ -496,31 +506,43 @@ def test_no_regret_at_all_has_a_sign() -> None:
     """Where the best has lost nothing all others lost infinitely many times as much."""
     first, second = duel(a=[0.0], b=[20.0]), duel(a=[1.0], b=[2.0])
     overall = read(first + [{**line, "world": "another"} for line in second])
-    assert '<td class="number heat-8">∞</td>' in comparison_tables.overall(overall)
-    assert '<td class="number">∞</td>' in comparison_tables.ratios(overall.standings[0])
+    cell = tables.overall_table(overall).lines[1].cells[5]
+    assert (cell.text, cell.kind, cell.share) == ("∞", "warm", 88)
+    assert texts(tables.ratio_table(overall.standings[0]))[1][3] == "∞"
 
 
 @pytest.mark.parametrize(("worlds", "many"), [(8, False), (9, True)])
-def test_many_worlds_have_narrow_cells(worlds: int, many: bool) -> None:
+def test_many_worlds_have_narrow_cells(worlds: int, many: bool, tmp_path: Path) -> None:
     rows = [row(world=f"w{k}") for k in range(worlds)]
-    found = comparison_tables.overall(read(rows))
-    assert ('class="heat many"' in found) == many
-    assert found.startswith('<p class="more">Scroll sideways for more worlds.</p>') == many
+    compared.report(rows, tmp_path / "worlds.html")
+    text = (tmp_path / "worlds.html").read_text(encoding="utf-8")
+    assert ('class="heat many"' in text) == many
+    assert ('<p class="more">Scroll sideways for more worlds.</p>' in text) == many
 
 
 def test_pairs_are_marked_where_luck_does_not_explain_them() -> None:
     seeds = 8
-    words = comparison_tables.duels(read(duel(a=[1.0] * seeds, b=[2.0] * seeds)).standings[0])
-    assert words.count('class="number win-10 sure">100<') == 1
-    assert words.count('class="number win-0 sure">0<') == 1
-    words = comparison_tables.duels(read(duel(a=[1.0] * 4, b=[2.0] * 4)).standings[0])
-    assert "sure" not in words
-    assert "out of reach with fewer than six seeds" in words
+    table = tables.duel_table(read(duel(a=[1.0] * seeds, b=[2.0] * seeds)).standings[0])
+    assert marked(table) == [("100", "cool sure", 70), ("0", "warm sure", 70)]
+    table = tables.duel_table(read(duel(a=[1.0] * 4, b=[2.0] * 4)).standings[0])
+    assert marked(table) == [("100", "cool", 70), ("0", "warm", 70)]
+    assert "out of reach with fewer than six seeds" in table.caption
+
+
+def texts(table: Table) -> list[list[str]]:
+    """Return what stands in the cells."""
+    return [[cell.text for cell in line.cells] for line in table.lines]
+
+
+def marked(table: Table) -> list[tuple[str, str, int]]:
+    """Return text, marks and strength of the colour of all cells that have one."""
+    cells: list[Cell] = [cell for line in table.lines for cell in line.cells if cell.share]
+    return [(cell.text, cell.kind, cell.share) for cell in cells]
 
 
 def test_descriptions_say_what_is_seen() -> None:
     one = read(duel(a=[10.0, 12], b=[20.0, 21])).standings[0]
-    first = figures.curves(one, 0, figures.series(one))[0]
+    first = curves.curves(one, 0, curves.series(one))[0]
     assert first.description == (
         "Regret against rounds on linear axes, of 2 learners. After 10 rounds: a 11; b 20.5."
     )
@@ -528,7 +550,7 @@ def test_descriptions_say_what_is_seen() -> None:
 
 def test_curves_are_means_with_bands() -> None:
     one = read(duel(a=[10.0, 12], b=[20.0, 21])).standings[0]
-    rows = figures.long(figures.series(one), "regret")
+    rows = figures.long_rows(curves.series(one), "regret")
     band = statistics.band(np.array([[10.0], [12.0]]))
     found = next(line for line in rows if line["learner"] == "a")
     assert (found["mean"], found["low"], found["high"]) == pytest.approx(
@@ -536,16 +558,16 @@ def test_curves_are_means_with_bands() -> None:
     )
 
 
-@pytest.mark.parametrize("name", vega.names())
+@pytest.mark.parametrize("name", figure_kinds.names())
 def test_templates_are_valid(name: str) -> None:
     """Altair finds no error in them, and every name that is filled in is there."""
     alt = importlib.import_module("altair")
-    spec = vega.template(name)
+    spec = figure_kinds.template(name)
     alt.Chart.from_dict(spec)
     named = {param["name"] for param in spec["params"]}
     assert {"first", "last"} <= named
     for scheme in ("light", "dark"):
-        made = drawing.compiled(name, scheme)
+        made = figure_kinds.to_vega(name, scheme)
         assert named <= {signal["name"] for signal in made["signals"]}
         assert {"curves", "dots"} & {table["name"] for table in made["data"]}
 
@@ -575,15 +597,15 @@ def test_the_command_writes_page_and_pictures(few: list[dict[str, Any]], tmp_pat
 def test_pictures_are_clipped_once_and_hold_no_hidden_marks() -> None:
     """A clip or an opacity for each curve is a layer of pixels each: seconds for many learners."""
     overall = read(made_rows.rows(MANY, worlds=1, seeds=3, horizon=1000))
-    drawn, found = compared._drawn(overall)
+    drawn, found = compared.draw_all(overall)
     for figure in found:
-        if figure.kind not in vega.CURVES:
+        if figure.kind not in figure_kinds.CURVES:
             continue
-        picture = drawing.svg(drawing.filled(figure, drawn))
-        once = drawing.clipped_once(picture)
-        curves = [path for path in re.findall(r"<path[^>]*>", once) if "stroke-width" in path]
+        picture = canvas.svg(figures.paper(figure, drawn))
+        once = svg.clip_once(picture)
+        lines = [path for path in re.findall(r"<path[^>]*>", once) if "stroke-width" in path]
         assert once.count(" clip-path=") <= 2  # bands and lines
-        assert curves
+        assert lines
         clips = re.findall(r"<clipPath[^>]*>(.*?)</clipPath>", picture, re.S)
         assert len(set(clips)) == 1
         assert not re.findall(r'\bopacity="0[.\d]*"', re.sub(r"(fill|stroke)-opacity", "", once))
@@ -594,9 +616,9 @@ def test_curves_are_still_cut_off() -> None:
     import vl_convert as vlc
 
     overall = read(made_rows.rows(MANY, worlds=1, seeds=3, horizon=1000))
-    drawn, found = compared._drawn(overall)
-    assert found[0].choice == figures.NEAR
-    once = drawing.clipped_once(drawing.svg(drawing.filled(found[0], drawn)))
+    drawn, found = compared.draw_all(overall)
+    assert found[0].choice == curves.NEAR
+    once = svg.clip_once(canvas.svg(figures.paper(found[0], drawn)))
     groups = re.findall(r'<g class="[^"]*pathgroup"[^>]*>', once)
     clips = [re.search(r'clip-path="url\(#(.*?)\)"', group) for group in groups]
     assert len(groups) == 2

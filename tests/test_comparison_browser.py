@@ -227,7 +227,7 @@ def test_pictures_nobody_scrolled_to_are_drawn_when_idle(opened: Opened) -> None
     page.wait_for_function(f"{shown}.every(host => host.querySelector('svg'))")
     assert page.evaluate("scrollY") == 0
     assert page.locator("#picture-world-2-ari svg").count() == 1
-    page.locator("#world-2 summary", has_text="Time a round").click()
+    page.locator("#world-2 summary", has_text="Time per round").click()
     page.locator("#picture-world-2-time svg").wait_for()
 
 

@@ -51,7 +51,9 @@ def test_the_wheel_runs_without_this_folder(built: Path, tmp_path: Path) -> None
     """Install the wheel where nothing of the project is, and do the main things."""
     (wheel,) = built.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        assert "lumpable/py.typed" in archive.namelist()
+        names = archive.namelist()
+    needed = ("py.typed", "reports/templates/base.html", "reports/static/page.css")
+    assert {f"lumpable/{name}" for name in needed} <= set(names)
     venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
     python = tmp_path / "venv" / "bin" / "python"
     site = run(python, "-c", "import site; print(site.getsitepackages()[0])").strip()
@@ -105,7 +107,7 @@ import os, sys
 os.chdir({str(tmp_path)!r})
 sys.modules[{missing!r}] = None
 import lumpable as lb
-from lumpable.reports import matrix as report
+from lumpable.reports import charts as report
 try:
     {code}
 except lb.MissingExtra as problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,9 @@ from lumpable import (
     worlds,
 )
 from lumpable.plans.plan import Belief, Plan
-from lumpable.reports import canvas
 from lumpable.reports import charts as pictures
-from lumpable.reports import matrix as report
-from lumpable.reports.charts import cost, falls, found
+from lumpable.reports.charts import cluster_counts, cost, drops
+from lumpable.reports.kit import axes, save, theme
 from lumpable.runs import questions as history
 from lumpable.runs.run import RequestRow, Side, Turn
 from test_report import inline
@@ -90,7 +90,7 @@ def run() -> Run:
 
 def test_a_phase_is_drawn_with_its_first_round_and_its_last_belief(run: Run) -> None:
     names = ("place", "start", "phase", "rounds", "clusters", "fewest", "average", "most")
-    assert [tuple(row[name] for name in names) for row in found.phase_rows(run)] == [
+    assert [tuple(row[name] for name in names) for row in cluster_counts.phase_rows(run)] == [
         (1, 1, 1, 0, 1, 3, 3.0, 3),
         (2, 1, 2, 10, 2, 3, 3.0, 3),
         (3, 1, 3, 40, 2, 2, 2.0, 2),
@@ -112,16 +112,16 @@ def test_contexts_that_never_come_need_not_be_apart(run: Run) -> None:
 
 def test_an_arm_falls_in_the_last_phase_in_which_it_was_good(run: Run) -> None:
     assert history.last_good(run.turns).tolist() == [[4, 2, 3], [2, 4, 4]]
-    rows = [tuple(row.values()) for row in falls.fallen_rows(run)]
+    rows = [tuple(row.values()) for row in drops.drop_rows(run)]
     assert rows == [
-        ("Cluster 1: 2 contexts", 0, 0.0, 4, falls.BEST),
-        ("Cluster 1: 2 contexts", 2, 0.4, 3, falls.FELL),
-        ("Cluster 1: 2 contexts", 1, 0.8, 2, falls.FELL),
-        ("Cluster 2: 2 contexts", 1, 0.0, 4, falls.BEST),
-        ("Cluster 2: 2 contexts", 2, 0.4, 4, falls.KEPT),
-        ("Cluster 2: 2 contexts", 0, 0.6, 2, falls.FELL),
+        ("Cluster 1: 2 contexts", 0, 0.0, 4, drops.BEST),
+        ("Cluster 1: 2 contexts", 2, 0.4, 3, drops.FELL),
+        ("Cluster 1: 2 contexts", 1, 0.8, 2, drops.FELL),
+        ("Cluster 2: 2 contexts", 1, 0.0, 4, drops.BEST),
+        ("Cluster 2: 2 contexts", 2, 0.4, 4, drops.KEPT),
+        ("Cluster 2: 2 contexts", 0, 0.6, 2, drops.FELL),
     ]
-    assert "3 fell, in phases 2 to 3; best arms that fell: 0." in falls.words(run)
+    assert "3 were, in phases 2 to 3; best arms that were dropped: 0." in drops.words(run)
 
 
 def test_an_arm_that_came_back_fell_when_it_fell_last() -> None:
@@ -132,18 +132,18 @@ def test_an_arm_that_came_back_fell_when_it_fell_last() -> None:
 
 def test_a_lost_best_arm_is_shown(run: Run) -> None:
     lost = by_hand([*run.turns, turn(95, 5, [0, 0, 1, 1], [[1, 0, 0], [0, 0, 1]])])
-    kinds = {(row["cluster"][8], row["arm"]): row["kind"] for row in falls.fallen_rows(lost)}
-    assert kinds["2", 1] == falls.LOST
-    assert "best arms that fell: 1." in falls.words(lost)
+    kinds = {(row["cluster"][8], row["arm"]): row["kind"] for row in drops.drop_rows(lost)}
+    assert kinds["2", 1] == drops.LOST
+    assert "best arms that were dropped: 1." in drops.words(lost)
 
 
 def test_in_a_mixed_cluster_gaps_are_averages_and_all_best_arms_are_marked(run: Run) -> None:
     often = worlds.from_matrix(MEANS, frequency=[0.1, 0.2, 0.3, 0.4])
-    rows = list(falls.fallen_rows(by_hand(run.turns[:2], often)))
+    rows = list(drops.drop_rows(by_hand(run.turns[:2], often)))
     gaps = {row["arm"]: (row["gap"], row["kind"]) for row in rows}
-    assert gaps[0] == (pytest.approx(0.7 * 0.6), falls.BEST)
-    assert gaps[1] == (pytest.approx(0.3 * 0.8), falls.BEST)
-    assert gaps[2] == (pytest.approx(0.4), falls.KEPT)
+    assert gaps[0] == (pytest.approx(0.7 * 0.6), drops.BEST)
+    assert gaps[1] == (pytest.approx(0.3 * 0.8), drops.BEST)
+    assert gaps[2] == (pytest.approx(0.4), drops.KEPT)
 
 
 def test_a_plan_that_starts_again_is_drawn_from_its_last_start() -> None:
@@ -151,11 +151,11 @@ def test_a_plan_that_starts_again_is_drawn_from_its_last_start() -> None:
     again = [turn(9 + t.rounds, t.belief.number, [0] * 4, [ALL], ("r = 1",)) for t in first]
     run = by_hand([*first, *again])
     assert history.starts(run) == [first, again]
-    rows = [(row["place"], row["start"], row["phase"]) for row in found.phase_rows(run)]
+    rows = [(row["place"], row["start"], row["phase"]) for row in cluster_counts.phase_rows(run)]
     assert rows == [(1, 1, 1), (2, 1, 2), (3, 2, 1), (4, 2, 2)]
     assert history.first_fall(run) is None  # what fell before it started again is good again
-    assert falls.words(run).endswith("none has fallen.")
-    assert "It started 2 times." in found.words(run)
+    assert drops.words(run).endswith("none was.")
+    assert "It started 2 times." in cluster_counts.words(run)
 
 
 def test_a_start_that_is_given_up_at_once_counts() -> None:
@@ -168,11 +168,11 @@ def test_only_the_largest_clusters_and_evenly_spaced_arms_are_drawn() -> None:
     label = np.repeat(np.arange(10), [1, 2, 3, 3, 3, 3, 3, 4, 4, 4])
     run = by_hand([turn(0, 1, label.tolist(), np.ones((10, 400), dtype=int).tolist())], world)
     run = dataclasses.replace(run, policy=np.zeros(30, dtype=np.int64))
-    rows = list(falls.fallen_rows(run))
+    rows = list(drops.drop_rows(run))
     assert sorted({row["cluster"] for row in rows})[0] == "Cluster 10: 4 contexts"
     assert {row["cluster"][:10] for row in rows}.isdisjoint({"Cluster 1:", "Cluster 2:"})
     assert len(rows) == 8 * 150
-    assert "8 of 10 clusters, the largest, and 150 of 400 arms" in falls.captions(run)[-1]
+    assert "8 of 10 clusters, the largest, and 150 of 400 arms" in drops.captions(run)[-1]
 
 
 def test_regret_is_drawn_beside_the_rates_of_its_problem(run: Run) -> None:
@@ -260,10 +260,10 @@ def test_clusters_of_buckets_are_numbered_through(split: Run) -> None:
     assert label.tolist() == [2, 1, 0, 3]
     rows = [
         (row["bucket"], row["groups"], row["clusters"], row["most"])
-        for row in found.bucket_rows(split)
+        for row in cluster_counts.bucket_rows(split)
     ]
     assert rows == [("1: 2 contexts", 2, 2, 3), ("2: 1 context", 1, 1, 3)]
-    assert "in each of 2 buckets: 2 for 2, 1 for 1." in found.words(split)
+    assert "in each of 2 buckets: 2 for 2, 1 for 1." in cluster_counts.words(split)
 
 
 def test_regret_of_buckets_is_drawn_on_their_own_clocks(split: Run) -> None:
@@ -306,7 +306,7 @@ def real(request: pytest.FixtureRequest) -> Run:
 
 def test_every_run_can_be_drawn_and_is_described(real: Run, tmp_path: Path) -> None:
     chart = real.plot()
-    canvas.save(chart, tmp_path / "run.svg")
+    save.chart(chart, tmp_path / "run.svg")
     spec = chart.to_dict()
     assert "regret against rounds" in spec["description"]
     assert "heat maps of the mean rewards" in spec["description"]
@@ -317,16 +317,16 @@ def test_every_run_can_be_drawn_and_is_described(real: Run, tmp_path: Path) -> N
 
 def test_every_panel_stands_alone(real: Run) -> None:
     charts = [pictures.regret(real), pictures.sorted_matrix(real)]
-    if found.any_clusters(real):
+    if cluster_counts.any_clusters(real):
         charts.append(pictures.clusters(real))
     else:
         with pytest.raises(ValueError, match="run: expected one that forms clusters, got"):
             pictures.clusters(real)
     if real.turns:
-        charts.append(pictures.fallen(real))
+        charts.append(pictures.dropped_arms(real))
     else:
         with pytest.raises(ValueError, match="run: expected one that forms clusters, got"):
-            pictures.fallen(real)
+            pictures.dropped_arms(real)
     for chart in charts:
         spec = chart.to_dict()
         assert len(spec["description"]) > 60
@@ -352,7 +352,26 @@ def test_large_worlds_are_drawn_in_a_few_hundred_kilobytes() -> None:
     assert len(json.dumps(run.plot().to_dict())) < 600_000
 
 
-def test_plain_matrices_are_those_of_the_report() -> None:
-    world = worlds.lumpable(12, 8, 3, seed=3)
-    run = simulate(standard.online(Problem(12, 8, 3)), world, horizon=10**5, seed=4)
-    assert pictures.sorted_matrix(run).to_dict() == report.matrix(world, run).to_dict()
+# --- The kit ----------------------------------------------------------------------------------
+
+
+def test_both_schemes_have_the_same_colours_to_give() -> None:
+    light, dark = (dict(theme.SCHEMES[name].variables()) for name in ("light", "dark"))
+    assert list(light) == list(dark)
+    assert len(theme.LIGHT.looks) == len(theme.DARK.looks) == len(theme.DASHES)
+    assert {light[name] for name in light} & {dark[name] for name in dark} == set()
+
+
+def test_style_sheets_use_only_colours_of_the_theme() -> None:
+    """Whatever variable they read is one of the theme, or made by the page itself."""
+    static = Path(theme.__file__).parent.parent / "static"
+    known = {name for name, _ in theme.LIGHT.variables()} | {"share"}
+    for sheet in static.glob("*.css"):
+        used = set(re.findall(r"var\(--([\w-]+)", sheet.read_text()))
+        assert used <= known, sheet.name
+
+
+def test_ticks_of_values_are_inside_and_none_where_nothing_is_positive() -> None:
+    assert axes.ticks_of([1.0, 0.0, 1000.0]) == [1.0, 10.0, 100.0, 1000.0]
+    assert axes.ticks_of([7.0]) != []
+    assert axes.ticks_of([0.0, -1.0]) == []

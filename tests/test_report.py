@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import dataclasses
 import html
 import io
+import json
 import re
 import struct
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from lumpable import MissingExtra, Problem, Run, World, simulate, standard, worlds
-from lumpable.reports import matrix
+from lumpable.reports import charts
+from lumpable.reports.charts import alike
+from lumpable.reports.kit import render, save
 
 
 def small(contexts: int = 12, arms: int = 6, groups: int = 3) -> Run:
@@ -72,7 +77,7 @@ def inline(chart: Any) -> list[list[dict[str, str]]]:
 
 
 def test_contexts_are_sorted_by_the_arm_that_the_policy_gives(run: Run) -> None:
-    shown = matrix.drawn(run.world, run)
+    shown = alike.choose(run)
     given = run.policy[shown.sorted_contexts]
     assert not np.array_equal(run.policy, np.sort(run.policy))  # else there is nothing to sort
     assert np.array_equal(given, np.sort(run.policy))
@@ -86,7 +91,7 @@ def test_arms_that_were_found_come_first() -> None:
     policy = np.where(base.policy == base.policy[0], 5, 2)
     assert base.result is not None
     result = dataclasses.replace(base.result, policy=policy, candidates=(1, 2, 5))
-    shown = matrix.drawn(base.world, dataclasses.replace(base, policy=policy, result=result))
+    shown = alike.choose(dataclasses.replace(base, policy=policy, result=result))
     assert list(shown.used) == [2, 5]
     assert list(shown.sorted_arms) == [2, 5, 1, 0, 3, 4]
     assert list(shown.arms) == [0, 1, 2, 3, 4, 5]
@@ -97,21 +102,21 @@ def test_a_run_that_was_cut_off_is_drawn_too() -> None:
     plan = standard.naive(Problem(6, 4, 2), epsilon=0.1, delta=0.05)
     cut = simulate(plan, world, seed=1, horizon=10)
     assert cut.result is None
-    assert len(inline(matrix.matrix(world, cut))) == 5
+    assert len(inline(charts.sorted_matrix(cut))) == 5
 
 
 def test_no_more_is_drawn_than_can_be_seen(large: Run) -> None:
-    shown = matrix.drawn(large.world, large)
+    shown = alike.choose(large)
     assert len(shown.contexts) == 150
     assert len(shown.arms) == 40
     assert set(np.diff(shown.contexts)) <= {2, 3}
-    subtitle = matrix.matrix(large.world, large).to_dict()["title"]["subtitle"]
-    assert "150 of 400 contexts, evenly spaced, and 40 of 90 arms" in subtitle[1]
+    subtitle = charts.sorted_matrix(large).to_dict()["title"]["subtitle"]
+    assert "150 of 400 contexts, evenly spaced, and 40 of 90 arms" in subtitle[2]
 
 
 def test_panels_show_the_true_means_in_both_orders(run: Run) -> None:
-    hidden, _, found, _, _ = inline(matrix.matrix(run.world, run))
-    shown = matrix.drawn(run.world, run)
+    hidden, _, found, _, _ = inline(charts.sorted_matrix(run))
+    shown = alike.choose(run)
     for table, contexts, arms in (
         (hidden, shown.contexts, shown.arms),
         (found, shown.sorted_contexts, shown.sorted_arms),
@@ -124,17 +129,17 @@ def test_panels_show_the_true_means_in_both_orders(run: Run) -> None:
 
 
 def test_frames_hold_exactly_the_contexts_with_that_arm(run: Run) -> None:
-    shown = matrix.drawn(run.world, run)
+    shown = alike.choose(run)
     framed = np.full(12, -1)
-    for frame in inline(matrix.matrix(run.world, run))[4]:
+    for frame in inline(charts.sorted_matrix(run))[4]:
         rows = slice(int(frame["row"]), int(frame["bottom"]))
         framed[shown.sorted_contexts[rows]] = shown.sorted_arms[int(frame["column"])]
     assert np.array_equal(framed, run.policy)
 
 
 def test_the_strip_shows_the_hidden_groups(run: Run) -> None:
-    strip = inline(matrix.matrix(run.world, run))[3]
-    shown = matrix.drawn(run.world, run)
+    strip = inline(charts.sorted_matrix(run))[3]
+    shown = alike.choose(run)
     groups = [int(row["group"]) - 1 for row in strip]
     assert groups == list(run.world.group[shown.sorted_contexts])
 
@@ -142,13 +147,13 @@ def test_the_strip_shows_the_hidden_groups(run: Run) -> None:
 def test_many_groups_have_no_strip() -> None:
     world = worlds.low_rank(10, 6, 2, seed=1)
     plan = standard.naive(Problem(10, 6, 2), epsilon=0.1, delta=0.05)
-    assert len(inline(matrix.matrix(world, simulate(plan, world, seed=1)))) == 3
+    assert len(inline(charts.sorted_matrix(simulate(plan, world, seed=1)))) == 3
 
 
 def test_names_are_shown_where_there_are_names(run: Run) -> None:
     names = tuple(f"user {i}" for i in range(12))
     world = dataclasses.replace(run.world, context_names=names)
-    hidden = inline(matrix.matrix(world, run))[0]
+    hidden = inline(charts.sorted_matrix(dataclasses.replace(run, world=world)))[0]
     assert [row["context"] for row in hidden[::6]] == list(names)
 
 
@@ -156,7 +161,7 @@ def test_names_are_shown_where_there_are_names(run: Run) -> None:
 
 
 def test_growth_is_drawn_against_sum_and_product() -> None:
-    chart = matrix.growth(ROWS)
+    chart = charts.growth(ROWS)
     fields = {
         layer["encoding"]["x"]["field"]: layer["encoding"]["x"]["scale"]["type"]
         for panel in chart.to_dict()["hconcat"]
@@ -172,10 +177,10 @@ def test_growth_is_drawn_against_sum_and_product() -> None:
 
 
 def test_growth_says_which_losses_were_measured() -> None:
-    first, second = matrix.growth(ROWS).to_dict()["title"]["subtitle"]
+    first, second = charts.growth(ROWS).to_dict()["title"]["subtitle"]
     assert "Algorithm 3: 0.01 to 0.02; naive method: 0.004 to 0.004" in first
     assert "Hollow" in second
-    assert "Hollow" not in matrix.growth(ROWS[:3]).to_dict()["title"]["subtitle"][1]
+    assert "Hollow" not in charts.growth(ROWS[:3]).to_dict()["title"]["subtitle"][1]
 
 
 # --- Files ----------------------------------------------------------------------------------
@@ -183,7 +188,7 @@ def test_growth_says_which_losses_were_measured() -> None:
 
 @pytest.fixture(params=["matrix", "growth"])
 def chart(request: pytest.FixtureRequest, run: Run) -> Any:
-    return matrix.matrix(run.world, run) if request.param == "matrix" else matrix.growth(ROWS)
+    return charts.sorted_matrix(run) if request.param == "matrix" else charts.growth(ROWS)
 
 
 def test_every_chart_is_described(chart: Any) -> None:
@@ -193,8 +198,8 @@ def test_every_chart_is_described(chart: Any) -> None:
 
 
 def test_png_is_twice_as_large_as_the_page(chart: Any, tmp_path: Path) -> None:
-    matrix.save(chart, tmp_path / "a.png")
-    matrix.save(chart, tmp_path / "a.svg")
+    save.chart(chart, tmp_path / "a.png")
+    save.chart(chart, tmp_path / "a.svg")
     width, height = struct.unpack(">II", (tmp_path / "a.png").read_bytes()[16:24])
     size = re.search(r'width="(\d+)" height="(\d+)"', (tmp_path / "a.svg").read_text())
     assert size is not None
@@ -202,20 +207,23 @@ def test_png_is_twice_as_large_as_the_page(chart: Any, tmp_path: Path) -> None:
 
 
 def test_svg_speaks_to_screen_readers(chart: Any, tmp_path: Path) -> None:
-    matrix.save(chart, tmp_path / "a.svg")
-    words = html.escape(chart.to_dict()["description"])
-    assert f'<svg role="img" aria-label="{words}"' in (tmp_path / "a.svg").read_text()
+    save.chart(chart, tmp_path / "a.svg")
+    root = ElementTree.parse(tmp_path / "a.svg").getroot()
+    assert root.attrib["role"] == "img"
+    assert root.attrib["aria-label"] == chart.to_dict()["description"]
 
 
 def test_page_needs_nothing_else(chart: Any, tmp_path: Path) -> None:
-    matrix.save(chart, tmp_path / "a.html")
+    save.chart(chart, tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
     assert "vegaEmbed" in page
     assert len(page) > 500_000  # the whole script is inside
     assert attributes(page).isdisjoint({"src", "href", "srcset", "data", "action"})
     assert f"<title>{html.escape(chart.to_dict()['title']['text'])}</title>" in page
     assert '<html lang="en">' in page
-    assert chart.to_dict()["description"] in page
+    held = re.search(r'id="chart">(.*?)</script>', page, re.S)
+    assert held is not None
+    assert json.loads(held[1])["description"] == chart.to_dict()["description"]
 
 
 def attributes(page: str) -> set[str]:
@@ -234,33 +242,87 @@ def attributes(page: str) -> set[str]:
 def test_names_cannot_leave_the_page(run: Run, tmp_path: Path) -> None:
     names = ("</script><script>alert(1)</script>", *map(str, range(11)))
     world = dataclasses.replace(run.world, context_names=names)
-    matrix.save(matrix.matrix(world, run), tmp_path / "a.html")
+    save.chart(charts.sorted_matrix(dataclasses.replace(run, world=world)), tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
     assert "<script>alert" not in page
     assert page.count("</script>") == page.count("<script") == 3
-    assert r"\u003c/script>\u003cscript>alert(1)" in page
+    assert r"\u003c/script\u003e\u003cscript\u003ealert(1)" in page
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a", "png"])
 def test_unknown_kinds_of_file_are_refused(run: Run, tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match=rf"path: expected a name that ends in .*, got '{name}'"):
-        matrix.save(matrix.matrix(run.world, run), tmp_path / name)
+        save.chart(charts.sorted_matrix(run), tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("module", ["altair", "vl_convert"])
+@pytest.mark.parametrize("module", ["altair", "vl_convert", "jinja2"])
 def test_a_missing_extra_says_what_to_type(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
-    chart = matrix.matrix(run.world, run)
+    chart = charts.sorted_matrix(run)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=r"pip install 'lumpable\[plot\]'"):
-        matrix.save(chart, tmp_path / "a.png")
+        save.chart(chart, tmp_path / "a.html")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", [".png", ".svg", ".html"])
+def test_a_file_is_written_whole_or_not_at_all(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A disk that is full leaves the old file as it was, and nothing beside it."""
+    file = tmp_path / f"a{kind}"
+    file.write_text("old")
+
+    def full(handle: int) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="no space left"):
+        save.chart(charts.sorted_matrix(run), file)
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+    assert file.read_text() == "old"
 
 
 def test_one_context_and_one_arm_can_be_drawn(tmp_path: Path) -> None:
     world: World = worlds.from_matrix([[0.5]])
     plan = standard.naive(Problem(1, 1, 1), epsilon=0.5, delta=0.5)
-    matrix.save(matrix.matrix(world, simulate(plan, world, seed=1)), tmp_path / "a.svg")
+    save.chart(charts.sorted_matrix(simulate(plan, world, seed=1)), tmp_path / "a.svg")
     assert (tmp_path / "a.svg").read_text().startswith("<svg")
+
+
+# --- Templates ------------------------------------------------------------------------------
+
+REPORTS = Path(save.__file__).parent.parent
+
+
+def test_no_page_is_written_in_python() -> None:
+    """No tag stands in a string of a module, and nobody escapes by hand."""
+    wrong = []
+    for path in (*REPORTS.rglob("*.py"), REPORTS.parent / "reproduce" / "page.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                tags = re.findall(r"</?([a-z][a-z0-9]*)[ >]", node.value)
+                wrong += [f"{path.name}:{node.lineno} <{tag}>" for tag in tags if tag not in SVG]
+            if isinstance(node, ast.ImportFrom | ast.Import) and "html" in ast.dump(node):
+                wrong.append(f"{path.name}:{node.lineno} imports html")
+    assert wrong == []
+
+
+SVG = {"svg", "g"}
+"""Tags that are looked for in a picture, not written."""
+
+
+def test_templates_trust_nothing_but_what_the_package_draws() -> None:
+    """Whatever is not escaped is a picture, a style sheet or a script of the package."""
+    trusted = {"static(", "script", "svg", "picture.light", "picture.dark", "claim.picture"}
+    for path in (REPORTS / "templates").glob("*.html"):
+        for what in re.findall(r"\{\{-? ([^{}]*?) \| safe", path.read_text()):
+            assert any(what.startswith(name) for name in trusted), f"{path.name}: {what}"
+
+
+def test_a_template_without_a_value_is_an_error() -> None:
+    """A page with a hole is never written."""
+    with pytest.raises(Exception, match="'best' is undefined"):
+        render.render("notebook.html")

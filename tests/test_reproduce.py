@@ -37,7 +37,7 @@ TOY = '''
 """Claims to try the runner with; each leaves a mark in toy.log when it is measured."""
 import math, os, signal, time
 from pathlib import Path
-from lumpable.reports import canvas
+from lumpable.reports.kit import canvas
 from lumpable.reproduce.claim import Check, Claim, Measured, Verdict, Words
 
 HERE = Path(__file__).parent
@@ -51,7 +51,7 @@ def chart(title):
     alt = canvas.altair()
     rows = [{"x": x, "y": x * x} for x in range(3)]
     drawn = alt.Chart(canvas.data(rows)).mark_line(clip=True).encode(x="x:Q", y="y:Q", color="y:Q")
-    return canvas.styled(drawn, title, [], f"A line, {title}.")
+    return canvas.with_title(drawn, title, [], f"A line, {title}.")
 
 def one(effort):
     mark(1)

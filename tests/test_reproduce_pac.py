@@ -12,6 +12,7 @@ import pytest
 import lumpable as lb
 from lumpable import PAPER, lengths, pac, worlds
 from lumpable.base.checks import FloatVector
+from lumpable.reports.kit import axes
 from lumpable.reproduce.claims import (
     buckets,
     clustering,
@@ -22,7 +23,6 @@ from lumpable.reproduce.claims import (
     regret_growth,
     samples,
     several_levels,
-    sketch,
     skewed,
     switch,
     tails,
@@ -148,7 +148,7 @@ def test_the_exponent_at_the_same_sum() -> None:
 
 def test_ticks_are_few_and_inside() -> None:
     for low, high in ((1e-22, 1.0), (0.003, 8.0), (25.0, 400.0), (0.9, 1.1)):
-        ticks = sketch.log_ticks(low, high)
+        ticks = axes.ticks(low, high)
         assert 1 <= len(ticks) <= 9
         assert low / 1.02 <= min(ticks) <= max(ticks) <= high * 1.02
 

@@ -17,8 +17,10 @@ import lumpable
 from lumpable.base.extras import MissingExtra
 from lumpable.lumps import beliefs, laws, odds, search
 from lumpable.lumps.levels import ThreeLevels
-from lumpable.reports import belief_charts, belief_page, drawing
-from lumpable.reports.palette import DARK, LIGHT
+from lumpable.reports.charts import belief_charts
+from lumpable.reports.kit import canvas
+from lumpable.reports.kit.theme import DARK, LIGHT
+from lumpable.reports.pages import belief_page
 from test_comparison_browser import CONTRAST, Opened
 
 if TYPE_CHECKING:
@@ -118,7 +120,7 @@ def read(learner: ThreeLevels, folder: Path, **options: Any) -> str:
 
 def below(spec: dict[str, Any]) -> list[str]:
     """Return the names below the columns of a picture."""
-    axis = re.findall(r'role-axis-label".*?</g>', drawing.svg(spec))[0]
+    axis = re.findall(r'role-axis-label".*?</g>', canvas.svg(spec))[0]
     seen = re.findall(r'<text(?![^>]* opacity="0")[^>]*>([^<>]+)</text>', axis)
     return [unescape(text) for text in seen]
 
@@ -180,7 +182,7 @@ def test_retired_arms_say_so_and_come_last(learner: ThreeLevels, tmp_path: Path)
     finally:
         learner.state.allowed[:] = True
     for name in (f"{names[j]} (retired)" for j in retired):
-        assert text.count(f"<th scope='row'>{name}</th>") == seen.mean.shape[1]
+        assert text.count(f'<th scope="row">{name}</th>') == seen.mean.shape[1]
         assert f"<td>{name}</td>" not in text  # nobody's best arm
         assert name in drawn[-len(retired) :]
     assert len(drawn) == len(set(drawn)) == 6
@@ -222,16 +224,16 @@ def test_names_that_look_alike_are_told_apart(tmp_path: Path) -> None:
     assert labels[4:] == ["''", "' '", r"'a\x00'"]
     assert sorted(below(spec)) == sorted(labels)
     text = read(learner, tmp_path, arm_names=names, context_names=names)
-    for label in ("1", "&#x27;1&#x27;"):
-        assert text.count(f"<th scope='row'>{label}</th>") == 2  # as an arm, as a context
+    for label in ("1", "&#39;1&#39;"):
+        assert text.count(f'<th scope="row">{label}</th>') == 2  # as an arm, as a context
 
 
 def test_bars_have_the_colour_of_the_page(learner: ThreeLevels) -> None:
     chart = belief_charts.sizes(learner)
     for scheme, own, other in (("light", LIGHT, DARK), ("dark", DARK, LIGHT)):
-        drawn = drawing.svg(belief_charts.themed(chart, scheme).to_dict())
-        assert drawn.count(own[0]) == len(beliefs.groups(learner))
-        assert other[0] not in drawn
+        drawn = canvas.svg(belief_charts.in_scheme(chart, scheme).to_dict())
+        assert drawn.count(own.looks[0]) == len(beliefs.groups(learner))
+        assert other.looks[0] not in drawn
 
 
 def test_tables_say_how_many_are_shown(
@@ -242,7 +244,7 @@ def test_tables_say_how_many_are_shown(
     text = read(learner, tmp_path)
     assert "10 of 30 contexts: how likely any two are to be in one group." in text
     _, _, table = text.partition("7 of 30 contexts, the least sure first</summary>")
-    assert table.partition("</table>")[0].count("<th scope='row'>") == 7
+    assert table.partition("</table>")[0].count('<th scope="row">') == 7
 
 
 def test_tables_have_two_decimals(learner: ThreeLevels, tmp_path: Path) -> None:
@@ -272,7 +274,7 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
     with pytest.raises(ValueError, match="contexts_known: expected a whole number of at least 30"):
         belief_page.report(learner, tmp_path / "a.html", contexts_known=29)
     with pytest.raises(ValueError, match="scheme: expected one of light, dark, paper, got 'red'"):
-        belief_charts.themed(belief_charts.sizes(learner), "red")
+        belief_charts.in_scheme(belief_charts.sizes(learner), "red")
     monkeypatch.setitem(__import__("sys").modules, "altair", None)
     with pytest.raises(MissingExtra, match=r"pip install 'lumpable\[plot\]'"):
         belief_page.report(learner, tmp_path / "a.html")
@@ -295,17 +297,20 @@ def test_marks_of_who_is_together_cover_the_matrix() -> None:
 def test_pictures_draw_the_rows(learner: ThreeLevels) -> None:
     """The matrix holds the means of `arms`; the surest cell is the strongest; words are numbers."""
     rows = beliefs.arms(learner)
-    spec = belief_charts.themed(belief_charts.means(learner), "paper").to_dict()
+    spec = belief_charts.in_scheme(belief_charts.means(learner), "paper").to_dict()
     cells = spec["data"]["values"]
     assert sorted(cell["mean"] for cell in cells) == sorted(row["mean"] for row in rows)
     width = {row["mean"]: row["high"] - row["low"] for row in rows}
     order = sorted(cells, key=lambda cell: width[cell["mean"]])
     assert [cell["sure"] for cell in order] == sorted((c["sure"] for c in cells), reverse=True)
+    assert cells == belief_charts.mean_rows(learner, beliefs.LEVEL, list("012345"))
     groups = beliefs.groups(learner)
+    assert [row["size"] for row in belief_charts.size_rows(learner)] == [g["size"] for g in groups]
     said = belief_charts.sizes(learner).to_dict()["description"]
     assert all(f"{row['size_low']} to {row['size_high']}" in said for row in groups)
     counted = belief_charts.memberships(learner).to_dict()["data"]["values"]
     assert sum(cell["contexts"] for cell in counted) == 30
+    assert counted == belief_charts.membership_rows(learner)
     few = belief_charts.together(learner, most=10).to_dict()
     assert "10 contexts are to be in one group, of 30 contexts seen" in few["description"]
     assert max(box["bottom"] for box in few["data"]["values"]) == 10

@@ -160,14 +160,15 @@ def growth_table(rows: list[dict[str, Any]]) -> Table:
 
 def draw(folder: Path, found: Run, rows: list[dict[str, Any]]) -> None:
     """Write both pictures, each as PNG and as a page; without the extra, say how to get it."""
-    from lumpable.reports import matrix
+    from lumpable.reports import charts as pictures
+    from lumpable.reports.kit import save
 
     try:
-        charts = {"matrix": matrix.matrix(found.world, found), "growth": matrix.growth(rows)}
+        charts = {"matrix": pictures.sorted_matrix(found), "growth": pictures.growth(rows)}
         folder.mkdir(parents=True, exist_ok=True)
         for name, chart in charts.items():
             for kind in ("png", "html"):
-                matrix.save(chart, folder / f"{name}.{kind}")
+                save.chart(chart, folder / f"{name}.{kind}")
                 say(f"wrote {folder / name}.{kind}")
     except MissingExtra as missing:
         say(f"No pictures: {missing}")

@@ -121,7 +121,7 @@ def simulate_pac(
       lumpable simulate pac --frequency zipf --algorithm cheaper --json
       lumpable simulate pac --matrix rewards.csv --groups 3 --html found.html
     """
-    from lumpable.reports import matrix as report
+    from lumpable.reports import charts
 
     settings = Settings(**given)
     pictures = _pictures(png and png / "matrix.png", html)
@@ -138,7 +138,7 @@ def simulate_pac(
         print_policy(result, run)
         if not make.about.low_rank:
             show.console().print("\n" + advice(found))
-    _draw(lambda: report.matrix(world, run), pictures)
+    _draw(lambda: charts.sorted_matrix(run), pictures)
 
 
 @simulate.command("regret", epilog=_list(REGRET))
@@ -253,21 +253,21 @@ def _by_default(ctx: click.Context, option: str) -> bool:
 
 def _pictures(*paths: Path | None) -> list[Path]:
     """Make the folders, and refuse what cannot be drawn before anything is run."""
-    from lumpable.reports import canvas
+    from lumpable.reports.kit import save
 
     asked = [path for path in paths if path is not None]
     for path in asked:
-        canvas.check(path)
+        save.check(path)
         path.parent.mkdir(parents=True, exist_ok=True)
     return asked
 
 
 def _draw(make: Callable[[], Any], paths: list[Path]) -> None:
-    from lumpable.reports import canvas
+    from lumpable.reports.kit import save
 
     if not paths:
         return
     chart = make()
     for path in paths:
-        canvas.save(chart, path)
+        save.chart(chart, path)
         click.echo(f"wrote {path}", err=True)

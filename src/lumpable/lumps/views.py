@@ -121,7 +121,7 @@ class Views:
     @alone
     def report(self, path: str | Path) -> Path:
         """Write all of this as one page with pictures that needs nothing else (extra `plot`)."""
-        from lumpable.reports import belief_page  # brings pictures along
+        from lumpable.reports.pages import belief_page  # brings pictures along
 
         contexts, arms = self._named.contexts.listed, self._named.arms.listed
         if not arms:

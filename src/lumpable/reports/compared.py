@@ -7,16 +7,18 @@ table with a picture for a notebook. All take rows as they are: a path, a frame,
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lumpable.cli.bars import Advance
+from lumpable.base.files import replace
 from lumpable.comparisons.results import gathered, read
 from lumpable.comparisons.standing import Overall, stand
-from lumpable.reports import comparison_page as _page
-from lumpable.reports import drawing, frame, notebook
-from lumpable.reports import figures as _figures
-from lumpable.reports.figures import Figure, Series
+from lumpable.reports.charts import curves, dots
+from lumpable.reports.charts.figures import Figure, Series, paper
+from lumpable.reports.kit import canvas, save
+from lumpable.reports.kit.svg import prefix_ids
+from lumpable.reports.pages import comparison_page
 
 __all__ = ["pictures", "read", "report", "summary_html"]
 
@@ -30,18 +32,20 @@ def report(rows: object, path: str | Path, *, title: str = TITLE) -> None:
     ----------
     rows
         A path to a Parquet file of rows (the parts of an unfinished run are found beside it), a
-        frame, or an iterable of mappings; the columns are those of `lumpable.experiment.rows`.
+        frame, or an iterable of mappings; the columns are those of `lumpable.comparisons.rows`.
     path
         The HTML file that is written.
     """
     overall = stand(gathered(rows))
-    drawn, figures = _drawn(overall)
-    text = _page.page(overall, drawn, figures, title, datetime.now(UTC), drawing.script())
-    Path(path).write_text(text, encoding="utf-8")
+    drawn, figures = draw_all(overall)
+    save.page(comparison_page.page(overall, drawn, figures, title, datetime.now(UTC)), path)
 
 
 def pictures(
-    rows: object, folder: str | Path, *, progress: Advance = lambda done, total, words: None
+    rows: object,
+    folder: str | Path,
+    *,
+    progress: Callable[[int, int, str], None] = lambda done, total, words: None,
 ) -> list[Path]:
     """Write every picture of a comparison as PNG into a folder; return the files.
 
@@ -55,7 +59,7 @@ def pictures(
         Is told how many are done, of how many, and the name of the next file.
     """
     overall = stand(gathered(rows))
-    drawn, figures = _drawn(overall)
+    drawn, figures = draw_all(overall)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -63,7 +67,7 @@ def pictures(
         world = None if figure.world is None else overall.standings[figure.world].world.name
         file = folder / f"{file_name(figure.key, world)}.png"
         progress(done, len(figures), file.name)
-        file.write_bytes(drawing.png(drawing.filled(figure, drawn)))
+        replace(file, canvas.png(paper(figure, drawn)))
         written.append(file)
     return written
 
@@ -84,25 +88,18 @@ def file_name(key: str, world: str | None) -> str:
 def summary_html(rows: object) -> str:
     """Return a short table and one picture as HTML, for a notebook; works without script."""
     overall = stand(gathered(rows))
-    drawn, figures = _drawn(overall)
-    if len(overall.standings) > 1:
-        chosen = next((figure for figure in figures if figure.kind == "strip"), None)
-    else:
-        chosen = next((figure for figure in figures if figure.choice), None)
-    picture = ""
-    if chosen is not None:
-        picture = frame.named(drawing.svg(drawing.filled(chosen, drawn)), chosen.description)
-        picture = frame.apart(picture, "comparison-")
-    return notebook.compact(overall, picture)
+    drawn, figures = draw_all(overall)
+    several = len(overall.standings) > 1
+    wanted = [one for one in figures if (one.kind == "strip" if several else one.choice)]
+    drawings = [prefix_ids(canvas.svg(paper(one, drawn)), "comparison-") for one in wanted[:1]]
+    return comparison_page.summary(overall, "".join(drawings))
 
 
-def _drawn(overall: Overall) -> tuple[list[Series], list[Figure]]:
+def draw_all(overall: Overall) -> tuple[list[Series], list[Figure]]:
     """Return the curves of every world, and all figures."""
-    drawn = [_figures.series(standing) for standing in overall.standings]
-    found: list[Figure | None] = []
-    if len(overall.standings) > 1:
-        found.append(_figures.strip(overall))
+    drawn = [curves.series(standing) for standing in overall.standings]
+    figures = [dots.strip(overall)] if len(overall.standings) > 1 else []
     for place, standing in enumerate(overall.standings):
-        found += _figures.curves(standing, place, drawn[place])
-        found.append(_figures.times(standing, place))
-    return drawn, [figure for figure in found if figure is not None]
+        figures += curves.curves(standing, place, drawn[place])
+        figures.append(dots.times(standing, place))
+    return drawn, [figure for figure in figures if figure is not None]

@@ -8,7 +8,7 @@ import traceback
 from typing import Any
 
 from lumpable.base.errors import BadArgument
-from lumpable.reports import drawing
+from lumpable.reports.kit import canvas
 from lumpable.reproduce import record
 from lumpable.reproduce.claim import Claim
 from lumpable.reproduce.record import Kept, Row
@@ -31,7 +31,7 @@ def svg(figure: dict[str, Any]) -> str:
     """Return a Vega-Lite specification as SVG, the same however many were drawn before it."""
     if not figure.get("description"):
         raise BadArgument("figure", why="expected a description for those who cannot see it")
-    picture = drawing.svg(figure)
+    picture = canvas.svg(figure)
     for kind, first in (("clip", 1), ("gradient_", 0)):
         names = dict.fromkeys(re.findall(rf'id="({kind}\d+)"', picture))
         number = {name: f"{kind}{k}" for k, name in enumerate(names, start=first)}

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from html import escape
-
 from lumpable.base.words import number
 from lumpable.reproduce.record import Row
-
-
-def words(text: str) -> str:
-    """Escape a text; what stands between backticks is code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def pair(measured: float, bar: float) -> tuple[str, str]:

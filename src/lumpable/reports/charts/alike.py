@@ -1,4 +1,4 @@
-"""The panel of who is alike: the mean rewards as hidden, and sorted by the clusters found."""
+"""Who is alike: the mean rewards as hidden, and sorted by the clusters that a run found."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ import numpy as np
 
 from lumpable.base.checks import IntVector
 from lumpable.base.words import counted
-from lumpable.reports import canvas, heat, matrix
 from lumpable.reports.charts.captions import setting
-from lumpable.reports.heat import Drawn
+from lumpable.reports.kit import canvas, matrix
+from lumpable.reports.kit.matrix import Drawn
 from lumpable.runs import questions
 from lumpable.runs.run import Run
 
 if TYPE_CHECKING:
     import altair
 
+TITLE = "Who is alike, found from rewards alone"
+
 
 def sorted_matrix(run: Run) -> altair.HConcatChart:
     """Draw the mean rewards as hidden, and sorted by the clusters that were found.
 
-    Where a plan forms no clusters, contexts that were given the same arm stand together.
+    Rows are contexts, columns are arms, the strip on the left shows the hidden groups. The arm that
+    a cluster is given is framed. Where a plan forms no clusters, contexts that were given the same
+    arm stand together.
     """
-    if questions.final_clusters(run) is None:
-        return matrix.matrix(run.world, run)
-    shown = drawn(run)
-    chart: altair.HConcatChart = canvas.styled(
+    shown = choose(run)
+    chart: altair.HConcatChart = canvas.with_title(
         _pair(run, shown),
-        "Who is alike, found from rewards alone",
-        [setting(run), *heat.captions(run.world, shown, run.policy)],
+        TITLE,
+        [setting(run), *matrix.captions(run.world, shown, run.policy)],
         words(run),
     )
     return chart
@@ -37,31 +39,29 @@ def sorted_matrix(run: Run) -> altair.HConcatChart:
 
 def panel(run: Run) -> Any:
     """Draw the same as a part of a larger picture."""
-    shown = drawn(run)
-    title = {
-        "text": "Who is alike, found from rewards alone",
-        "subtitle": heat.captions(run.world, shown, run.policy),
-        "fontSize": 14,
-        "subtitleFontSize": 12,
-        "anchor": "start",
-        "offset": 12,
-    }
-    return _pair(run, shown).properties(title=title)
+    shown = choose(run)
+    title = {"text": TITLE, "subtitle": matrix.captions(run.world, shown, run.policy)}
+    return _pair(run, shown).properties(title={**title, "fontSize": 15, "subtitleFontSize": 12})
 
 
-def drawn(run: Run) -> Drawn:
+def choose(run: Run) -> Drawn:
     """Choose what is shown: contexts cluster by cluster, the arms that are given first."""
+    return matrix.choose(run.world, run.policy, cluster_of(run), good_arms(run))
+
+
+def cluster_of(run: Run) -> IntVector:
+    """Return the cluster of each context; without clusters, the arm that it is given."""
     cluster = questions.final_clusters(run)
-    if cluster is None:
-        return matrix.drawn(run.world, run)
-    return heat.arranged(run.world, run.policy, cluster, still_good(run))
+    return run.policy if cluster is None else cluster
 
 
-def still_good(run: Run) -> IntVector:
-    """Return the arms that are still good for some cluster, once some have fallen for all."""
-    if not run.turns:
-        return np.array([], dtype=np.int64)
-    return np.flatnonzero(questions.clusters_of(run.turns[-1].belief)[1].any(axis=0))
+def good_arms(run: Run) -> IntVector:
+    """Return the arms that are still good for some cluster, or else the candidates."""
+    if run.turns:
+        return np.flatnonzero(questions.clusters_of(run.turns[-1].belief)[1].any(axis=0))
+    sides = questions.final_clusters(run) is not None
+    candidates = () if run.result is None or sides else run.result.candidates
+    return np.array(candidates, dtype=np.int64)
 
 
 def words(run: Run) -> str:
@@ -75,9 +75,10 @@ def words(run: Run) -> str:
 
 
 def _pair(run: Run, shown: Drawn) -> Any:
-    return heat.both(run.world, shown, run.policy, _clusters(run), questions.final_clusters(run))
+    return matrix.side_by_side(
+        run.world, shown, run.policy, _clusters(run), questions.final_clusters(run)
+    )
 
 
 def _clusters(run: Run) -> str:
-    cluster = questions.final_clusters(run)
-    return counted(len(np.unique(run.policy if cluster is None else cluster)), "cluster")
+    return counted(len(np.unique(cluster_of(run))), "cluster")

@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from lumpable.base.words import counted
-from lumpable.reports import canvas
+from lumpable.reports.kit import canvas
 from lumpable.runs.run import Run
-
-BLUE, GREEN, VERMILLION = "#0072B2", "#009E73", "#D55E00"
-"""Of Okabe and Ito."""
 
 
 def label(run: Run) -> str:
@@ -28,16 +25,6 @@ def setting(run: Run) -> str:
         f"{counted(world.groups, 'hidden group')}; {seed}"
         + (f"; constants: {constants}." if constants is not None else ".")
     )
-
-
-def whole_ticks(first: int, last: int, most: int) -> list[int]:
-    """Return at most so many whole numbers from first to last, at equal steps from the last down.
-
-    >>> whole_ticks(12, 24, 6)
-    [12, 15, 18, 21, 24]
-    """
-    step = -(-(last - first + 1) // most)
-    return list(range(int(last), int(first) - 1, -int(step)))[::-1]
 
 
 def numbers(*names: str) -> list[Any]:

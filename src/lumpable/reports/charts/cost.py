@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lumpable.plans import bounds
-from lumpable.reports import canvas, heat
-from lumpable.reports.canvas import Row
 from lumpable.reports.charts.captions import label, numbers
-from lumpable.reports.heat import PANEL
+from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.kit.canvas import Row
+from lumpable.reports.kit.matrix import PANEL
 from lumpable.runs import questions
 from lumpable.runs.run import Run
 
 if TYPE_CHECKING:
     import altair
 
-LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-"""Colours of Okabe and Ito, for runs."""
 THEOREM = "√(r³ (S + K) T), the paper's rate"
 STANDARD = "√(S K T), the standard rate"
 BUCKETS = "its buckets, each on its own clock"
@@ -34,7 +32,7 @@ def regret(runs: Run | Mapping[str, Run]) -> altair.LayerChart:
     Thin lines are the rates of the theorems, where all runs are of one problem.
     """
     named = {label(runs): runs} if isinstance(runs, Run) else dict(runs)
-    chart: altair.LayerChart = canvas.styled(
+    chart: altair.LayerChart = canvas.with_title(
         panel(named),
         "What learning cost",
         [caption(named)],
@@ -47,7 +45,7 @@ def regret_rows(runs: Mapping[str, Run], most: int = MOST_POINTS) -> Iterator[Ro
     """Yield the points of each run: totals at the end of its requests, as far as any regret."""
     for name, run in runs.items():
         rows = [row for row in run.requests if row.regret > 0]
-        for number in heat.evenly(np.arange(len(rows))[::-1], most)[::-1]:
+        for number in axes.evenly(np.arange(len(rows))[::-1], most)[::-1]:
             row = rows[number]
             yield {"line": name, "rounds": row.rounds, "regret": row.regret, "words": row.phase}
 
@@ -100,13 +98,14 @@ def panel(runs: Mapping[str, Run], width: int = PANEL) -> Any:
 def _place(runs: Mapping[str, Run], rates: Sequence[Row], buckets: Sequence[Row]) -> dict[str, Any]:
     """Return what the lines share: logarithmic axes, a colour and dashes for each, one legend."""
     alt = canvas.altair()
-    looks: dict[str, tuple[str, list[int]]] = {
-        name: (LINES[number % len(LINES)], [1, 0]) for number, name in enumerate(runs)
+    looks = {
+        name: (theme.LINES[number % len(theme.LINES)], theme.SOLID)
+        for number, name in enumerate(runs)
     }
     if buckets:
-        looks[BUCKETS] = ("#9CC9E5", [1, 0])
+        looks[BUCKETS] = (theme.PALE, theme.SOLID)
     if rates:
-        looks |= {THEOREM: (canvas.INK, [7, 4]), STANDARD: ("#888888", [2, 3])}
+        looks |= {THEOREM: (theme.BLACK, theme.DASHED), STANDARD: (theme.GREY, theme.DOTTED)}
     colours, dashes = zip(*looks.values(), strict=True)
     legend = alt.Legend(
         orient="bottom",
@@ -118,9 +117,11 @@ def _place(runs: Mapping[str, Run], rates: Sequence[Row], buckets: Sequence[Row]
         symbolStrokeWidth=2,
     )
     named = {"legend": legend, "title": None}
-    scale = alt.Scale(type="log", nice=False)
+    scale = axes.log_scale()
     drawn = [*regret_rows(runs), *rates, *buckets]
-    across, up = (_powers([row[name] for row in drawn]) for name in ("rounds", "regret"))
+    across, up = (
+        axes.numbers(axes.ticks_of([row[name] for row in drawn])) for name in ("rounds", "regret")
+    )
     return {
         "x": alt.X("rounds:Q", title="rounds T", scale=scale, axis=across),
         "y": alt.Y("regret:Q", title="regret: reward given up so far", scale=scale, axis=up),
@@ -131,20 +132,6 @@ def _place(runs: Mapping[str, Run], rates: Sequence[Row], buckets: Sequence[Row]
             "line:N", scale=alt.Scale(domain=list(looks), range=list(dashes)), **named
         ),
     }
-
-
-def _powers(values: list[float]) -> Any:
-    """Return an axis with ticks at powers of ten, and between them where there are few."""
-    few = not values or max(values) < 1000 * min(values)
-    return canvas.altair().Axis(
-        values=[
-            lead * 10.0**power for power in range(-6, 25) for lead in ((1, 2, 5) if few else (1,))
-        ],
-        labelExpr="replace(format(datum.value, '.0e'), '+', '')",
-        labelOverlap=True,
-        labelSeparation=4,
-        gridOpacity=0.5,
-    )
 
 
 def caption(runs: Mapping[str, Run]) -> str:

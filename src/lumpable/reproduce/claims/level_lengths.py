@@ -12,7 +12,7 @@ from lumpable.base import words
 from lumpable.base.checks import FloatVector
 from lumpable.plans import regret
 from lumpable.plans.problem import PAPER
-from lumpable.reports import canvas
+from lumpable.reports.kit import canvas
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims import phases, sketch, witness
 from lumpable.reproduce.claims.rates import any_logs, curve, exponent
@@ -159,7 +159,7 @@ def draw_level_lengths(measured: Measured) -> Any:
         title="Late calls of Algorithm 5",
     )
     panels = [panel.properties(width=270, height=sketch.HEIGHT) for panel in (left, right)]
-    return canvas.styled(
+    return canvas.with_title(
         alt.hconcat(*panels, spacing=30),
         "Low levels must be short, and late splits must be coarse",
         [

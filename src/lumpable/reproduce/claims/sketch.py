@@ -5,17 +5,21 @@ Knows nothing of bandits.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lumpable.reports import canvas
-from lumpable.reports.canvas import Row
+from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.kit.canvas import Row
 
 WIDTH, HEIGHT = 520, 260
-BLUE, ORANGE, GREEN, PINK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"
-"""Colours of Okabe and Ito."""
+BLUE, ORANGE, GREEN, PINK, SKY = (
+    theme.BLUE,
+    theme.VERMILLION,
+    theme.GREEN,
+    theme.PINK,
+    theme.SKY,
+)
 DASH = [6, 4]
 Mark = Literal["point", "ring", "line", "both", "dash"]
 Rows = list[dict[str, Any]]
@@ -78,7 +82,9 @@ def picture(
     )
     layers = [_layer(base, name, style) for name, style in series.items()]
     chart = alt.layer(*_bars(bars or {}, y.field), *[part for group in layers for part in group])
-    return canvas.styled(chart.properties(width=WIDTH, height=HEIGHT), title, subtitle, description)
+    return canvas.with_title(
+        chart.properties(width=WIDTH, height=HEIGHT), title, subtitle, description
+    )
 
 
 def _layer(base: Any, name: str, style: Series) -> list[Any]:
@@ -101,49 +107,21 @@ def _bars(bars: Mapping[str, float], field: str) -> list[Any]:
     base = alt.Chart(canvas.data({"words": words, field: at} for words, at in bars.items()))
     place = base.encode(y=f"{field}:Q")
     return [
-        place.mark_rule(strokeDash=DASH, color=canvas.INK, strokeWidth=1.5),
-        place.mark_text(align="left", dy=-9, fontSize=12, color=canvas.INK).encode(
-            x=alt.value(6), text="words:N"
-        ),
+        place.mark_rule(style="strong", strokeDash=DASH, strokeWidth=1.5),
+        place.mark_text(style="label", align="left", dy=-9).encode(x=alt.value(6), text="words:N"),
     ]
 
 
 def _axis(axis: Axis, values: Sequence[float]) -> dict[str, Any]:
     """Return title, scale and ticks of an axis."""
     alt = canvas.altair()
-    if axis.scale == "linear":
-        if not axis.values:
-            return {"title": axis.title}
-        scale = alt.Scale(zero=False, nice=False, padding=12)
-        return {"title": axis.title, "axis": alt.Axis(values=list(axis.values)), "scale": scale}
+    if axis.scale == "log":
+        ticks = list(axis.values) or axes.ticks_of(values)
+        scale = axes.log_scale(padding=14)
+        return {"title": axis.title, "scale": scale, "axis": axes.numbers(ticks)}
+    if axis.scale == "linear" and not axis.values:
+        return {"title": axis.title, "axis": axes.numbers()}
+    scale = alt.Scale(zero=False, nice=False, padding=12)
     if axis.scale == "symlog":
-        return {
-            "title": axis.title,
-            "scale": alt.Scale(type="symlog", constant=1, nice=False, padding=10),
-            "axis": alt.Axis(values=list(axis.values), format="~r"),
-        }
-    positive = [value for value in values if value > 0]
-    ticks = list(axis.values) or log_ticks(min(positive), max(positive))
-    form = "~e" if max(ticks) > 1e5 or min(ticks) < 1e-4 else "~r"
-    return {
-        "title": axis.title,
-        "scale": alt.Scale(type="log", nice=False, padding=14),
-        "axis": alt.Axis(
-            values=ticks, labelExpr=f"replace(format(datum.value, '{form}'), '+', '')"
-        ),
-    }
-
-
-def log_ticks(low: float, high: float) -> list[float]:
-    """Return powers of ten across the range: at most nine, with 2 and 5 between when few.
-
-    >>> log_ticks(0.5, 20), log_ticks(1e-7, 3e5)
-    ([0.5, 1.0, 2.0, 5.0, 10.0, 20.0], [1e-06, 0.0001, 0.01, 1.0, 100.0, 10000.0])
-    """
-    first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9)
-    if math.log10(high / low) <= 2:
-        fine = [float(f"{m}e{p}") for p in range(first, last + 1) for m in (1, 2, 5)]
-        return [tick for tick in fine if low / 1.01 <= tick <= high * 1.01] or [low, high]
-    step = math.ceil((last - first) / 8)
-    powers = [float(f"1e{p}") for p in range(first, last + 1) if p % step == 0]
-    return [power for power in powers if low / 1.01 <= power <= high * 1.01]
+        scale = alt.Scale(type="symlog", constant=1, nice=False, padding=10)
+    return {"title": axis.title, "scale": scale, "axis": axes.numbers(axis.values)}

@@ -1,61 +1,18 @@
-"""Pictures: the reward matrix as hidden and as found, and how the rounds grow with the problem.
-
-Chart functions take values and return Altair charts; `save` writes them. Colours are told apart by
-colour-blind people too.
-"""
+"""How the rounds grow with the size of a problem: with groups learned, and with groups ignored."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lumpable.base.words import counted
-from lumpable.reports import canvas, heat
-from lumpable.reports.canvas import Row, save
-from lumpable.reports.heat import PANEL, Drawn
-from lumpable.runs.run import Run
-from lumpable.worlds.world import World
+from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.kit.canvas import Row
+from lumpable.reports.kit.matrix import PANEL
 
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["growth", "matrix", "save"]
-
-METHODS = {"Algorithm 3": "#0072B2", "naive method": "#D55E00"}
-
-
-# --- The matrix -----------------------------------------------------------------------------
-
-
-def drawn(world: World, run: Run) -> Drawn:
-    """Sort contexts by the arm that they are given; that arm stands for their cluster."""
-    candidates = () if run.result is None else run.result.candidates
-    return heat.arranged(world, run.policy, run.policy, np.array(candidates, dtype=np.int64))
-
-
-def matrix(world: World, run: Run) -> altair.HConcatChart:
-    """Draw the mean rewards twice: as hidden, and sorted by what a run found.
-
-    Rows are contexts, columns are arms, the strip on the left shows the hidden groups. As found,
-    contexts that were given the same arm stand together, and their cells of that arm are framed.
-    """
-    shown = drawn(world, run)
-    clusters = counted(len(np.unique(run.policy)), "cluster")
-    chart: altair.HConcatChart = canvas.styled(
-        heat.both(world, shown, run.policy, clusters),
-        "Who is alike, found from rewards alone",
-        heat.captions(world, shown, run.policy),
-        f"Two heat maps of the mean rewards of {world.contexts} contexts (rows) and {world.arms} "
-        "arms (columns). Left: as hidden, contexts in their own order. Right: sorted by the "
-        f"policy that was found, so that contexts with the same arm stand together, in {clusters}. "
-        f"The policy's loss is {world.loss(run.policy):.2g}.",
-    )
-    return chart
-
-
-# --- Growth ---------------------------------------------------------------------------------
+METHODS = {"Algorithm 3": theme.BLUE, "naive method": theme.VERMILLION}
 
 
 def growth(rows: Sequence[Row]) -> altair.HConcatChart:
@@ -65,13 +22,13 @@ def growth(rows: Sequence[Row]) -> altair.HConcatChart:
     and `loss`; a loss of None says that the rounds are known without a run, and draws a hollow
     point. Lines join the problems with S = K.
     """
-    table = [sized(row) for row in rows]
+    table = [with_size(row) for row in rows]
     rounds = [row["rounds"] for row in table]
     losses = "; ".join(f"{method}: {_losses(table, method)}" for method in METHODS)
     hollow = " Hollow: not run, the method always takes this many rounds."
     by_sum = _growth_panel(table, "sum", "S + K (contexts plus arms)")
     by_product = _growth_panel(table, "product", "S × K (contexts times arms)", legends=True)
-    chart: altair.HConcatChart = canvas.styled(
+    chart: altair.HConcatChart = canvas.with_title(
         canvas.altair()
         .hconcat(
             by_sum.properties(title="Algorithm 3 grows about in proportion to S + K"),
@@ -93,7 +50,7 @@ def growth(rows: Sequence[Row]) -> altair.HConcatChart:
     return chart
 
 
-def sized(row: Row) -> dict[str, Any]:
+def with_size(row: Row) -> dict[str, Any]:
     """Return a row with what the charts of growth need: S + K, S K, shape, run or known."""
     S, K = row["contexts"], row["arms"]
     shape = "S = K" if S == K else "S < K" if S < K else "S > K"
@@ -111,17 +68,14 @@ def _growth_panel(table: Sequence[Row], field: str, title: str, legends: bool = 
     """Draw the rounds against one measure of size."""
     alt = canvas.altair()
     legend = alt.Legend() if legends else None
-    scale = alt.Scale(type="log", nice=False, padding=24)
+    scale = axes.log_scale(padding=24)
     square = sorted({row[field] for row in table if row["shape"] == "S = K"})
-    powers = alt.Axis(
-        values=[10**power for power in range(19)],
-        labelExpr="replace(format(datum.value, '.0e'), '+', '')",
-    )
+    up = axes.numbers(axes.ticks_of([row["rounds"] for row in table]))
     colours = alt.Scale(domain=list(METHODS), range=list(METHODS.values()))
     shapes = {"S = K": "circle", "S < K": "triangle-right", "S > K": "triangle-up"}
     base = alt.Chart(canvas.data(table)).encode(
-        x=alt.X(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(values=square, format=",")),
-        y=alt.Y("rounds:Q", title="rounds used", scale=scale, axis=powers),
+        x=alt.X(f"{field}:Q", title=title, scale=scale, axis=axes.numbers(square)),
+        y=alt.Y("rounds:Q", title="rounds used", scale=scale, axis=up),
         color=alt.Color("method:N", title="method", scale=colours, legend=legend),
         tooltip=["method:N", "contexts:Q", "arms:Q", "rounds:Q", "loss:Q", "known:N"],
     )

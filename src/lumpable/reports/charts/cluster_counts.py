@@ -9,10 +9,11 @@ import numpy as np
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, short
-from lumpable.reports import canvas
-from lumpable.reports.canvas import Row
-from lumpable.reports.charts.captions import BLUE, GREEN, numbers, setting
-from lumpable.reports.heat import PANEL
+from lumpable.reports.charts.captions import numbers, setting
+from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.kit.canvas import Row
+from lumpable.reports.kit.matrix import PANEL
+from lumpable.reports.kit.theme import BLUE, GREEN
 from lumpable.runs import questions
 from lumpable.runs.run import Run
 
@@ -30,7 +31,7 @@ def clusters(run: Run) -> altair.VConcatChart:
     """
     if not any_clusters(run):
         raise BadArgument("run", "one that forms clusters", f"{run.plan}")
-    chart: altair.VConcatChart = canvas.styled(
+    chart: altair.VConcatChart = canvas.with_title(
         panel(run),
         "Who was told apart, and what is still good for them",
         [setting(run)],
@@ -45,7 +46,7 @@ def any_clusters(run: Run) -> bool:
 
 
 def phase_rows(run: Run) -> Iterator[Row]:
-    """Yield one row a phase: clusters at its end, and the good arms with which it was played."""
+    """Yield a row for each phase: clusters at its end, and the good arms it was played with."""
     place = 0
     for start, turns in enumerate(questions.starts(run)):
         for turn in questions.phases(turns):
@@ -77,7 +78,7 @@ def _by_phase(run: Run) -> Any:
         x=_phases(rows, bool(again)),
         tooltip=["phase:Q", *numbers("rounds"), "clusters:Q", "fewest:Q", "average:Q", "most:Q"],
     )
-    lines = alt.Chart(canvas.data(again)).mark_rule(color="#888888", aria=False)
+    lines = alt.Chart(canvas.data(again)).mark_rule(color=theme.GREY, aria=False)
     starts = [lines.encode(x=alt.X("place:Q"))] if again else []
     dashed = "" if run.world.groups > MOST_GROUPS else "; dashed: hidden groups"
     return alt.vconcat(
@@ -125,14 +126,14 @@ def _numbers_of_clusters(run: Run, rows: list[Row], table: Any) -> list[Any]:
     alt = canvas.altair()
     groups = run.world.groups
     truth = alt.Chart(canvas.data([{"clusters": groups}])).mark_rule(
-        color=canvas.INK, strokeDash=[7, 4], aria=False
+        style="strong", strokeDash=theme.DASHED, aria=False
     )
     most = max(row["clusters"] for row in rows)
     top = most if groups > MOST_GROUPS else max(groups, most)
     number = alt.Y(
         "clusters:Q",
         title="clusters",
-        axis=alt.Axis(tickMinStep=1, tickCount=4, format="d"),
+        axis=axes.counts(tickCount=4),
         scale=alt.Scale(domain=[0, top + 0.5]),
     )
     return [
@@ -145,8 +146,8 @@ def _numbers_of_clusters(run: Run, rows: list[Row], table: Any) -> list[Any]:
 def _good_arms(table: Any) -> list[Any]:
     """Return the layers of the good arms."""
     alt = canvas.altair()
-    arms = alt.Y("average:Q", title="good arms a cluster", scale=alt.Scale(domainMin=0))
-    least = alt.Y("fewest:Q", title="good arms a cluster")
+    arms = alt.Y("average:Q", title="good arms per cluster", scale=alt.Scale(domainMin=0))
+    least = alt.Y("fewest:Q", title="good arms per cluster")
     return [
         table.mark_area(color=GREEN, opacity=0.25, aria=False).encode(y=least, y2="most:Q"),
         table.mark_line(color=GREEN, aria=False).encode(y=arms),
@@ -185,26 +186,30 @@ def _by_bucket(run: Run) -> Any:
     """Draw two panels side by side, buckets on the axis."""
     alt = canvas.altair()
     rows = list(bucket_rows(run))
-    down = alt.Y("bucket:N", title="bucket, the most frequent contexts first", sort=None)
+    down = alt.Y("bucket:N", title="bucket, most frequent first", sort=None)
     table = alt.Chart(canvas.data(rows)).encode(
         tooltip=["bucket:N", *numbers("rounds", "regret"), "groups:Q", "clusters:Q", "average:Q"]
     )
     most = max(max(row["groups"], row["clusters"]) for row in rows)
     across = alt.Scale(domain=[0, most + 0.5], nice=False)
-    whole = alt.Axis(tickMinStep=1, format="d")
     found = alt.layer(
-        table.mark_tick(thickness=3, size=20, color=canvas.INK, aria=False).encode(
-            x=alt.X("groups:Q", title="groups (ticks), clusters (dots)", scale=across, axis=whole),
+        table.mark_tick(style="strong", thickness=3, size=20, aria=False).encode(
+            x=alt.X(
+                "groups:Q",
+                title="groups (ticks), clusters (dots)",
+                scale=across,
+                axis=axes.counts(),
+            ),
             y=down,
         ),
         table.mark_circle(size=90, color=BLUE, opacity=1, aria=False).encode(
             x=alt.X("clusters:Q", scale=across), y=down
         ),
     )
-    bare = alt.Y("bucket:N", title=None, sort=None, axis=alt.Axis(labels=False, ticks=False))
+    bare = alt.Y("bucket:N", title=None, sort=None, axis=axes.bare())
     good = alt.layer(
         table.mark_rule(strokeWidth=5, color=GREEN, opacity=0.35, aria=False).encode(
-            x=alt.X("fewest:Q", title="good arms a cluster", scale=alt.Scale(domainMin=0)),
+            x=alt.X("fewest:Q", title="good arms per cluster", scale=alt.Scale(domainMin=0)),
             x2="most:Q",
             y=bare,
         ),

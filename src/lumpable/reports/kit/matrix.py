@@ -1,6 +1,6 @@
 """A matrix of mean rewards as a heat map: as hidden, and sorted by what was found.
 
-Takes worlds, policies and clusters; knows no runs. `report` and `pictures` make charts of it.
+Takes worlds, policies and clusters; knows no runs.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lumpable.base.checks import IntVector
-from lumpable.reports import canvas
-from lumpable.reports.canvas import Row
+from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.kit.axes import evenly
+from lumpable.reports.kit.canvas import Row
+from lumpable.reports.kit.theme import GROUPS
 from lumpable.worlds.world import World
 
 MOST_CONTEXTS = 150
 MOST_ARMS = 40
 PANEL = 360
 """Pixels of a square panel."""
-FRAME = "#D00000"
-GROUPS = ("#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442", "#000000")
-"""Colours of Okabe and Ito; with more groups than these the strip of hidden groups is left out."""
 
 
 # --- What is drawn --------------------------------------------------------------------------
@@ -36,14 +35,14 @@ class Drawn(NamedTuple):
     arms: IntVector
     """In their own order."""
     sorted_contexts: IntVector
-    """By cluster (`drawn`: the arm that the policy gives them), then in their own order."""
+    """By cluster, then in their own order."""
     sorted_arms: IntVector
     """The arms that the policy gives, other candidates, then others."""
     used: IntVector
     """The arms that the policy gives to these contexts."""
 
 
-def arranged(world: World, policy: IntVector, cluster: IntVector, found: IntVector) -> Drawn:
+def choose(world: World, policy: IntVector, cluster: IntVector, found: IntVector) -> Drawn:
     """Choose evenly spaced contexts and, after the arms that were found, evenly spaced others."""
     contexts = evenly(np.arange(world.contexts), MOST_CONTEXTS)
     used = evenly(np.unique(policy[contexts]), MOST_ARMS)
@@ -55,17 +54,10 @@ def arranged(world: World, policy: IntVector, cluster: IntVector, found: IntVect
     return Drawn(contexts, np.sort(arms), by_cluster, arms, used)
 
 
-def evenly(values: IntVector, most: int) -> IntVector:
-    """Return at most that many of the values, evenly spaced."""
-    if len(values) <= most:
-        return values
-    return values[np.arange(most) * len(values) // max(most, 1)]
-
-
 # --- The panels -----------------------------------------------------------------------------
 
 
-def both(
+def side_by_side(
     world: World, shown: Drawn, policy: IntVector, clusters: str, cluster: IntVector | None = None
 ) -> Any:
     """Draw the matrix as hidden and as found, side by side; with lines between clusters if given.
@@ -145,16 +137,15 @@ def _panel(
     alt = canvas.altair()
     legends = frames is not None
     height, width = max(1, PANEL // len(contexts)), max(1, PANEL // len(arms))  # whole: no seams
-    strip = 0 if world.groups > len(GROUPS) else 18 / width
+    strip = 0 if world.groups > len(GROUPS) else 18 / width  # a colour for each, or none
     edge = 2 / height  # room for the frames
     margin = 0 if bands is None else 20 / width
     across = alt.Scale(domain=[-strip, len(arms) + margin], nice=False)
     down = alt.Scale(domain=[len(contexts) + edge, -edge], nice=False)
-    bare = alt.Axis(labels=False, ticks=False, grid=False, domain=False)
     place = {
-        "x": alt.X("column:Q", title=arms_title, axis=bare, scale=across),
+        "x": alt.X("column:Q", title=arms_title, axis=axes.bare(), scale=across),
         "x2": "right:Q",
-        "y": alt.Y("row:Q", title="contexts", axis=bare, scale=down),
+        "y": alt.Y("row:Q", title="contexts", axis=axes.bare(), scale=down),
         "y2": "bottom:Q",
     }
     reward = alt.Color(
@@ -169,7 +160,7 @@ def _panel(
         layers.append(_strip(world, contexts, strip, legends).encode(**place))
     if frames is not None:
         outline = alt.Chart(canvas.data(frames)).mark_rect(
-            aria=False, fillOpacity=0, stroke=FRAME, strokeWidth=2.5
+            aria=False, fillOpacity=0, stroke=theme.FRAME, strokeWidth=2.5
         )
         layers.append(outline.encode(**place))
     if bands is not None:
@@ -199,7 +190,7 @@ def _bands(
     lines = table.transform_filter("datum.row > 0 && datum.room == 'True'").mark_rule(
         aria=False, stroke="white", size=2
     )
-    numbers = table.mark_text(aria=False, align="left", dx=6, fontSize=12, color=canvas.INK)
+    numbers = table.mark_text(style="label", aria=False, align="left", dx=6)
     return [
         lines.encode(x=place["x"], x2="right:Q", y=place["y"]),
         numbers.encode(x=alt.X("right:Q"), y=alt.Y("middle:Q"), text=alt.Text("number:N")),

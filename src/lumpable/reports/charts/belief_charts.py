@@ -1,30 +1,26 @@
 """Pictures of what a learner believes: group means, memberships, sizes, who is together.
 
-Each takes a learner and returns an Altair chart with its description; `themed` gives it the colours
-of a light page, a dark one or of paper. The rows behind them come from `beliefs`.
+Each takes a learner and returns an Altair chart with its description; `in_scheme` gives it the
+colours of a light page, a dark one or of paper. The rows behind each come from a function of their
+own.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
-from unicodedata import east_asian_width
 
 import numpy as np
 
 from lumpable.base.checks import IntVector
-from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, number
 from lumpable.lumps import beliefs, laws
 from lumpable.lumps.beliefs import LEVEL, Names, Row
 from lumpable.lumps.levels import ThreeLevels
-from lumpable.reports import canvas
-from lumpable.reports.heat import evenly
-from lumpable.reports.palette import CONFIG
+from lumpable.reports.kit import axes, canvas, theme
 
 MOST_ARMS = 40
 MOST_TOGETHER = 200
@@ -32,43 +28,28 @@ LONGEST = 18, 40
 """Characters of a name beside a picture, and of one that would look like another."""
 UNSEEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 """Characters that an SVG cannot hold, or that show nothing."""
-LETTER = 7.5
-"""About as many pixels are as wide as a letter."""
 WIDTH = 640
 SHADES = 10
 """Steps of the probability to be together."""
 FAINTEST = 0.12
 BINS = 10
-RAMP = {
-    "light": ["#ffffff", "#0072B2"],
-    "dark": ["#16181b", "#58A9E8"],
-    "paper": ["#ffffff", "#0072B2"],
-}
-"""From nothing to certainty."""
+INTERVALS = [f"{b / BINS:.1f} to {(b + 1) / BINS:.1f}" for b in range(BINS)]
+"""Of the probability of the likeliest group."""
 
 
-def themed(chart: Any, scheme: str) -> Any:
+def in_scheme(chart: Any, scheme: str) -> Any:
     """Give a chart the colours of a scheme: light, dark or paper."""
-    if scheme not in CONFIG:
-        raise BadArgument("scheme", f"one of {', '.join(CONFIG)}", repr(scheme))
-    config = CONFIG[scheme]
-    axis = config["axis"]
-    legend = {"labelColor": axis["labelColor"], "titleColor": axis["titleColor"]}
-    legend |= {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
-    scales = {**config["range"], "heatmap": {"scheme": "viridis"}, "ramp": RAMP[scheme]}
-    bar = {"color": config["range"]["category"][0]}
-    font = "Helvetica, Arial, sans-serif"  # about as wide here as where it is shown
-    config = {**config, "font": font, "legend": legend, "range": scales, "bar": bar}
-    return chart.properties(config=config, padding={"left": 8, "top": 8, "right": 8, "bottom": 20})
+    padding = {"left": 8, "top": 8, "right": 8, "bottom": 20}
+    return chart.properties(config=theme.silent(scheme), padding=padding)
 
 
 # --- What things are called -----------------------------------------------------------------------
 
 
-def labels(names: Names) -> list[str]:
+def unique_labels(names: Names) -> list[str]:
     """Return names as text, in quotes where two would look alike or one cannot be shown.
 
-    >>> labels([1, "1", "ann", ""])
+    >>> unique_labels([1, "1", "ann", ""])
     ['1', "'1'", 'ann', "''"]
     """
     texts = [str(name) for name in names]
@@ -79,10 +60,10 @@ def labels(names: Names) -> list[str]:
     ]
 
 
-def shortened(texts: Sequence[str]) -> list[str]:
+def shorten(texts: Sequence[str]) -> list[str]:
     """Leave out the middle of long texts, by whole characters; less where two would look alike.
 
-    >>> shortened(["a very long and winding name 7", "short"])
+    >>> shorten(["a very long and winding name 7", "short"])
     ['a very long…name 7', 'short']
     """
     little, less = (
@@ -94,9 +75,9 @@ def shortened(texts: Sequence[str]) -> list[str]:
 
 def arm_labels(learner: ThreeLevels, names: Names | None, *, short: bool = False) -> list[str]:
     """Return what arms are called on a page; those that are not allowed say that they retired."""
-    text = labels(range(learner.arms) if names is None else names)
+    text = unique_labels(range(learner.arms) if names is None else names)
     marks = ("" if allowed else " (retired)" for allowed in learner.state.allowed)
-    pairs = zip(shortened(text) if short else text, marks, strict=False)  # `beliefs` counts names
+    pairs = zip(shorten(text) if short else text, marks, strict=False)  # `beliefs` counts names
     return [name + mark for name, mark in pairs]
 
 
@@ -109,51 +90,44 @@ def means(learner: ThreeLevels, level: float = LEVEL, *, arm_names: Names | None
     Best arms of groups come first, then those with most pulls, at most 40; retired ones are last.
     """
     alt, names = canvas.altair(), arm_labels(learner, arm_names)
-    rows = beliefs.arms(learner, level, arm_names=names)
-    shown = _arms_shown(rows, learner)
-    widest = max(row["high"] - row["low"] for row in rows) if learner.counts().real else 1.0
-    cells = []
-    for k, row in enumerate(rows):
-        if k % learner.arms in shown:
-            sure = 1.0 - (row["high"] - row["low"]) / max(widest, 1e-300)
-            cells.append({
-                "group": _group(row["group"]), "arm": row["arm"],
-                "place": shown.index(k % learner.arms), "mean": row["mean"],
-                "interval": f"{number(row['low'])} to {number(row['high'])}",
-                "pulls": round(row["pulls"], 1), "sure": FAINTEST + (1.0 - FAINTEST) * sure,
-            })  # fmt: skip
+    cells = mean_rows(learner, level, names)
+    shown = sorted({(cell["place"], cell["column"]) for cell in cells})
     short = arm_labels(learner, arm_names, short=True)
     return (
         alt.Chart(alt.Data(values=cells))
         .mark_rect(aria=False)
         .encode(
-            x=alt.X("place:O", title=" ", axis=_names_below([short[j] for j in shown])),
-            y=alt.Y("group:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False)),
+            x=alt.X("place:O", title=" ", axis=axes.columns([short[j] for _, j in shown], WIDTH)),
+            y=alt.Y("group:N", sort=None, title=None, axis=axes.rows()),
             color=alt.Color("mean:Q", title="mean", scale=alt.Scale(range="heatmap")),
             opacity=alt.Opacity("sure:Q", scale=None, legend=None),
             tooltip=["group:N", "arm:N", "mean:Q", "interval:N", "pulls:Q"],
         )
         .properties(
             width=WIDTH,
-            height=max(60, 26 * len(rows) // learner.arms),
-            description=_means_said(learner, level, names, len(shown)),
+            height=max(60, 26 * len(cells) // len(shown)),
+            description=_describe_means(learner, level, names, len(shown)),
         )
     )
 
 
-def _names_below(names: list[str]) -> Any:
-    """Return the axis of columns with these names, upright where they do not fit side by side."""
-    letters = (sum(1 + (east_asian_width(x) in "WF") for x in name) for name in names)
-    longest = LETTER * max(letters)
-    upright = longest * len(names) > WIDTH
-    return canvas.altair().Axis(
-        labelExpr=f"{json.dumps(names)}[datum.value]",
-        labelLimit=0,  # a limit cuts between the halves of a character, and SVG cannot hold one
-        labelOverlap=False,
-        labelAngle=-90 if upright else 0,
-        minExtent=longest if upright else 0,  # fonts may be wider where they are shown
-        ticks=False,
-    )
+def mean_rows(learner: ThreeLevels, level: float, names: Names) -> list[Row]:
+    """Return a row for each cell: the mean, its interval, and how sure it is, from 0.12 to 1."""
+    rows = beliefs.arms(learner, level, arm_names=names)
+    widest = max(row["high"] - row["low"] for row in rows) if learner.counts().real else 1.0
+    groups = [rows[k : k + learner.arms] for k in range(0, len(rows), learner.arms)]
+    shown = _arms_shown(rows, learner)
+    return [
+        {
+            "group": _group(row["group"]), "arm": row["arm"], "column": j, "place": place,
+            "mean": row["mean"], "interval": f"{number(row['low'])} to {number(row['high'])}",
+            "pulls": round(row["pulls"], 1),
+            "sure": 1.0 - (1.0 - FAINTEST) * (row["high"] - row["low"]) / max(widest, 1e-300),
+        }
+        for own in groups
+        for place, j in enumerate(shown)
+        for row in (own[j],)
+    ]  # fmt: skip
 
 
 def _arms_shown(rows: list[Row], learner: ThreeLevels) -> list[int]:
@@ -170,7 +144,7 @@ def _group(g: int) -> str:
     return f"group {g}"
 
 
-def _means_said(learner: ThreeLevels, level: float, names: Names, shown: int) -> str:
+def _describe_means(learner: ThreeLevels, level: float, names: Names, shown: int) -> str:
     best = "; ".join(
         f"group {row['group']}: {row['best_arm']} with {number(row['mean'])}"
         for row in beliefs.groups(learner, level, arm_names=names)
@@ -184,20 +158,14 @@ def _means_said(learner: ThreeLevels, level: float, names: Names, shown: int) ->
 def sizes(learner: ThreeLevels, level: float = LEVEL) -> Any:
     """Draw the number of contexts in each group, with its interval."""
     alt = canvas.altair()
-    rows = [
-        {**row, "group": _group(row["group"])}
-        for row in (
-            {key: one[key] for key in ("group", "size", "size_low", "size_high")}
-            for one in beliefs.groups(learner, level)
-        )
-    ]
-    y = alt.Y("group:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False))
+    rows = size_rows(learner, level)
+    y = alt.Y("group:N", sort=None, title=None, axis=axes.rows())
     base = alt.Chart(alt.Data(values=rows)).encode(y=y)
     interval = base.mark_rule(style="strong", strokeWidth=2, aria=False).encode(
         x="size_low:Q", x2="size_high:Q"
     )
     bars = base.mark_bar(height=14, aria=False).encode(
-        x=alt.X("size:Q", title="contexts", axis=alt.Axis(tickMinStep=1)),
+        x=alt.X("size:Q", title="contexts", axis=axes.counts()),
         tooltip=["group:N", "size:Q", "size_low:Q", "size_high:Q"],
     )
     said = "; ".join(
@@ -211,48 +179,56 @@ def sizes(learner: ThreeLevels, level: float = LEVEL) -> Any:
     )
 
 
+def size_rows(learner: ThreeLevels, level: float = LEVEL) -> list[Row]:
+    """Return a row for each group: its size and the interval of that."""
+    keys = ("size", "size_low", "size_high")
+    return [
+        {"group": _group(row["group"]), **{key: row[key] for key in keys}}
+        for row in beliefs.groups(learner, level)
+    ]
+
+
 def memberships(learner: ThreeLevels) -> Any:
     """Draw how sure memberships are: contexts by the probability of their likeliest group."""
     alt = canvas.altair()
-    seen = laws.now(learner)
-    label = np.argmax(seen.member, axis=1)
-    sure = seen.member.max(axis=1)
-    rows: list[Row] = []
-    for g in range(seen.member.shape[1]):
-        inside = np.minimum((sure[label == g] * BINS).astype(np.int64), BINS - 1)
-        many = np.bincount(inside, minlength=BINS)
-        rows += [
-            {
-                "group": _group(g), "probability": f"{b / BINS:.1f} to {(b + 1) / BINS:.1f}",
-                "contexts": int(many[b]),
-            }
-            for b in range(BINS)
-            if many[b]
-        ]  # fmt: skip
-    bins = [f"{b / BINS:.1f} to {(b + 1) / BINS:.1f}" for b in range(BINS)]
-    least = min([BINS // 2, *(bins.index(row["probability"]) for row in rows)])  # for scale
+    rows = membership_rows(learner)
+    sure = laws.now(learner).member.max(axis=1)
+    least = min([BINS // 2, *(INTERVALS.index(row["probability"]) for row in rows)])  # for scale
     firm = int((sure >= 1.0 - 1.0 / BINS).sum())
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    boxes = alt.Chart(alt.Data(values=rows)).mark_rect(aria=False)
+    return boxes.encode(
         x=alt.X(
             "probability:O",
             title="probability of the likeliest group",
-            scale=alt.Scale(domain=bins[least:]),
+            scale=alt.Scale(domain=INTERVALS[least:]),
             axis=alt.Axis(labelAngle=0, ticks=False),
         ),
-        y=alt.Y("group:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False)),
-    )
-    boxes = base.mark_rect(aria=False).encode(
+        y=alt.Y("group:N", sort=None, title=None, axis=axes.rows()),
         color=alt.Color("contexts:Q", legend=None, scale=_ramp(domainMin=0, type="sqrt")),
         tooltip=["group:N", "probability:O", "contexts:Q"],
-    )
-    return boxes.properties(
+    ).properties(
         width=WIDTH,
-        height=max(60, 26 * seen.member.shape[1]),
+        height=max(60, 26 * len({row["group"] for row in rows})),
         description=(
             f"Contexts of each group by the probability of their likeliest group: {firm} of "
             f"{counted(len(sure), 'context')} have at least {1.0 - 1.0 / BINS:g}."
         ),
     )
+
+
+def membership_rows(learner: ThreeLevels) -> list[Row]:
+    """Return how many contexts of each group have a probability in each interval, if any."""
+    member = laws.now(learner).member
+    label, sure = np.argmax(member, axis=1), member.max(axis=1)
+    rows: list[Row] = []
+    for g in range(member.shape[1]):
+        inside = np.minimum((sure[label == g] * BINS).astype(np.int64), BINS - 1)
+        rows += [
+            {"group": _group(g), "probability": interval, "contexts": int(many)}
+            for interval, many in zip(INTERVALS, np.bincount(inside, minlength=BINS), strict=True)
+            if many
+        ]
+    return rows
 
 
 def together(
@@ -266,12 +242,14 @@ def together(
     alt = canvas.altair()
     seen = laws.now(learner)
     order = np.lexsort((-seen.member.max(axis=1), np.argmax(seen.member, axis=1)))
-    shown = seen.counts.context[evenly(order, most)]
-    names = labels([context_names[c] if context_names is not None else int(c) for c in shown])
+    shown = seen.counts.context[axes.evenly(order, most)]
+    names = unique_labels(
+        [context_names[c] if context_names is not None else int(c) for c in shown]
+    )
     side = {"type": "linear", "domain": [0, max(1, len(shown))], "nice": False}
     axis = {
         "title": "contexts, sorted by group",
-        "axis": alt.Axis(labels=False, ticks=False, grid=False),
+        "axis": axes.bare(),
     }
     probability = beliefs.together(learner, shown[:, None], shown[None, :])
     sure = float(((probability < 0.1) | (probability > 0.9)).mean()) if len(shown) else 1.0

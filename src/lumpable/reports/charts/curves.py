@@ -1,65 +1,28 @@
-"""The figures of the report: data, axes and words of each picture, computed from standings.
+"""The curves of a comparison: measures against rounds, a line for each learner.
 
-A figure is one of the kinds in `templates`, filled. Its data are means over seeds, never rows.
+Their data are means over seeds, never rows.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from lumpable.comparisons.standing import ORACLE, Overall, Standing
+from lumpable.comparisons.standing import ORACLE, Standing
 from lumpable.comparisons.statistics import Band, band
-from lumpable.reports.labels import spread, ticks
-from lumpable.reports.numbers import duration_short, memory, number, span
-from lumpable.reports.vega import CURVES
+from lumpable.reports.charts.figure_kinds import CURVES
+from lumpable.reports.charts.figures import Figure, Series
+from lumpable.reports.kit.axes import spread, ticks
+from lumpable.reports.kit.numbers import number
 
 GAP = 15
 """Pixels between names at the ends of lines."""
 MOST_NAMES = 12
 NEAR, ALL, LOG = "linear, as far as the best", "linear, all", "logarithmic"
 SUFFIX = {NEAR: "-best", ALL: "-linear", LOG: "-log"}
-Series = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Figure:
-    """A picture: its kind, what is filled in, and what it says in words."""
-
-    key: str
-    kind: str
-    title: str
-    description: str
-    params: Mapping[str, float | list[float]]
-    data: Mapping[str, list[dict[str, Any]]]
-    world: int | None = None
-    height: int | None = None
-    names: int = 430
-    """Pixels of width below which there is no room for names beside the lines."""
-    choice: str = ""
-    """What the switch calls it, where there are several views of the same."""
-    group: str = field(default="")
-
-    def page(self) -> dict[str, Any]:
-        """Return what the page's script needs to draw it."""
-        kind = CURVES.get(self.kind)
-        return {
-            "kind": self.kind,
-            "world": self.world,
-            "measure": kind.measure if kind else None,
-            "params": dict(self.params),
-            "data": dict(self.data),
-            "height": self.height,
-            "names": self.names,
-            "description": self.description,
-        }
-
-
-# --- Curves ---------------------------------------------------------------------------------------
 
 
 def series(standing: Standing) -> Series:
@@ -81,21 +44,6 @@ def series(standing: Standing) -> Series:
 
 def _short(values: Iterable[float]) -> list[float | None]:
     return [None if math.isnan(x) else float(f"{x:.4g}") for x in values]
-
-
-def long(series: Series, measure: str) -> list[dict[str, Any]]:
-    """Return curves as rows, as the page's script does."""
-    parts = series["measures"][measure]
-    return [
-        {
-            "learner": learner,
-            "look": series["looks"][i],
-            "round": series["rounds"][k],
-            **{part: values[i][k] for part, values in parts.items()},
-        }
-        for i, learner in enumerate(series["learners"])
-        for k in range(len(series["rounds"]))
-    ]
 
 
 def curves(standing: Standing, place: int, drawn: Series) -> list[Figure]:
@@ -144,7 +92,7 @@ def _curve(
         key + SUFFIX.get(choice, ""),
         kind,
         f"{TITLES[measure]}: {standing.world.name}",
-        described(standing, measure, drawn, choice),
+        describe(standing, measure, drawn, choice),
         {
             **{"low": low, "top": top, "first": first, "last": last},
             "across": ticks(first, last) if CURVES[kind].across == "log" else [],
@@ -204,7 +152,7 @@ def _names(
     return ends
 
 
-def described(standing: Standing, measure: str, drawn: Series, choice: str) -> str:
+def describe(standing: Standing, measure: str, drawn: Series, choice: str) -> str:
     """Say in words, with numbers, what a figure of curves shows."""
     world = standing.world
     kind = choice.split(",")[0]
@@ -231,74 +179,3 @@ def described(standing: Standing, measure: str, drawn: Series, choice: str) -> s
 def _known(standing: Standing, name: str) -> str:
     i = standing.world.learners.index(name)
     return " (oracle)" if standing.looks[i] == ORACLE else ""
-
-
-# --- Dots -----------------------------------------------------------------------------------------
-
-
-def times(standing: Standing, place: int) -> Figure | None:
-    """Return the figure of the time that a round took."""
-    taken = {i: standing.per_round(i) for i in standing.order}
-    order = sorted((i for i in taken if taken[i] > 0), key=lambda i: taken[i])
-    if not order:
-        return None
-    names = standing.world.learners
-    dots = [
-        {
-            "learner": names[i],
-            "look": standing.looks[i],
-            "seconds": float(f"{taken[i]:.4g}"),
-            "time": duration_short(taken[i]),
-            "memory": memory(standing.size(i)),
-        }
-        for i in order
-    ]
-    quick, slow = order[0], order[-1]
-    return Figure(
-        f"world-{place + 1}-time",
-        "time",
-        f"Time a round: {standing.world.name}",
-        f"Time a round on a logarithmic axis, a dot for each of {len(order)} learners: from "
-        f"{names[quick]} with {duration_short(taken[quick])} to {names[slow]} with "
-        f"{duration_short(taken[slow])}.",
-        _reach(taken[quick] / 1.5, taken[slow] * 1.5),
-        {"dots": dots},
-        world=place,
-        height=18 * len(order),
-    )
-
-
-def _reach(first: float, last: float) -> dict[str, float | list[float]]:
-    return {"first": first, "last": last, "across": ticks(first, last)}
-
-
-def strip(overall: Overall) -> Figure | None:
-    """Return the figure of all ratios: a line of dots for each learner, its mean marked."""
-    names, worlds = overall.comparison.learners, overall.comparison.worlds
-    good = np.isfinite(overall.ratio) & (overall.ratio > 0)
-    order = [i for i in overall.order if good[i].any() and 0 < overall.mean[i] < math.inf]
-    if not order:
-        return None
-    dots = [
-        {"learner": names[i], "world": worlds[w].name, "ratio": float(f"{overall.ratio[i, w]:.4g}")}
-        for i in order
-        for w in range(len(worlds))
-        if good[i, w]
-    ]
-    means = [
-        {"learner": names[i], "what": "geometric mean", "ratio": float(f"{overall.mean[i]:.4g}")}
-        for i in order
-    ]
-    seen = [float(x) for x in overall.ratio[good]]
-    ends = "; ".join(f"{names[i]} {span(overall.mean[i])}" for i in order[:5])
-    return Figure(
-        "overall-ratios",
-        "strip",
-        "Regret relative to the best fair peer, in every world",
-        f"A line of dots for each of {len(order)} learners, a dot for each world, on a logarithmic "
-        f"axis of regret relative to the best fair peer. Geometric means: {ends}; the ratios go "
-        f"from {span(min(seen))} to {span(max(seen))}.",
-        _reach(min(seen) / 1.1, max(seen) * 1.1),
-        {"dots": dots, "means": means},
-        height=18 * len(order),
-    )

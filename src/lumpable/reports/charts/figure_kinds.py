@@ -1,4 +1,4 @@
-"""The kinds of picture in the report, as Vega-Lite specifications without data.
+"""The kinds of picture in the report of a comparison, as Vega-Lite specifications without data.
 
 A page holds each kind once; a figure brings data, the ends of the axes and words. What is filled
 in: the datasets that a template names, and the values of its parameters.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from lumpable.reports import canvas
-from lumpable.reports.palette import DASHES
+from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.kit.theme import DASHES
 
 CURVE_HEIGHT = 380
 SMALL_HEIGHT = 240
@@ -32,7 +32,7 @@ class Kind(NamedTuple):
 CURVES = {
     "regret-linear": Kind("regret", "regret so far", "linear", "linear", CURVE_HEIGHT),
     "regret-log": Kind("regret", "regret so far", "log", "log", CURVE_HEIGHT),
-    "simple": Kind("simple_regret", "loss a round of its policy", "log", "linear"),
+    "simple": Kind("simple_regret", "loss per round of its policy", "log", "linear"),
     "worse": Kind("worse_off", "share of contexts worse off", "log", "linear"),
     "clusters": Kind("clusters", "groups found", "log", "log"),
     "ari": Kind("ari", "agreement with the true groups", "log", "linear"),
@@ -50,7 +50,11 @@ def template(name: str) -> dict[str, Any]:
     return spec
 
 
-@functools.cache
+def to_vega(name: str, scheme: str) -> dict[str, Any]:
+    """Return the specification in Vega's own language, in the colours of a scheme, for a page."""
+    return canvas.to_vega({**template(name), "config": theme.silent(scheme)})
+
+
 def names() -> tuple[str, ...]:
     """Return the names of all kinds."""
     return (*CURVES, "time", "strip")
@@ -62,9 +66,6 @@ def names() -> tuple[str, ...]:
 def _curves(kind: Kind) -> Any:
     """Draw a band, a line and points for the pointer for each learner, and names at the ends."""
     alt = canvas.altair()
-    picked = alt.param(name="picked", value=[])
-    ends = [alt.param(name=name, value=1) for name in ("low", "top", "first", "last")]
-    ends += [alt.param(name=name, value=[1]) for name in ("across", "up")]
     x = alt.X(
         "round:Q",
         title="rounds",
@@ -76,28 +77,42 @@ def _curves(kind: Kind) -> Any:
         "axis": _axis(kind.up, "up", grid=True),
         "title": kind.title,
     }
-    colour = alt.Color("look:N", scale=_looks(), legend=None)
     data = alt.Chart(alt.NamedData(name="curves")).transform_filter("isValid(datum.mean)")
     if kind.up == "log":
         data = data.transform_filter("datum.mean > 0")
-    bands = (
+    data = data.encode(x=x, detail="learner:N")
+    mean = alt.Y("mean:Q", **y)
+    layers = [_lines(data).encode(y=mean)]
+    if kind.measure == "regret":
+        layers.insert(0, _bands(data).encode(y=alt.Y("floor:Q", **y)))
+    if kind.measure == "clusters":
+        layers.insert(0, _truth(y))
+    layers += [*_labels(), _points(data, kind.title).encode(y=mean).properties(name=POINTER)]
+    picked = alt.param(name="picked", value=[])
+    filled = _params("low top first last", "across up")
+    return alt.layer(*layers).add_params(picked, *filled).properties(height=kind.height)
+
+
+def _bands(data: Any) -> Any:
+    """Return intervals of the mean, of those with a name, cut off at the ends of the axis."""
+    alt = canvas.altair()
+    return (
         data.transform_filter("isValid(datum.low) && (datum.look < 8 || datum.look == 9)")
         .transform_calculate(floor="max(datum.low, low)", roof="min(datum.high, top)")
         .mark_area(clip=True, aria=False)
         .encode(
-            x=x,
-            y=alt.Y("floor:Q", **y),
             y2="roof:Q",
-            color=colour,
-            detail="learner:N",
+            color=alt.Color("look:N", scale=_looks(), legend=None),
             fillOpacity=alt.condition(PICKED, alt.value(0.14), alt.value(0.0)),
         )
     )
-    lines = data.mark_line(clip=True, aria=False, strokeJoin="round").encode(
-        x=x,
-        y=alt.Y("mean:Q", **y),
-        color=colour,
-        detail="learner:N",
+
+
+def _lines(data: Any) -> Any:
+    """Return the curves: those that are picked stand out."""
+    alt = canvas.altair()
+    return data.mark_line(clip=True, aria=False, strokeJoin="round").encode(
+        color=alt.Color("look:N", scale=_looks(), legend=None),
         strokeDash=alt.StrokeDash("look:N", scale=_dashes(), legend=None),
         strokeWidth=alt.condition(
             f"length(picked) > 0 && ({PICKED})", alt.value(3.2), alt.value(1.8)
@@ -108,53 +123,47 @@ def _curves(kind: Kind) -> Any:
         .then(alt.value(0.6))
         .otherwise(alt.value(1)),
     )
-    number = "',.4~r'"
-    points = (
-        data.transform_calculate(
-            interval=f"isValid(datum.low) ? format(datum.low, {number}) + ' to ' + "
-            f"format(datum.high, {number}) : 'one seed'"
-        )
-        .mark_circle(size=90, opacity=0, clip=True, aria=False)  # for the pointer alone
-        .encode(
-            x=x,
-            y=alt.Y("mean:Q", **y),
-            detail="learner:N",
-            tooltip=[
-                alt.Tooltip("learner:N"),
-                alt.Tooltip("round:Q", format=","),
-                alt.Tooltip("mean:Q", format=",.4~r", title=kind.title),
-                alt.Tooltip("interval:N", title="95 % interval"),
-            ],
-        )
+
+
+def _points(data: Any, title: str) -> Any:
+    """Return marks that nobody sees: the pointer finds them and shows their numbers."""
+    alt, number = canvas.altair(), "',.4~r'"
+    interval = (
+        f"isValid(datum.low) ? format(datum.low, {number}) + ' to ' + "
+        f"format(datum.high, {number}) : 'one seed'"
     )
-    layers = [bands, lines] if kind.measure == "regret" else [lines]
-    if kind.measure == "clusters":
-        layers.insert(0, _truth(y))
-    layers += [*_labels(), points.properties(name=POINTER)]
-    return alt.layer(*layers).add_params(picked, *ends).properties(height=kind.height)
+    marks = data.transform_calculate(interval=interval).mark_circle(
+        size=90, opacity=0, clip=True, aria=False
+    )
+    return marks.encode(
+        tooltip=[
+            alt.Tooltip("learner:N"),
+            alt.Tooltip("round:Q", format=","),
+            alt.Tooltip("mean:Q", format=",.4~r", title=title),
+            alt.Tooltip("interval:N", title="95 % interval"),
+        ]
+    )
 
 
 def _scale(kind: str, low: str, high: str) -> Any:
-    alt = canvas.altair()
+    """Return a scale between parameters, by their names."""
     ends = {"domainMin": {"expr": low}, "domainMax": {"expr": high}}
-    return alt.Scale(type=kind, nice=False, zero=False, **ends)
-
-
-SHORT = (
-    "datum.value == 0 ? '0' : abs(datum.value) >= 1e6 || abs(datum.value) < 1e-3 ? "
-    "replace(format(datum.value, '.1~e'), '+', '') : format(datum.value, ',.3~f')"
-)
-"""Labels such as 2,000 or 1e6."""
+    return canvas.altair().Scale(type=kind, nice=False, zero=False, **ends)
 
 
 def _axis(kind: str, ticks: str, grid: bool) -> Any:
-    """Return an axis; the values of a logarithmic one are filled in, by that name."""
+    """Return an axis; the ticks of a logarithmic one are a parameter of that name."""
+    if kind == "log":
+        return axes.numbers(ticks, grid=grid)
+    many = 6 if grid else {"expr": "max(2, min(6, floor(width / 75)))"}  # room for 40,000
+    return axes.numbers(grid=grid, tickCount=many)
+
+
+def _params(numbers: str, lists: str) -> list[Any]:
+    """Return parameters that a figure fills in: ends of axes, and ticks along them."""
     alt = canvas.altair()
-    apart = {"labelOverlap": True, "labelSeparation": 6, "labelFlush": False}
-    if kind == "linear":
-        many = 6 if grid else {"expr": "max(2, min(6, floor(width / 75)))"}  # room for 40,000
-        return alt.Axis(labelExpr=SHORT, grid=grid, tickCount=many, **apart)
-    return alt.Axis(labelExpr=SHORT, grid=grid, values={"expr": ticks}, **apart)
+    ends = [alt.param(name=name, value=1) for name in numbers.split()]
+    return ends + [alt.param(name=name, value=[1]) for name in lists.split()]
 
 
 def _looks() -> Any:
@@ -209,52 +218,40 @@ def _truth(y: dict[str, Any]) -> Any:
 
 def _rows(field: str = "learner") -> Any:
     alt = canvas.altair()
-    axis = alt.Axis(labelLimit=230, ticks=False, domain=False, grid=True)
-    return alt.Y(f"{field}:N", sort=None, title=None, axis=axis)
+    return alt.Y(f"{field}:N", sort=None, title=None, axis=axes.rows(labelLimit=230, grid=True))
 
 
 def _time() -> Any:
     """Draw a dot for each learner: how long a round took."""
     alt = canvas.altair()
-    axis = alt.Axis(
-        labelExpr="datum.value >= 1 ? format(datum.value, '~g') + ' s' : datum.value >= 1e-3 ? "
-        "format(1e3 * datum.value, '~g') + ' ms' : datum.value >= 1e-6 ? "
-        "format(1e6 * datum.value, '~g') + ' µs' : format(1e9 * datum.value, '~g') + ' ns'",
-        labelOverlap=True,
-        values={"expr": "across"},
+    x = alt.X(
+        "seconds:Q",
+        title="time per round",
+        scale=_scale("log", "first", "last"),
+        axis=axes.numbers("across", unit="s"),
     )
-    x = alt.X("seconds:Q", title="time a round", scale=_scale("log", "first", "last"), axis=axis)
     dots = alt.Chart(alt.NamedData(name="dots")).encode(x=x, y=_rows())
     return (
         alt.layer(
             dots.mark_circle(size=80, opacity=1, aria=False).encode(
                 color=alt.Color("look:N", scale=_looks(), legend=None),
                 opacity=alt.condition(PICKED, alt.value(1), alt.value(0.2)),
-                tooltip=["learner:N", alt.Tooltip("time:N", title="a round"), "memory:N"],
+                tooltip=["learner:N", alt.Tooltip("time:N", title="per round"), "memory:N"],
             )
         )
-        .add_params(
-            alt.param(name="picked", value=[]),
-            alt.param(name="first", value=1),
-            alt.param(name="last", value=1),
-            alt.param(name="across", value=[1]),
-        )
+        .add_params(alt.param(name="picked", value=[]), *_params("first last", "across"))
         .properties(height=200)
     )
 
 
 def _strip() -> Any:
-    """Draw a dot for each world and a bar at the geometric mean, a line of dots a learner."""
+    """Draw a dot for each world and a bar at the geometric mean, a line for each learner."""
     alt = canvas.altair()
     x = alt.X(
         "ratio:Q",
         title="ratio to the best fair peer",
         scale=_scale("log", "first", "last"),
-        axis=alt.Axis(
-            labelExpr="format(datum.value, '~g') + '×'",
-            labelOverlap=True,
-            values={"expr": "across"},
-        ),
+        axis=axes.numbers("across", unit="×"),
     )
     dots = alt.Chart(alt.NamedData(name="dots")).encode(x=x, y=_rows())
     means = alt.Chart(alt.NamedData(name="means")).encode(x=x, y=_rows())
@@ -268,10 +265,6 @@ def _strip() -> Any:
                 tooltip=["learner:N", "what:N", number]
             ),
         )
-        .add_params(
-            alt.param(name="first", value=1),
-            alt.param(name="last", value=1),
-            alt.param(name="across", value=[1]),
-        )
+        .add_params(*_params("first last", "across"))
         .properties(height=200)
     )

@@ -1,4 +1,4 @@
-"""The panel of the arms that fell: when, in which cluster, and by how much they were worse."""
+"""The panel of dropped arms: when, in which cluster, and by how much they were worse."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from lumpable.base.checks import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
-from lumpable.reports import canvas, heat
-from lumpable.reports.canvas import Row
-from lumpable.reports.charts.captions import BLUE, GREEN, VERMILLION, setting, whole_ticks
-from lumpable.reports.heat import PANEL
+from lumpable.reports.charts.captions import setting
+from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.kit.canvas import Row
+from lumpable.reports.kit.matrix import PANEL
 from lumpable.runs import questions
 from lumpable.runs.run import Run
 from lumpable.worlds.world import World
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 MOST_CLUSTERS = 8
 MOST_ARMS = 150
 """Of each cluster."""
-KEPT, FELL = "still good", "fell in this phase"
-BEST, LOST = "best arm, still good", "best arm, fell"
+KEPT, FELL = "still good", "dropped in this phase"
+BEST, LOST = "best arm, still good", "best arm, dropped"
 KINDS = {
-    KEPT: (GREEN, "circle"),
-    FELL: ("#999999", "circle"),
-    BEST: (BLUE, "diamond"),
-    LOST: (VERMILLION, "diamond"),
+    KEPT: (theme.GREEN, "circle"),
+    FELL: (theme.GREY, "circle"),
+    BEST: (theme.BLUE, "diamond"),
+    LOST: (theme.VERMILLION, "diamond"),
 }
 
 
-def fallen(run: Run) -> altair.FacetChart:
-    """Draw for each cluster in which phase each arm fell, by how much it is worse than the best."""
+def dropped_arms(run: Run) -> altair.FacetChart:
+    """Draw for each cluster when each arm was dropped, by how much it is worse than the best."""
     if not questions.latest(run):
         raise BadArgument("run", "one that forms clusters", f"{run.plan}")
-    chart: altair.FacetChart = canvas.styled(
-        panel(run), "Which arms fell when", [setting(run)], words(run)
+    chart: altair.FacetChart = canvas.with_title(
+        panel(run), "When each arm was dropped", [setting(run)], words(run)
     )
     return chart
 
 
-def fallen_rows(run: Run) -> Iterator[Row]:
+def drop_rows(run: Run) -> Iterator[Row]:
     """Yield a row for each arm of each cluster: its gap, the last phase in which it was good.
 
     The largest clusters only, and of many arms those that are evenly spaced by gap.
@@ -59,7 +59,7 @@ def fallen_rows(run: Run) -> Iterator[Row]:
         gap = average_gap(run.world, members)
         best = set(run.world.policy[members].tolist())
         title = f"Cluster {cluster + 1}: {counted(int(size[cluster]), 'context')}"
-        for arm in heat.evenly(np.argsort(gap, kind="stable"), MOST_ARMS):
+        for arm in axes.evenly(np.argsort(gap, kind="stable"), MOST_ARMS):
             kept = bool(good[cluster, arm])
             kind = (BEST if kept else LOST) if int(arm) in best else (KEPT if kept else FELL)
             yield {
@@ -82,7 +82,7 @@ def average_gap(world: World, members: IntVector) -> FloatVector:
 def panel(run: Run) -> Any:
     """Draw the same as a part of a larger picture."""
     alt = canvas.altair()
-    rows = list(fallen_rows(run))
+    rows = list(drop_rows(run))
     panels = len({row["cluster"] for row in rows})
     first = min(row["phase"] for row in rows)
     last = max(row["phase"] for row in rows)
@@ -94,13 +94,15 @@ def panel(run: Run) -> Any:
         .mark_point(filled=True, opacity=0.75, aria=False)
         .encode(
             x=alt.X(
-                "gap:Q", title="gap: reward lost a round with this arm", axis=alt.Axis(tickCount=6)
+                "gap:Q",
+                title="gap: reward lost per round with this arm",
+                axis=axes.numbers(tickCount=6),
             ),
             y=alt.Y(
                 "phase:Q",
                 title="phase",
                 scale=alt.Scale(domain=[first - 1, last + 1], nice=False),
-                axis=alt.Axis(values=whole_ticks(first, last, 6), format="d"),
+                axis=axes.counts(values=axes.whole_ticks(first, last, 6)),
             ),
             color=alt.Color("kind:N", scale=colours, legend=legend),
             shape=alt.Shape("kind:N", scale=shapes, legend=legend),
@@ -109,7 +111,7 @@ def panel(run: Run) -> Any:
         )
         .properties(width=PANEL if panels > 1 else 2 * PANEL, height=110)
     )
-    title = {"text": "Which arms fell when, in each cluster", "subtitle": captions(run)}
+    title = {"text": "When each arm was dropped, in each cluster", "subtitle": captions(run)}
     return points.facet(
         alt.Facet("cluster:N", title=None, sort=None, header=alt.Header(labelFontSize=12)),
         columns=2,
@@ -120,13 +122,13 @@ def panel(run: Run) -> Any:
 def captions(run: Run) -> list[str]:
     """Say what a point is, and how much is drawn."""
     number = len(questions.clusters_of(run.turns[-1].belief)[1])
-    drawn = len({row["cluster"] for row in fallen_rows(run)})
+    drawn = len({row["cluster"] for row in drop_rows(run)})
     said = [
         "A point is an arm, at the last phase in which it was good. Those far to the right, which "
-        "cost most, should fall first."
+        "cost most, should be dropped first."
     ]
-    if all(row["kind"] in (KEPT, BEST) for row in fallen_rows(run)):
-        said = ["A point is an arm. None has fallen yet."]
+    if all(row["kind"] in (KEPT, BEST) for row in drop_rows(run)):
+        said = ["A point is an arm. None was dropped yet."]
     if drawn < number or run.world.arms > MOST_ARMS:
         said.append(
             f"Drawn: {drawn} of {number} clusters, the largest, and "
@@ -141,9 +143,10 @@ def words(run: Run) -> str:
     good = questions.clusters_of(turns[-1].belief)[1]
     phase = questions.last_good(turns)[~good]
     if not len(phase):
-        return "A chart of the phase in which each arm fell, by cluster: none has fallen."
-    lost = sum(row["kind"] == LOST for row in fallen_rows(run))
+        return "A chart of the phase in which each arm was dropped, by cluster: none was."
+    lost = sum(row["kind"] == LOST for row in drop_rows(run))
     return (
-        f"A chart of the phase in which each arm fell: of {good.size} pairs of cluster and arm "
-        f"{len(phase)} fell, in phases {phase.min()} to {phase.max()}; best arms that fell: {lost}."
+        f"A chart of the phase in which each arm was dropped: of {good.size} pairs of cluster and "
+        f"arm {len(phase)} were, in phases {phase.min()} to {phase.max()}; best arms that were "
+        f"dropped: {lost}."
     )

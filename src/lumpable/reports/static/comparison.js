@@ -1,9 +1,3 @@
-"""The script of the report's page: draws what comes into view, then the rest; again in new colours.
-
-Names reach the page as text only, never as HTML.
-"""
-
-SCRIPT = """
 "use strict";
 const report = JSON.parse(document.getElementById("report").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -164,4 +158,3 @@ for (const event of ["beforeprint", "afterprint"])
     printing = event === "beforeprint";
     for (const host of hosts) draw(host);
   });
-"""

@@ -1,0 +1,83 @@
+"""A figure of a comparison: one of `figure_kinds`, filled with data, ends of axes and words."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lumpable.reports.charts.figure_kinds import CURVES, POINTER, template
+from lumpable.reports.kit import theme
+
+Series = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figure:
+    """A picture: its kind, what is filled in, and what it says in words."""
+
+    key: str
+    kind: str
+    title: str
+    description: str
+    params: Mapping[str, float | list[float]]
+    data: Mapping[str, list[dict[str, Any]]]
+    world: int | None = None
+    height: int | None = None
+    names: int = 430
+    """Pixels of width below which there is no room for names beside the lines."""
+    choice: str = ""
+    """What the switch calls it, where there are several views of the same."""
+    group: str = field(default="")
+
+    def page(self) -> dict[str, Any]:
+        """Return what the page's script needs to draw it."""
+        kind = CURVES.get(self.kind)
+        return {
+            "kind": self.kind,
+            "world": self.world,
+            "measure": kind.measure if kind else None,
+            "params": dict(self.params),
+            "data": dict(self.data),
+            "height": self.height,
+            "names": self.names,
+            "description": self.description,
+        }
+
+
+def long_rows(series: Series, measure: str) -> list[dict[str, Any]]:
+    """Return curves as rows, as the page's script does."""
+    parts = series["measures"][measure]
+    return [
+        {
+            "learner": learner,
+            "look": series["looks"][i],
+            "round": series["rounds"][k],
+            **{part: values[i][k] for part, values in parts.items()},
+        }
+        for i, learner in enumerate(series["learners"])
+        for k in range(len(series["rounds"]))
+    ]
+
+
+def paper(figure: Figure, drawn: Sequence[Series], width: int = 760) -> dict[str, Any]:
+    """Return the whole specification of a figure, for paper."""
+    spec = copy.deepcopy(template(figure.kind))
+    kind = CURVES.get(figure.kind)
+    rows = long_rows(drawn[figure.world], kind.measure) if kind and figure.world is not None else []
+    spec["datasets"] = {**figure.data, **({"curves": rows} if kind else {})}
+    if kind:  # what only shows when somebody points or picks takes longer than all the rest
+        spec["datasets"]["ends"] = [end for end in figure.data["ends"] if end["named"]]
+        spec["layer"] = [layer for layer in spec["layer"] if layer.get("name") != POINTER]
+    for param in spec["params"]:
+        param["value"] = figure.params.get(param["name"], param["value"])
+    return {
+        **spec,
+        "height": figure.height or spec["height"],
+        "width": width,
+        "padding": {"left": 24, "top": 8, "bottom": 8, "right": 8},
+        "title": figure.title,
+        "description": figure.description,
+        "config": theme.silent("paper"),
+    }

@@ -1,0 +1,1 @@
+"""The drawing kit: colours, axes, the library that draws, templates and files. No bandits here."""

@@ -1,0 +1,48 @@
+"""Templates in, pages out. Whatever is put into a template is escaped; nothing is fetched.
+
+Templates are in `templates`, style sheets and scripts in `static`; they end up inside the page.
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+from typing import Any
+
+from lumpable.base.extras import need
+from lumpable.reports.kit import numbers, theme
+
+
+def environment() -> Any:
+    """Return the environment of all templates, or say how to install what they need."""
+    return _made(need("jinja2", "plot", "making pages"))
+
+
+@functools.cache
+def _made(jinja2: Any) -> Any:
+    found = jinja2.Environment(
+        loader=jinja2.PackageLoader("lumpable.reports"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.policies["json.dumps_kwargs"] = {
+        "ensure_ascii": False,
+        "separators": (",", ":"),
+        "allow_nan": False,
+    }
+    found.globals |= {"static": static, "schemes": theme.SCHEMES}
+    found.filters |= {name: getattr(numbers, name) for name in numbers.__all__}
+    return found
+
+
+def static(name: str) -> str:
+    """Return a style sheet or a script of the package."""
+    return (resources.files("lumpable.reports") / "static" / name).read_text(encoding="utf-8")
+
+
+def render(template: str, **context: Any) -> str:
+    """Fill a template."""
+    text: str = environment().get_template(template).render(context)
+    return text

@@ -1,0 +1,255 @@
+"""The page of what a learner believes: one HTML file that opens offline and needs no script.
+
+Takes rows and charts, computes nothing; what is not known is left out. Every picture stands in it
+twice, for light and for dark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from lumpable.base import checks
+from lumpable.base.version import __version__
+from lumpable.base.words import counted
+from lumpable.lumps import beliefs, left_over, odds
+from lumpable.lumps.beliefs import LEVEL, Names, Row
+from lumpable.lumps.levels import ThreeLevels
+from lumpable.reports.charts import belief_charts
+from lumpable.reports.kit import canvas, save
+from lumpable.reports.kit.numbers import decimal, percent
+from lumpable.reports.kit.render import render
+from lumpable.reports.kit.svg import prefix_ids
+from lumpable.reports.kit.table import Column, Table, of_rows
+
+MOST_MEMBERS = 100
+"""Contexts in the table of members: the least sure ones."""
+MOST_DRAWN = 100
+"""Contexts in the picture of who is together."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beliefs:
+    """A learner and what it believes, as rows with names to show."""
+
+    learner: ThreeLevels
+    level: float
+    groups: list[Row]
+    arms: list[Row]
+    members: list[Row]
+    identified: bool
+
+    @property
+    def interval(self) -> str:
+        """What intervals are called in the head of a column."""
+        return f"{100 * self.level:g} % interval"
+
+    def mean(self, value: float, sign: str = "") -> str:
+        """Write a mean with two decimals, or with more where all means are below 0.1."""
+        largest = max(abs(row["mean"]) for row in self.groups)
+        more = max(0, -1 - math.floor(math.log10(largest))) if largest > 0.0 else 0
+        return decimal(value, 2 + more, sign)
+
+    def range(self, row: Row) -> str:
+        """Write the interval of a mean."""
+        return f"{self.mean(row['low'])} to {self.mean(row['high'])}"
+
+
+def report(
+    learner: ThreeLevels,
+    path: str | Path,
+    *,
+    title: str = "What the learner believes",
+    context_names: Names | None = None,
+    arm_names: Names | None = None,
+    contexts_known: int | None = None,
+    level: float = LEVEL,
+) -> Path:
+    """Write a page with all that is believed: the sentence, tables and pictures; return its path.
+
+    Parameters
+    ----------
+    contexts_known
+        How many contexts there are, seen or not, if that is known.
+    level
+        Probability that an interval holds the truth.
+    """
+    path = save.check(path, (".html",))
+    seen = learner.counts().contexts
+    if contexts_known is not None:
+        contexts_known = checks.whole("contexts_known", contexts_known, seen)
+    arms = belief_charts.arm_labels(learner, arm_names)
+    contexts = None if context_names is None else belief_charts.unique_labels(context_names)
+    rows = Beliefs(
+        learner,
+        level,
+        beliefs.groups(learner, level, arm_names=arms),
+        beliefs.arms(learner, level, arm_names=arms),
+        beliefs.members(learner, context_names=contexts, arm_names=arms),
+        beliefs.identified(learner),
+    )
+    found = {
+        "title": title,
+        "facts": facts(rows, contexts_known),
+        "sentence": odds.summary(learner),
+        "check": left_over.residuals(learner),
+        "level": f"{100 * level:g} %",
+        "seen": seen,
+    }
+    if seen:
+        found |= tables(rows)
+        found["pictures"] = pictures(rows, context_names, arm_names)
+    save.page(render("beliefs.html", **found), path)
+    return path
+
+
+def facts(rows: Beliefs, contexts_known: int | None) -> list[tuple[str, str]]:
+    """Return what the page is of."""
+    learner = rows.learner
+    known = "" if contexts_known is None else f" of {contexts_known:,}"
+    allowed = int(learner.state.allowed.sum())
+    retired = f", and {learner.arms - allowed:,} retired" if allowed < learner.arms else ""
+    kind = ", real numbers" if learner.counts().real else ", all of them 0 or 1"
+    return [
+        ("contexts", f"{len(rows.members):,} seen{known}"),
+        ("arms", f"{allowed:,}{retired}"),
+        ("rewards", f"{learner.tells:,}{kind if learner.tells else ''}"),
+        ("made", f"{datetime.now(UTC):%Y-%m-%d}, with lumpable {__version__}"),
+    ]
+
+
+# --- Pictures -------------------------------------------------------------------------------------
+
+
+def pictures(
+    rows: Beliefs, context_names: Names | None, arm_names: Names | None
+) -> dict[str, dict[str, str] | None]:
+    """Return all pictures, by name; None where groups are not identified."""
+    learner, level = rows.learner, rows.level
+    sizes = belief_charts.sizes(learner, level)
+    means = belief_charts.means(learner, level, arm_names=arm_names)
+    arms = part(belief_charts.MOST_ARMS, learner.arms, "arm")
+    contexts = part(MOST_DRAWN, len(rows.members), "context")
+    drawn: dict[str, dict[str, str] | None] = {"members": None, "together": None}
+    drawn["sizes"] = picture(
+        "sizes", sizes, "Contexts in each group", "Bars: expected; lines: intervals."
+    )
+    drawn["means"] = picture(
+        "means",
+        means,
+        "Mean reward of each arm in each group",
+        f"{arms}: the best, then those with most pulls, then retired ones; faded where the "
+        "interval is wide.",
+    )
+    if rows.identified:
+        members = belief_charts.memberships(learner)
+        words = "The stronger the colour, the more contexts."
+        drawn["members"] = picture("members", members, "How sure memberships are", words)
+        pairs = belief_charts.together(learner, context_names=context_names, most=MOST_DRAWN)
+        words = f"{contexts}: how likely any two are to be in one group."
+        drawn["together"] = picture("together", pairs, "Who is together", words)
+    return drawn
+
+
+def picture(key: str, chart: Any, heading: str, words: str) -> dict[str, str]:
+    """Draw a chart in the colours of light and dark pages."""
+    drawn = {
+        scheme: prefix_ids(
+            canvas.svg(belief_charts.in_scheme(chart, scheme).to_dict()), f"{key}-{scheme}-"
+        )
+        for scheme in ("light", "dark")
+    }
+    return {"key": key, "heading": heading, "words": words, **drawn}
+
+
+def part(most: int, all: int, thing: str) -> str:
+    """Say how many of how many are shown.
+
+    >>> part(100, 2000, "context"), part(100, 7, "arm")
+    ('100 of 2,000 contexts', '7 of 7 arms')
+    """
+    return f"{min(most, all)} of {counted(all, thing)}"
+
+
+# --- Tables ---------------------------------------------------------------------------------------
+
+
+def tables(rows: Beliefs) -> dict[str, Any]:
+    """Return all tables, by name, and how many contexts are in theirs."""
+    shown = part(MOST_MEMBERS, len(rows.members), "context")
+    return {
+        "groups": group_table(rows),
+        "arms": [arm_table(rows, g) for g in range(len(rows.groups))],
+        "members": member_table(rows),
+        "members_shown": shown + (", the least sure first" if rows.identified else ""),
+        "evidence": evidence_table(odds.evidence(rows.learner)),
+    }
+
+
+def group_table(rows: Beliefs) -> Table:
+    """Return the groups: sizes, best arms and their means."""
+    columns = [
+        Column("group", lambda row: str(row["group"]), number=False),
+        Column("size", lambda row: decimal(row["size"])),
+        Column(rows.interval, lambda row: f"{row['size_low']} to {row['size_high']}"),
+        Column("share", lambda row: f"{100 * row['share']:.0f} %"),
+        Column("best arm", itemgetter("best_arm"), number=False),
+        Column("probability that it is the best", lambda row: percent(row["probability_best"])),
+        Column("mean of the best arm", lambda row: rows.mean(row["mean"])),
+        Column(rows.interval, rows.range),
+    ]
+    return of_rows("Groups", rows.groups, columns)
+
+
+def arm_table(rows: Beliefs, group: int) -> Table:
+    """Return a group's arms, the best first."""
+    K = rows.learner.arms
+    own = sorted(rows.arms[group * K : (group + 1) * K], key=lambda row: -float(row["mean"]))
+    columns = [
+        Column("arm", itemgetter("arm"), number=False),
+        Column("pulls", lambda row: decimal(row["pulls"])),
+        Column("mean", lambda row: rows.mean(row["mean"])),
+        Column(rows.interval, rows.range),
+    ]
+    shown = own[: belief_charts.MOST_ARMS]
+    best = f", the best {len(shown)} of {K:,}" if len(shown) < K else ""
+    return of_rows(f"Arms of group {group}{best}", shown, columns)
+
+
+def member_table(rows: Beliefs) -> Table:
+    """Return contexts, the least sure first if their groups are known."""
+    shown = rows.members
+    columns = [
+        Column("context", lambda row: str(row["context"]), number=False),
+        Column("group", lambda row: str(row["group"])),
+        Column("probability of the group", lambda row: percent(row["probability"])),
+        Column("rewards", lambda row: f"{row['rewards']:,}"),
+        Column("best arm", itemgetter("best_arm"), number=False),
+        Column("expected reward", lambda row: rows.mean(row["expected_reward"])),
+        Column("deviation", lambda row: rows.mean(row["deviation"], "+")),
+    ]
+    if rows.identified:
+        shown = sorted(shown, key=lambda row: float(row["probability"]))
+    else:
+        del columns[1:3]
+    return of_rows("Contexts", shown[:MOST_MEMBERS], columns)
+
+
+def evidence_table(rows: Sequence[Row]) -> Table:
+    """Return the models that were compared; the one that is believed stands out."""
+
+    def difference(row: Row) -> str:
+        return "" if row["believed"] else decimal(row["difference"], sign="+")
+
+    columns = [
+        Column("model", itemgetter("model"), number=False),
+        Column("log evidence", lambda row: decimal(row["log_evidence"])),
+        Column("difference", difference),
+        Column("odds", itemgetter("odds"), number=False),
+    ]
+    return of_rows("Other models", rows, columns, lambda row: "believed" * row["believed"])

@@ -1,0 +1,196 @@
+"""The page of a comparison and its summary for a notebook: what the templates show.
+
+Takes standings, computes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from lumpable.base.words import counted
+from lumpable.comparisons.standing import COLOURED, ORACLE, Overall, Standing
+from lumpable.reports.charts import figure_kinds
+from lumpable.reports.charts.curves import TITLES
+from lumpable.reports.charts.figures import Figure, Series
+from lumpable.reports.kit import canvas, theme
+from lumpable.reports.kit.numbers import NOTHING, number, ranges, ratio, short_time
+from lumpable.reports.kit.render import render
+from lumpable.reports.pages import comparison_tables as tables
+
+WORDS = {
+    "simple": "What a round would lose if learning stopped now. Means over seeds.",
+    "worse": "Contexts that would do better if all were given the same best arm.",
+    "clusters": "Means over seeds, on logarithmic axes, of learners that have groups.",
+    "ari": "1 is the truth, 0 is chance. Means over seeds.",
+    "time": "On a logarithmic axis. Means over seeds.",
+    "strip": "Dots are worlds, bars geometric means.",
+}
+"""Below each figure, by kind."""
+
+
+def page(
+    overall: Overall,
+    drawn: Sequence[Series],
+    figures: Sequence[Figure],
+    title: str,
+    date: datetime,
+) -> str:
+    """Return the whole page."""
+    several = len(overall.standings) > 1
+    return render(
+        "comparison.html",
+        title=title,
+        facts=facts(overall, date),
+        best=tables.two_best(overall),
+        notes=notes(overall),
+        table=tables.overall_table(overall) if several else None,
+        strip=next((picture(one) for one in figures if one.kind == "strip"), None),
+        worlds=[
+            section(standing, [one for one in figures if one.world == place])
+            for place, standing in enumerate(overall.standings)
+        ],
+        data=page_data(drawn, figures),
+        script=canvas.script(),
+    )
+
+
+def page_data(drawn: Sequence[Series], figures: Sequence[Figure]) -> dict[str, Any]:
+    """Return what the page's script draws: curves, figures, and each kind in both schemes."""
+    used = sorted({figure.kind for figure in figures})
+    return {
+        "series": drawn,
+        "figures": {figure.key: figure.page() for figure in figures},
+        "templates": {
+            scheme: {kind: figure_kinds.to_vega(kind, scheme) for kind in used}
+            for scheme in ("light", "dark")
+        },
+    }
+
+
+def facts(overall: Overall, date: datetime) -> list[tuple[str, str]]:
+    """Return what was compared, in names and words."""
+    comparison = overall.comparison
+    worlds = comparison.worlds
+    knowing = sum(map(bool, overall.knows))
+    told = f", {knowing} of them told what only an oracle knows" if knowing else ""
+    seeds = sorted({seed for world in worlds for seed in world.seeds})
+    horizons = sorted({world.horizon for world in worlds})
+    rounds = f"{horizons[0]:,}" + (f" to {horizons[-1]:,}" if len(horizons) > 1 else "")
+    cells = len(comparison.learners) * sum(len(world.seeds) for world in worlds)
+    states = [status for world in worlds for status, _ in world.undone.values()]
+    undone = "".join(
+        f", {states.count(status):,} {status}"
+        for status in ("failed", "not run", "not yet run")
+        if status in states
+    )
+    return [
+        ("Learners", f"{len(comparison.learners)}{told}"),
+        ("Worlds", f"{len(worlds)}"),
+        ("Seeds", f"{len(seeds)} ({ranges(seeds)})"),
+        ("Rounds", rounds),
+        ("Cells", f"{cells - len(states):,} of {cells:,} done{undone}"),
+        ("Rows", f"{comparison.rows:,}"),
+        ("Package", f"lumpable {', '.join(comparison.versions)}"),
+        ("Page made", f"{date:%Y-%m-%d %H:%M %Z}"),
+    ]
+
+
+def notes(overall: Overall) -> list[str]:
+    """Return what a reader must know before all numbers."""
+    said = []
+    if overall.comparison.unfinished:
+        said.append("This run is not finished: what is below may change.")
+    if all(len(world.seeds) == 1 for world in overall.comparison.worlds):
+        said.append("There is only one seed: no intervals, and luck cannot be told from skill.")
+    return said
+
+
+# --- A world --------------------------------------------------------------------------------------
+
+
+def section(standing: Standing, figures: Sequence[Figure]) -> dict[str, Any]:
+    """Return what stands on the page of one world."""
+    world = standing.world
+    said = (
+        f"{counted(world.contexts, 'context')}, {counted(world.arms, 'arm')}, "
+        f"{counted(world.groups, 'hidden group')}, {counted(world.horizon, 'round')}, "
+        f"{counted(len(world.seeds), 'seed')}."
+    )
+    small = [picture(one) for one in figures if one.kind in ("simple", "worse", "clusters", "ari")]
+    return {
+        "name": world.name,
+        "said": said,
+        "setting": world.setting,
+        "buttons": [button(standing, i) for i in standing.shown],
+        "grey": [button(standing, i) for i in standing.order if i not in standing.shown],
+        "views": [(one.choice, one.key) for one in figures if one.choice],
+        "regret": next((regret(standing, one) for one in figures if one.choice), None),
+        "small": small,
+        "grouped": any(one.kind == "clusters" for one in figures),
+        "ratios": tables.ratio_table(standing) if standing.order else None,
+        "duels": tables.duel_table(standing) if len(standing.order) > 1 else None,
+        "time": next((picture(one) for one in figures if one.kind == "time"), None),
+        "undone": tables.undone_table(standing),
+    }
+
+
+def button(standing: Standing, i: int) -> dict[str, Any]:
+    """Return a learner in the legend: its name, what it knows, how it is drawn."""
+    look = standing.looks[i]
+    dash = {theme.SOLID: "solid", theme.DASHED: "dashed", theme.DOTTED: "dotted"}
+    return {
+        "name": standing.world.learners[i],
+        "knows": standing.world.knows[i],
+        "look": look,
+        "dash": dash[theme.DASHES[look]],
+        "coloured": look < COLOURED or look == ORACLE,
+    }
+
+
+def regret(standing: Standing, figure: Figure) -> dict[str, Any]:
+    """Return the figure of regret, whose axes can be switched."""
+    words = "Means over seeds, with 95 % intervals of the mean for those with a name."
+    if len(standing.world.seeds) == 1:
+        words = "One seed: no means, no intervals."
+    return {**picture(figure), "words": words}
+
+
+def picture(figure: Figure) -> dict[str, Any]:
+    """Return the place of a figure: the page's script draws it there."""
+    kind = figure_kinds.CURVES.get(figure.kind)
+    return {
+        "heading": TITLES[kind.measure] if kind else figure.title.split(": ")[0],
+        "height": (figure.height or (kind.height if kind else 200)) + 50,
+        "id": f"picture-{figure.group or figure.key}",
+        "key": figure.key,
+        "title": figure.title,
+        "description": figure.description,
+        "words": WORDS.get(figure.kind, ""),
+    }
+
+
+# --- A notebook -----------------------------------------------------------------------------------
+
+
+def summary(overall: Overall, svg: str) -> str:
+    """Return a short table and a picture, for a notebook; needs neither script nor style."""
+    one = overall.standings[0] if len(overall.standings) == 1 else None
+    lines = []
+    for i in overall.order:
+        cells = [ratio(float(overall.mean[i]))]
+        if one is not None:
+            cells.append(number(float(one.regret.mean[i])))
+            cells.append(short_time(one.per_round(i) if one.order else math.nan))
+        else:
+            rank = overall.rank[i]
+            cells.append(NOTHING if math.isnan(rank) else f"{rank:.1f}")
+            cells.append(f"{overall.worlds[i]} of {len(overall.standings)}")
+        lines.append((overall.comparison.learners[i], overall.knows[i], cells))
+    heads = ("Regret", "Time per round") if one is not None else ("Mean rank", "Worlds")
+    best, worlds = tables.two_best(overall), len(overall.standings)
+    return render(
+        "notebook.html", best=best, worlds=worlds, heads=("Ratio", *heads), lines=lines, svg=svg
+    )
