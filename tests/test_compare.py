@@ -896,7 +896,7 @@ def test_ctrl_c_while_workers_start_shows_no_traceback(tmp_path: Path, later: fl
         ("Outside", "failed", "Misbehaved: Outside: ask("),
         ("NoNumber", "failed", "returned nan, not an arm, in round 1"),
         ("NoPolicy", "failed", "Misbehaved: NoPolicy: policy() returned 2 values, expected one"),
-        ("NoArms", "failed", "Misbehaved: NoArms: policy() returned 4 for context 3, which"),
+        ("NoArms", "failed", "Misbehaved: NoArms: policy() returned 4 for context 3, not"),
         ("HalfArms", "failed", "Misbehaved: HalfArms: policy() returned 0.5 for context 0, "),
         ("FewLabels", "failed", "Misbehaved: FewLabels: labels() returned 7 values, expected one"),
         ("Quits", "failed", "SystemExit: 3"),

@@ -400,7 +400,7 @@ def test_new_words_and_bars_need_no_measurement(
         (tmp_path / "toy.py").write_text(TOY.replace(old, new))
         (row,) = run([2], folder=tmp_path / "out", jobs=1, claims=toy(tmp_path))
         page = (tmp_path / "out" / "index.html").read_text()
-        assert ("A line, &quot;too&quot;" in page) == ("too" in new)
+        assert ("A line, &#34;too&#34;" in page) == ("too" in new)
         assert row.printed_holds == ("0.06" in new)
     assert marks(tmp_path) == [2]
 

@@ -114,6 +114,8 @@ def _rounds(place: Place, said: Any) -> tuple[int, ...]:
 def _digest(place: Place, path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    except FileNotFoundError as error:
+        raise Refused((*place, "path"), "path", why=f"no such file: {str(path)!r}") from error
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         why = str(getattr(error, "strerror", None) or error).lower()
         got = f"{str(path)!r}: {why}"
