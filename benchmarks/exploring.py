@@ -22,7 +22,7 @@ from scipy import stats
 
 from lumpable import worlds
 from lumpable.comparisons import roster
-from lumpable.lumps.exploring import CAUTION, PolicyFinder
+from lumpable.lumps.core.top_two import CAUTION, PolicyFinder
 from lumpable.runs.playing import play
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World

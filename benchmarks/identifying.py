@@ -20,10 +20,10 @@ from protocol.problems import SIZES, Size
 
 from lumpable import worlds
 from lumpable.base.checks import FloatMatrix, IntVector
-from lumpable.lumps import search
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.model import Counts
-from lumpable.lumps.rivals import believed
+from lumpable.lumps.model import search
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.model.counts import Counts
+from lumpable.lumps.model.rivals import believed
 from lumpable.runs.measures import adjusted_rand
 from lumpable.runs.playing import play
 from lumpable.worlds.world import World

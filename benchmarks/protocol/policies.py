@@ -12,7 +12,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.base.checks import FloatMatrix
-from lumpable.lumps.exploring import PolicyFinder
+from lumpable.lumps.core.top_two import PolicyFinder
 from protocol import frozen
 from protocol.bars import Bar
 from protocol.problems import BERNOULLI, OTHER, Problem, Size, lumpable

@@ -15,8 +15,8 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.base.checks import FloatMatrix, IntVector
-from lumpable.lumps import beliefs
-from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.belief import beliefs
+from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.runs.playing import play
 from protocol import frozen, peers
 from protocol.bars import Bar

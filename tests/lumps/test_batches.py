@@ -10,12 +10,12 @@ import pytest
 
 from lumpable.learners.engine.clock import kernel, seeded
 from lumpable.learners.engine.entries import Block, entry
-from lumpable.lumps import batches
-from lumpable.lumps.asking import STALE
-from lumpable.lumps.batches import STEPS, _kinds, ask_many, tell_many
-from lumpable.lumps.kinds import sort_keys
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.state import KAPPA, M0, REAL, SQUARES
+from lumpable.lumps.core import batches
+from lumpable.lumps.core.asking import STALE
+from lumpable.lumps.core.batches import STEPS, _kinds, ask_many, tell_many
+from lumpable.lumps.core.kinds import sort_keys
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.core.state import KAPPA, M0, REAL, SQUARES
 
 SCRATCH = ("weight", "mean", "spread", "cover", "factor", "score")
 NEVER = 10**15
@@ -50,7 +50,7 @@ def taught(
     part = rng.random((2, K, groups)) * [[[20.0]], [[1.0]]] + [[[5.0]], [[0.0]]]
     fit = replace(
         learner.fit, m0=m0, share=share, member=member / member.sum(axis=1, keepdims=True),
-        pulls=part[0], totals=part[0] * part[1], hold=np.full(K, 9.0), kappa=2.0,
+        pulls=part[0], totals=part[0] * part[1], prior_weight=np.full(K, 9.0), kappa=2.0,
         loading=0.3 * rng.standard_normal((K, rank)),
     )  # fmt: skip
     learner.adopt(fit)

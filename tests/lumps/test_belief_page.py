@@ -15,8 +15,9 @@ import pytest
 import browser
 import lumpable
 from lumpable.base.extras import MissingExtra
-from lumpable.lumps import beliefs, laws, odds, search
-from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.belief import alternatives, beliefs, posterior
+from lumpable.lumps.model import search
+from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.reports import belief_charts, belief_page, drawing
 from lumpable.reports.palette import DARK, LIGHT
 from test_comparison_browser import CONTRAST, Opened

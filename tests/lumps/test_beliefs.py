@@ -16,10 +16,11 @@ from scipy import stats
 
 from lumpable import worlds
 from lumpable.base.checks import FloatMatrix, IntVector
-from lumpable.lumps import beliefs, laws, left_over, odds, search
-from lumpable.lumps.evidence import MOST_LOST, lost_part
-from lumpable.lumps.factors import low_rank
-from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.belief import alternatives, beliefs, posterior, residuals
+from lumpable.lumps.model import search
+from lumpable.lumps.model.evidence import MOST_LOST, lost_part
+from lumpable.lumps.model.factors import low_rank
+from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.runs.playing import play
 from lumpable.worlds.world import World
 

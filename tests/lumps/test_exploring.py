@@ -10,10 +10,10 @@ from scipy import special, stats
 
 import lumpable as lb
 from lumpable.base.checks import FloatMatrix, FloatVector
-from lumpable.lumps.exploring import CAUTION, PolicyFinder, beliefs, finished, loss, own_strengths
-from lumpable.lumps.levels import FIRST_FIT, ThreeLevels
-from lumpable.lumps.model import OWN_STRENGTHS, USUAL_OWN_STRENGTH
-from lumpable.lumps.state import KAPPA, M0, NOISE, REAL, State
+from lumpable.lumps.core.top_two import CAUTION, PolicyFinder, beliefs, finished, loss, own_strengths
+from lumpable.lumps.core.levels import FIRST_FIT, ThreeLevels
+from lumpable.lumps.model.strengths import OWN_STRENGTHS, USUAL_OWN_STRENGTH
+from lumpable.lumps.core.state import KAPPA, M0, NOISE, REAL, State
 
 CHANCE = 1e-9
 """No test fails more often than this by chance, over all seeds."""
@@ -137,8 +137,8 @@ def literal_means(state: State, rng: np.random.Generator) -> FloatMatrix:
     kappa, theta = state.value[KAPPA], np.empty((M, K))
     for j in range(K):
         p = state.centre[j]
-        if np.isfinite(state.hold[j]):
-            p = literal_around(state, p, state.hold[j], rng)
+        if np.isfinite(state.prior_weight[j]):
+            p = literal_around(state, p, state.prior_weight[j], rng)
         for g in range(M):
             x = state.group_pulls[g, j] + kappa
             theta[g, j] = literal_around(state, (state.group_total[g, j] + kappa * p) / x, x, rng)
@@ -162,9 +162,9 @@ def test_caution_leaves_means_and_multiplies_variances() -> None:
     """Of real rewards exactly; everything believed counts 1 / caution^2 as much."""
     world = lb.worlds.lumpable(8, 3, 2, means=APART, sd=0.3, seed=1)
     learner = told(PolicyFinder(8, 3, seed=1), world, 250)
-    assert np.isfinite(learner.state.hold).all()
+    assert np.isfinite(learner.state.prior_weight).all()
     for (_, plain), (_, wide) in zip(beliefs(learner, 1.0), beliefs(learner, 3.0), strict=True):
-        for name in ("group_pulls", "group_total", "hold", "pulls", "total"):
+        for name in ("group_pulls", "group_total", "prior_weight", "pulls", "total"):
             np.testing.assert_allclose(9 * getattr(wide, name), getattr(plain, name))
         np.testing.assert_allclose(9 * wide.value[[KAPPA, M0]], plain.value[[KAPPA, M0]])
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lumpable import Lumps
-from lumpable.lumps import search
+from lumpable.lumps.model import search
 
 USERS = ["ann", "bob", "eve-of-nowhere", "cem", "dan", "fay"]
 EVE = USERS[2]

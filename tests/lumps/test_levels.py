@@ -13,9 +13,10 @@ import pytest
 from literal_levels import LiteralLevels
 
 import lumpable as lb
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.model import Fit, gathered
-from lumpable.lumps.state import State
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.model.counts import group_sums
+from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.core.state import State
 
 SERIES = 2e-5
 """What indices may differ by, relative to 1 + their size, for the series' sake."""
@@ -83,7 +84,7 @@ def planted(learner: ThreeLevels, groups: int, m0: float, rank: int) -> Fit:
     rng = np.random.default_rng(11)
     counts = learner.counts()
     member = rng.dirichlet(np.full(groups, 0.4), size=counts.contexts)
-    pulls, totals = gathered(counts, member, m0)
+    pulls, totals = group_sums(counts, member, m0)
     K, noise = counts.arms, counts.noise()
     return Fit(
         counts.context, member, pulls, totals, np.log(member.mean(axis=0)), 4.0,

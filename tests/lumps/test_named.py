@@ -18,10 +18,10 @@ import pytest
 from scipy import stats
 
 from lumpable.base.checks import FloatMatrix
-from lumpable.lumps import stored
-from lumpable.lumps.growth import grown
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.named import Lumps
+from lumpable.lumps.use import stored
+from lumpable.lumps.core.growth import grown
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.use.named import Lumps
 
 SCRATCH = ("weight", "mean", "spread", "cover", "factor", "score")
 CELLS = ("arm", "pulls", "total")
@@ -118,7 +118,7 @@ def test_new_arms_are_believed_what_they_would_be_had_they_always_been_there(
     np.testing.assert_allclose(after, large.posterior_means(everyone), atol=1e-3)
     mine, other = learner.membership(everyone), large.membership(everyone)
     np.testing.assert_allclose(mine @ mine.T, other @ other.T, atol=1e-3)
-    np.testing.assert_allclose(learner.state.hold, large.state.hold, rtol=1e-2)
+    np.testing.assert_allclose(learner.state.prior_weight, large.state.prior_weight, rtol=1e-2)
     assert learner.fit is not None
     assert learner.fit.groups == (groups if pulls > 1 else 1)
     assert learner.fit.means.shape == (K + more, learner.fit.groups)
@@ -539,7 +539,7 @@ def test_rewards_in_any_order_make_the_same_fit() -> None:
             one.tell(*row)
         for at in rng.permutation(len(block)):
             other.tell(*block[at])
-        for name in ("log_weight", "group_pulls", "group_total", "group_visits", "centre", "hold"):
+        for name in ("log_weight", "group_pulls", "group_total", "group_visits", "centre", "prior_weight"):
             np.testing.assert_array_equal(
                 getattr(one.core.state, name), getattr(other.core.state, name), err_msg=name
             )

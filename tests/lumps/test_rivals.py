@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from lumpable import worlds
-from lumpable.lumps import beliefs, laws, odds, search
-from lumpable.lumps.evidence import numberings
-from lumpable.lumps.factors import low_rank
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.rivals import MOST_SPLITS, SAME, UNLIKELY, believed, neighbours, rivals
+from lumpable.lumps.belief import alternatives, beliefs, posterior
+from lumpable.lumps.model import search
+from lumpable.lumps.model.evidence import numberings
+from lumpable.lumps.model.factors import low_rank
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.model.rivals import MOST_SPLITS, SAME, UNLIKELY, believed, neighbours, rivals
 from lumpable.runs.playing import play
 
 S, K = 60, 8

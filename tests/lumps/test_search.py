@@ -11,9 +11,10 @@ import pytest
 from counts_made import alike, blocks, made, rewarded, together
 from scipy import stats
 
-from lumpable.lumps import search
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.model import Counts, Fit
+from lumpable.lumps.model import search
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.model.counts import Counts
+from lumpable.lumps.model.fit import Fit
 
 NOISES = [None, 0.2]
 """Rewards of 0 and 1, and real ones with this standard deviation."""
@@ -199,7 +200,7 @@ def sound(fit: Fit) -> bool:
     scalars = [fit.kappa, fit.k0, fit.p0, fit.noise, fit.evidence]
     finite = all(np.isfinite(table).all() for table in numbers) and np.isfinite(scalars).all()
     whole = np.allclose(fit.member.sum(axis=1), 1.0)
-    return bool(finite and whole and fit.noise > 0 and fit.m0 > 0 and not np.isnan(fit.hold).any())
+    return bool(finite and whole and fit.noise > 0 and fit.m0 > 0 and not np.isnan(fit.prior_weight).any())
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 0.5, -3.0, 1e6, 1e-6, 1e100, 1e-100])

@@ -17,10 +17,11 @@ import pytest
 
 import lumpable as lb
 from lumpable.base import archive
-from lumpable.lumps import search, stored
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.model import Fit
-from lumpable.lumps.state import State
+from lumpable.lumps.model import search
+from lumpable.lumps.use import stored
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.core.state import State
 
 SCRATCH = {"weight", "mean", "spread", "cover", "factor", "score"}
 LAYOUT = {"start", "room", "used", "due"}
@@ -98,7 +99,7 @@ def test_directions_are_kept(tmp_path: Path, noise: str) -> None:
     learner = with_directions(world, 400)
     stored.save(learner, tmp_path / "learner", {})
     loaded = stored.load(tmp_path / "learner")[0]
-    assert loaded.state.grip.shape == (20, 2, 2)
+    assert loaded.state.precision.shape == (20, 2, 2)
     assert play(learner, world, 1000, seed=2) == play(loaded, world, 1000, seed=2)
     assert same(learner, loaded)
 
@@ -278,7 +279,7 @@ def test_an_array_that_no_learner_wrote_is_refused(
 
 def test_precisions_that_are_none_are_refused(tmp_path: Path) -> None:
     learner = with_directions(WORLDS["groups"], 100)
-    learner.state.grip[3] *= -1.0
+    learner.state.precision[3] *= -1.0
     stored.save(learner, tmp_path / "file", {})
     with pytest.raises(ValueError, match="grip: expected precisions"):
         stored.load(tmp_path / "file")

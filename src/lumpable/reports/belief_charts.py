@@ -19,9 +19,10 @@ import numpy as np
 from lumpable.base.checks import IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, number
-from lumpable.lumps import beliefs, laws
-from lumpable.lumps.beliefs import LEVEL, Names, Row
-from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.belief import beliefs
+from lumpable.lumps.belief.beliefs import LEVEL, Mean, Names
+from lumpable.lumps.belief.posterior import posterior_now
+from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.reports import canvas
 from lumpable.reports.heat import evenly
 from lumpable.reports.palette import CONFIG
@@ -109,18 +110,18 @@ def means(learner: ThreeLevels, level: float = LEVEL, *, arm_names: Names | None
     Best arms of groups come first, then those with most pulls, at most 40; retired ones are last.
     """
     alt, names = canvas.altair(), arm_labels(learner, arm_names)
-    rows = beliefs.arms(learner, level, arm_names=names)
+    rows = beliefs.means(learner, level, arm_names=names)
     shown = _arms_shown(rows, learner)
-    widest = max(row["high"] - row["low"] for row in rows) if learner.counts().real else 1.0
+    widest = max(row.high - row.low for row in rows) if learner.counts().real else 1.0
     cells = []
     for k, row in enumerate(rows):
         if k % learner.arms in shown:
-            sure = 1.0 - (row["high"] - row["low"]) / max(widest, 1e-300)
+            sure = 1.0 - (row.high - row.low) / max(widest, 1e-300)
             cells.append({
-                "group": _group(row["group"]), "arm": row["arm"],
-                "place": shown.index(k % learner.arms), "mean": row["mean"],
-                "interval": f"{number(row['low'])} to {number(row['high'])}",
-                "pulls": round(row["pulls"], 1), "sure": FAINTEST + (1.0 - FAINTEST) * sure,
+                "group": _group(row.group), "arm": row.arm,
+                "place": shown.index(k % learner.arms), "mean": row.mean,
+                "interval": f"{number(row.low)} to {number(row.high)}",
+                "pulls": round(row.pulls, 1), "sure": FAINTEST + (1.0 - FAINTEST) * sure,
             })  # fmt: skip
     short = arm_labels(learner, arm_names, short=True)
     return (
@@ -156,11 +157,11 @@ def _names_below(names: list[str]) -> Any:
     )
 
 
-def _arms_shown(rows: list[Row], learner: ThreeLevels) -> list[int]:
+def _arms_shown(rows: list[Mean], learner: ThreeLevels) -> list[int]:
     """Return the arms to draw: the best of each group, then by pulls, then those that retired."""
     allowed, shape = learner.state.allowed, (-1, learner.arms)
-    mean = np.array([row["mean"] for row in rows]).reshape(shape)
-    pulls = np.array([row["pulls"] for row in rows]).reshape(shape).sum(axis=0)
+    mean = np.array([row.mean for row in rows]).reshape(shape)
+    pulls = np.array([row.pulls for row in rows]).reshape(shape).sum(axis=0)
     best = np.where(allowed, mean, -np.inf).argmax(axis=1)
     order = [*best.tolist(), *np.lexsort((-pulls, ~allowed)).tolist()]
     return list(dict.fromkeys(order))[:MOST_ARMS]
@@ -172,7 +173,7 @@ def _group(g: int) -> str:
 
 def _means_said(learner: ThreeLevels, level: float, names: Names, shown: int) -> str:
     best = "; ".join(
-        f"group {row['group']}: {row['best_arm']} with {number(row['mean'])}"
+        f"group {row.group}: {row.best_arm} with {number(row.mean)}"
         for row in beliefs.groups(learner, level, arm_names=names)
     )
     return (
@@ -183,14 +184,14 @@ def _means_said(learner: ThreeLevels, level: float, names: Names, shown: int) ->
 
 def sizes(learner: ThreeLevels, level: float = LEVEL) -> Any:
     """Draw the number of contexts in each group, with its interval."""
-    alt = canvas.altair()
+    alt, found = canvas.altair(), beliefs.groups(learner, level)
     rows = [
-        {**row, "group": _group(row["group"])}
-        for row in (
-            {key: one[key] for key in ("group", "size", "size_low", "size_high")}
-            for one in beliefs.groups(learner, level)
-        )
-    ]
+        {
+            "group": _group(row.group), "size": row.size, "size_low": row.size_low,
+            "size_high": row.size_high,
+        }
+        for row in found
+    ]  # fmt: skip
     y = alt.Y("group:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False))
     base = alt.Chart(alt.Data(values=rows)).encode(y=y)
     interval = base.mark_rule(style="strong", strokeWidth=2, aria=False).encode(
@@ -201,8 +202,8 @@ def sizes(learner: ThreeLevels, level: float = LEVEL) -> Any:
         tooltip=["group:N", "size:Q", "size_low:Q", "size_high:Q"],
     )
     said = "; ".join(
-        f"{row['group']}: {number(row['size'])}, {row['size_low']} to {row['size_high']}"
-        for row in rows
+        f"{_group(row.group)}: {number(row.size)}, {row.size_low} to {row.size_high}"
+        for row in found
     )
     return alt.layer(bars, interval).properties(
         width=WIDTH,
@@ -214,10 +215,10 @@ def sizes(learner: ThreeLevels, level: float = LEVEL) -> Any:
 def memberships(learner: ThreeLevels) -> Any:
     """Draw how sure memberships are: contexts by the probability of their likeliest group."""
     alt = canvas.altair()
-    seen = laws.now(learner)
+    seen = posterior_now(learner)
     label = np.argmax(seen.member, axis=1)
     sure = seen.member.max(axis=1)
-    rows: list[Row] = []
+    rows: list[dict[str, Any]] = []
     for g in range(seen.member.shape[1]):
         inside = np.minimum((sure[label == g] * BINS).astype(np.int64), BINS - 1)
         many = np.bincount(inside, minlength=BINS)
@@ -264,7 +265,7 @@ def together(
     one mark.
     """
     alt = canvas.altair()
-    seen = laws.now(learner)
+    seen = posterior_now(learner)
     order = np.lexsort((-seen.member.max(axis=1), np.argmax(seen.member, axis=1)))
     shown = seen.counts.context[evenly(order, most)]
     names = labels([context_names[c] if context_names is not None else int(c) for c in shown])
@@ -303,7 +304,7 @@ def _ramp(**options: Any) -> Any:
     return canvas.altair().Scale(range="ramp", interpolate="rgb", **options)
 
 
-def _boxes(shade: IntVector | Any, names: list[str]) -> Iterator[Row]:
+def _boxes(shade: IntVector | Any, names: list[str]) -> Iterator[dict[str, Any]]:
     """Yield the marks of a matrix of shades; neighbours in a row of the same shade are one."""
     for y, row in enumerate(shade):
         x = 0

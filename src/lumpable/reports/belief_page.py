@@ -17,9 +17,10 @@ from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.base.version import __version__
 from lumpable.base.words import counted, number
-from lumpable.lumps import beliefs, left_over, odds
-from lumpable.lumps.beliefs import LEVEL, Names, Row
-from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.belief import alternatives, beliefs, residuals, summary
+from lumpable.lumps.belief.alternatives import Alternative
+from lumpable.lumps.belief.beliefs import LEVEL, Group, Mean, Member, Names
+from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.reports import belief_charts, canvas, drawing, frame
 from lumpable.reports.style import EXTRA
 
@@ -83,7 +84,7 @@ def report(
         learner,
         level,
         beliefs.groups(learner, level, arm_names=arms),
-        beliefs.arms(learner, level, arm_names=arms),
+        beliefs.means(learner, level, arm_names=arms),
         beliefs.members(learner, context_names=contexts, arm_names=arms),
         beliefs.identified(learner),
     )
@@ -97,24 +98,24 @@ class _Told(NamedTuple):
 
     learner: ThreeLevels
     level: float
-    groups: list[Row]
-    arms: list[Row]
-    members: list[Row]
+    groups: list[Group]
+    arms: list[Mean]
+    members: list[Member]
     identified: bool
 
     def mean(self, value: float, sign: str = "") -> str:
         """Write a mean with two decimals, or with more where all means are below 0.1."""
-        largest = max(abs(row["mean"]) for row in self.groups)
+        largest = max(abs(row.mean) for row in self.groups)
         more = max(0, -1 - math.floor(math.log10(largest))) if largest > 0.0 else 0
         return _decimal(value, 2 + more, sign)
 
-    def range(self, row: Row) -> str:
+    def range(self, row: Group | Mean) -> str:
         """Write the interval of a mean."""
-        return f"{self.mean(row['low'])} to {self.mean(row['high'])}"
+        return f"{self.mean(row.low)} to {self.mean(row.high)}"
 
 
 def _page(told: _Told, figures: dict[str, str], title: str, contexts_known: int | None) -> str:
-    said = escape(odds.summary(told.learner))
+    said = escape(summary.summary(told.learner))
     sections = [("summary", "Summary", f'<p class="lead">{said}</p>\n{_check(told.learner)}')]
     if told.members:
         groups = _groups(told) + figures["sizes"] + figures.get("members", f"<p>{said}</p>")
@@ -123,7 +124,7 @@ def _page(told: _Told, figures: dict[str, str], title: str, contexts_known: int 
             ("groups", "Groups", groups),
             ("arms", "Arms", figures["means"] + arms),
             ("contexts", "Contexts", figures.get("together", "") + _members(told)),
-            ("evidence", "Other models", _evidence(odds.evidence(told.learner))),
+            ("evidence", "Other models", _evidence(alternatives.alternatives(told.learner))),
         ]
     sections.append(("reading", "How to read this", READING.format(level=100 * told.level)))
     body = "\n".join(
@@ -151,16 +152,16 @@ def _facts(told: _Told, contexts_known: int | None) -> str:
 
 def _check(learner: ThreeLevels) -> str:
     """Say whether the model fits; figures come last."""
-    check = left_over.residuals(learner)
+    check = residuals.residuals(learner)
     figures = ""
-    if check["usual"] > 0.0:
+    if check.usual > 0.0:
         figures = (
             f" (were the model right, at least as much would be left over in "
-            f"{number(100.0 * check['p_value'], 2)} % of cases, <var>p</var> = "
-            f"{number(check['p_value'])}; it measures {_decimal(check['statistic'])}, where "
-            f"{_decimal(check['usual'])} is usual)"
+            f"{number(100.0 * check.p_value, 2)} % of cases, <var>p</var> = "
+            f"{number(check.p_value)}; it measures {_decimal(check.statistic)}, where "
+            f"{_decimal(check.usual)} is usual)"
         )
-    return f"<p>Check of the model: {escape(check['words'])}{figures}.</p>"
+    return f"<p>Check of the model: {escape(check.words)}{figures}.</p>"
 
 
 def _figures(told: _Told, context_names: Names | None, arm_names: Names | None) -> dict[str, str]:
@@ -266,9 +267,9 @@ def _groups(told: _Told) -> str:
     ]  # fmt: skip
     cells = (
         ("", [
-            str(row["group"]), _decimal(row["size"]), f"{row['size_low']} to {row['size_high']}",
-            f"{100 * row['share']:.0f} %", row["best_arm"], _percent(row["probability_best"]),
-            told.mean(row["mean"]), told.range(row),
+            str(row.group), _decimal(row.size), f"{row.size_low} to {row.size_high}",
+            f"{100 * row.share:.0f} %", row.best_arm, _percent(row.probability_best),
+            told.mean(row.mean), told.range(row),
         ])
         for row in told.groups
     )  # fmt: skip
@@ -278,13 +279,12 @@ def _groups(told: _Told) -> str:
 def _arms(told: _Told, group: int) -> str:
     """Return a group's arms, the best first, folded away."""
     K = told.learner.arms
-    own = sorted(told.arms[group * K : (group + 1) * K], key=lambda row: -float(row["mean"]))
+    own = sorted(told.arms[group * K : (group + 1) * K], key=lambda row: -row.mean)
     own = own[: belief_charts.MOST_ARMS]
     interval = f"{100 * told.level:g} % interval"
     heads = [("arm", False), ("pulls", True), ("mean", True), (interval, True)]
     cells = (
-        ("", [row["arm"], _decimal(row["pulls"]), told.mean(row["mean"]), told.range(row)])
-        for row in own
+        ("", [row.arm, _decimal(row.pulls), told.mean(row.mean), told.range(row)]) for row in own
     )
     table = _table(f"Arms of group {group}", heads, cells)
     best = "" if len(own) == K else f", the best {len(own)} of {K:,}"
@@ -294,19 +294,17 @@ def _arms(told: _Told, group: int) -> str:
 def _members(told: _Told) -> str:
     """Return contexts, the least sure first if their groups are known, folded away."""
     known, seen = told.identified, len(told.members)
-    rows = (
-        sorted(told.members, key=lambda row: float(row["probability"])) if known else told.members
-    )
+    rows = sorted(told.members, key=lambda row: row.probability or 0.0) if known else told.members
     heads = [
         ("context", False), *([("group", True), ("probability of the group", True)] * known),
         ("rewards", True), ("best arm", False), ("expected reward", True), ("deviation", True),
     ]  # fmt: skip
     cells = (
         ("", [
-            str(row["context"]),
-            *([str(row["group"]), _percent(row["probability"])] if known else []),
-            f"{row['rewards']:,}", row["best_arm"], told.mean(row["expected_reward"]),
-            told.mean(row["deviation"], "+"),
+            str(row.context),
+            *([str(row.group), _percent(row.probability or 0.0)] if known else []),
+            f"{row.rewards:,}", row.best_arm, told.mean(row.expected_reward),
+            told.mean(row.deviation, "+"),
         ])
         for row in rows[:MOST_MEMBERS]
     )  # fmt: skip
@@ -314,12 +312,12 @@ def _members(told: _Told) -> str:
     return f"<details><summary>{words}</summary>{_table('Contexts', heads, cells)}</details>"
 
 
-def _evidence(rows: Sequence[Row]) -> str:
+def _evidence(rows: Sequence[Alternative]) -> str:
     heads = [("model", False), ("log evidence", True), ("difference", True), ("odds", False)]
     cells = (
-        ("believed" if row["believed"] else "", [
-            row["model"], _decimal(row["log_evidence"]),
-            "" if row["believed"] else _decimal(row["difference"], sign="+"), row["odds"],
+        ("believed" if row.believed else "", [
+            row.model, _decimal(row.log_evidence),
+            "" if row.believed else _decimal(row.difference, sign="+"), row.odds,
         ])
         for row in rows
     )  # fmt: skip
