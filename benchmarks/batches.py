@@ -109,11 +109,10 @@ def adopt(learner: ThreeLevels, member: Any, m0: float) -> None:
     prior_weight = np.full(ARMS, np.inf if M == 1 else 20.0)
     share = np.log(member.mean(axis=0))
     fit = Fit(
-        counts.context, member, pulls, totals, share, 6.0, np.full(ARMS, 0.33), prior_weight, m0, 6.0,
-        0.33, False, 1.0, np.zeros((ARMS, 0)), float(counts.n.sum()), 0.0,
+        counts.context, member, pulls, totals, share, 6.0, np.full(ARMS, 0.33), prior_weight, m0,
+        6.0, 0.33, False, 1.0, np.zeros((ARMS, 0)), float(counts.n.sum()), 0.0,
     )  # fmt: skip
     learner.adopt(fit)
-    learner._connect()
 
 
 def beliefs(label: Any) -> list[tuple[str, Any, float]]:

@@ -1,7 +1,7 @@
 """The practical learner's round written out literally: dense, in plain numpy, from all counts.
 
-Letters are those of `lumpable.lumps.model`. It shares with the learner its constants, the search
-for a fit and nothing else; digamma and trigamma (the zeta function at 2) are scipy's.
+Letters are those of `lumpable.lumps.model.counts`. It shares with the learner its constants, the
+search for a fit and nothing else; digamma and trigamma (the zeta function at 2) are scipy's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from lumpable.base.checks import FloatMatrix, FloatVector
-from lumpable.lumps.core import index, levels
+from lumpable.lumps.core import index, learning, levels
 from lumpable.lumps.model import search
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit
@@ -34,7 +34,7 @@ class LiteralLevels:
         self.centre, self.prior_weight = np.full(K, 0.5), np.full(K, np.inf)
         self.A, self.b = np.zeros((S, 0, 0)), np.zeros((S, 0))
         self.fit: Fit | None = None
-        self.due = levels.FIRST_FIT
+        self.due = learning.FIRST_FIT
 
     # --- What is believed ---------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class LiteralLevels:
 
     def adopt(self, fit: Fit) -> None:
         """Go on from a fit: its strengths, and its beliefs about the contexts it knew."""
-        early = self.tells < levels.EARLY * len(fit.context)
+        early = self.tells < learning.EARLY * len(fit.context)
         growth = levels.EARLY_GROWTH if early else levels.GROWTH
         self.due = max(self.tells + 1, math.ceil(growth * self.tells))
         self.fit, self.kappa, self.m0, self.noise = fit, fit.kappa, fit.m0, fit.noise

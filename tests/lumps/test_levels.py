@@ -14,9 +14,9 @@ from literal_levels import LiteralLevels
 
 import lumpable as lb
 from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.core.state import State
 from lumpable.lumps.model.counts import group_sums
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.core.state import State
 
 SERIES = 2e-5
 """What indices may differ by, relative to 1 + their size, for the series' sake."""
@@ -72,10 +72,10 @@ def test_decisions_and_fits_are_the_literal_ones(noise: str, groups: int) -> Non
     world = lb.worlds.lumpable(12, 5, groups, noise=noise, sd=0.2, seed=3)
     learner, literal = ThreeLevels(12, 5, seed=8), LiteralLevels(12, 5)
     agree(learner, literal, world, rounds=1000)
-    assert learner.fit is not None
+    assert learner.last_fit is not None
     assert literal.fit is not None
-    assert learner.fit.groups == literal.fit.groups
-    assert learner.fit.evidence == pytest.approx(literal.fit.evidence, rel=1e-9)
+    assert learner.last_fit.groups == literal.fit.groups
+    assert learner.last_fit.evidence == pytest.approx(literal.fit.evidence, rel=1e-9)
     assert learner.next_fit == literal.due
 
 

@@ -1,4 +1,4 @@
-"""The three-level model against brute precision_mean: partitions enumerated, integrals by quadrature.
+"""The three-level model against brute force: partitions enumerated, integrals by quadrature.
 
 What is exact and is tested to rounding: all laws of cells and of sums; the evidence of a hard
 partition for real rewards, and for Bernoulli rewards with one group of contexts that are alike.
@@ -19,10 +19,10 @@ from counts_made import dense, made
 from scipy import integrate, special, stats
 
 from lumpable.base.checks import FloatMatrix, FloatVector
-from lumpable.lumps.model import arithmetic, counts, likelihoods
-from lumpable.lumps.model.evidence import blur, evidence, numberings
+from lumpable.lumps.model import arithmetic, likelihoods, strengths
 from lumpable.lumps.model.counts import Counts, group_sums
-from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.model.evidence import blur, evidence, numberings
+from lumpable.lumps.model.fit import Fit, memberships
 
 GRID = np.concatenate([np.geomspace(1e-3, 6.1, 60), np.geomspace(6.1, 1e6, 40)])
 
@@ -203,8 +203,8 @@ def hard(
         centre = (k0 * p0 + total) / prior_weight
     share = np.log((member.sum(axis=0) + 1) / (len(z) + M))
     return Fit(
-        counts.context, member, pulls, totals, share, kappa if M > 1 else k0, centre, prior_weight, m0, k0,
-        p0, counts.real, 1.3 if counts.real else 1.0, np.zeros((counts.arms, 0)),
+        counts.context, member, pulls, totals, share, kappa if M > 1 else k0, centre, prior_weight,
+        m0, k0, p0, counts.real, 1.3 if counts.real else 1.0, np.zeros((counts.arms, 0)),
         float(counts.n.sum()), 0.0,
     )  # fmt: skip
 
@@ -375,7 +375,7 @@ def test_the_evidence_of_doubtful_members_is_nearer_to_the_enumerated_truth() ->
         counts = made(n, 4 * mean + 2 * rng.normal(size=(8, 3)), True, 60.0)
         fit = hard(counts, (0, 0, 0, 0, 1, 1, 1, 1), 2, kappa=1.0, m0=math.inf)
         for _ in range(200):
-            member, _ = model.posterior(
+            member, _ = memberships(
                 counts, fit.m0, fit.noise, fit.kappa, fit.centre, fit.share, fit.pulls, fit.totals
             )
             fit = soft(counts, fit, member)
@@ -409,7 +409,7 @@ def soft(counts: Counts, fit: Fit, member: FloatMatrix) -> Fit:
 
 
 def test_grids_hold_what_the_docstrings_promise() -> None:
-    assert math.isinf(model.OWN_STRENGTHS[-1])
-    assert np.isfinite(model.OWN_STRENGTHS[:-1]).all()
-    assert (np.diff(model.STRENGTHS) > 0).all()
-    assert (np.diff(model.REAL_STRENGTHS) > 0).all()
+    assert math.isinf(strengths.OWN_STRENGTHS[-1])
+    assert np.isfinite(strengths.OWN_STRENGTHS[:-1]).all()
+    assert (np.diff(strengths.STRENGTHS) > 0).all()
+    assert (np.diff(strengths.REAL_STRENGTHS) > 0).all()

@@ -64,7 +64,7 @@ def test_other_names_give_the_same_fit_under_other_names(sd: float | None) -> No
     one = search.one_group(counts)
     pairs = [
         (one, search.one_group(other)),
-        (search.settled(counts, start, one), search.settled(other, start[contexts], one)),
+        (search.settle(counts, start, one), search.settle(other, start[contexts], one)),
         (search.fit(counts), search.fit(other)),
     ]
     for here, there in pairs:
