@@ -39,6 +39,7 @@ class Compiled(ABC):
     loop: Callable[..., int]
     _ask: Callable[[int, int], int]
     _tell: Callable[[int, int, int, float], None]
+    _block: Block
     _address: int
     _due: Any
     _low: float

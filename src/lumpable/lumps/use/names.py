@@ -128,7 +128,9 @@ class Named(Generic[Core]):
             self.arms.add(new_arms)
             self._make_room(open)
         except BaseException:
-            if self.core.contexts <= len(self.contexts) or self.core.arms < len(self.arms):
+            S, K = before[0] + len(new_contexts), before[1] + len(new_arms)
+            named = (len(self.contexts), len(self.arms)) == (S, K)
+            if not named or self.core.contexts <= S or self.core.arms < K:
                 self.contexts.cut(before[0])
                 self.arms.cut(before[1])
             raise

@@ -177,13 +177,13 @@ def load(path: str | Path, kind: type[Kind]) -> tuple[Kind, dict[str, object]]:
     real = bool(beliefs["value"][REAL])
     _check_cells(header, cells, real)
     _check_beliefs(header, beliefs, fit)
-    cut_off = header.next_fit <= header.tells or (real and (fit is None or not fit.real))
+    turned = real and (fit is None or not fit.real)
     learner = kind(header.contexts, header.arms, seed=header.seed)
     state = lay_out(learner.state, cells)._replace(
         weight=np.ones(header.groups),
         cover=np.zeros((header.rank, header.rank)),
         factor=np.zeros(header.rank),
-        due=np.array([0 if cut_off else header.next_fit]),
+        due=np.array([0 if turned else header.next_fit]),
         **beliefs,
     )
     learner.clock[TELLS] = header.tells
