@@ -38,11 +38,46 @@ ROUNDS, C2, LOG = range(3)
 
 
 @kernel
+def with_own_counts(state: State) -> State:
+    """Return the state with pulls under way and visits of its own, for choices to count in."""
+    return State(
+        state.start,
+        state.length,
+        state.room,
+        state.arm,
+        state.pulls,
+        state.total,
+        state.used,
+        state.visits,
+        state.log_weight,
+        state.group_pulls,
+        state.group_total,
+        state.group_visits.copy(),
+        state.pending.copy(),
+        state.centre,
+        state.prior_weight,
+        state.value,
+        state.loading,
+        state.precision_mean,
+        state.precision,
+        state.allowed,
+        state.weight,
+        state.mean,
+        state.spread,
+        state.cover,
+        state.factor,
+        state.score,
+        state.due,
+    )
+
+
+@kernel
 def ask_in_turn(
     state: State, contexts: IntVector, kind: Words, order: IntVector, steps: float,
     allowed: BoolVector, arms: IntVector, clock: Clock,
 ) -> None:  # fmt: skip
-    """Choose for one context after the other; counts in `pending` and `group_visits`."""
+    """Choose for one context after the other; each choice counts for those after it."""
+    state = with_own_counts(state)
     K, alike = len(state.mean), math.isinf(state.value[M0])
     table, tree, now = np.empty((3, K)), np.empty(2 * K), np.empty(3)
     own = np.zeros(K)  # pulls that the context made in this batch, and the arms of these pulls

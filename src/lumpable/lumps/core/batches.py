@@ -14,7 +14,7 @@ import numpy.typing as npt
 from lumpable.base.checks import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.learners.engine.clock import TELLS, Clock, kernel
-from lumpable.learners.engine.entries import Block, entry
+from lumpable.learners.engine.entries import entry
 from lumpable.learners.learner import LARGEST
 from lumpable.lumps.core.asking import ask_in_turn
 from lumpable.lumps.core.kinds import Words, few_kinds, sort_keys
@@ -43,9 +43,7 @@ def ask_many(learner: Levels, contexts: IntVector, allowed: BoolVector | None = 
     mask, state = learner.mask(allowed), learner.state
     kind, order, steps = _kinds(learner, contexts)
     arms = np.empty(len(contexts), dtype=np.int64)
-    ahead = state._replace(pending=state.pending.copy(), group_visits=state.group_visits.copy())
-    block = Block(ahead, learner.clock)  # of copies, in which choices count for later ones
-    entry(ask_in_turn, ahead)(block.address, contexts, kind, order, steps, mask, arms)
+    entry(ask_in_turn, state)(learner._address, contexts, kind, order, steps, mask, arms)
     return arms
 
 

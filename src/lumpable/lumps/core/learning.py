@@ -23,7 +23,7 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.learners.engine.clock import Clock
+from lumpable.learners.engine.clock import TELLS, Clock
 from lumpable.learners.engine.entries import entry
 from lumpable.learners.learner import Compiled
 from lumpable.lumps.core.adoption import believe
@@ -112,9 +112,17 @@ class Levels(Compiled):
 
     def tell(self, context: int, arm: int, reward: float) -> None:
         """Report the reward of an arm that was played for this context."""
+        if type(context) is not int or not 0 <= context < self.contexts:
+            context = checks.whole("context", context, 0, self.contexts - 1)
+        if type(arm) is not int or not 0 <= arm < self.arms:
+            arm = checks.whole("arm", arm, 0, self.arms - 1)
+        if type(reward) is not float or not self._low <= reward <= self._high:
+            reward = self._checked(reward)
         if self._due[0] == 0:  # what fell due was cut off: there may be no room for a cell
             self.refit()
-        super().tell(context, arm, reward)
+        self._tell(self._address, context, arm, reward)
+        if self.clock[TELLS] >= self._due[0]:
+            self.refit()
 
     # --- Pulls under way ------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from lumpable.lumps.core import batches
 from lumpable.lumps.core.top_two import TopTwo
 from lumpable.lumps.use import kept, rewards, stored
 from lumpable.lumps.use.locking import Lock, alone
-from lumpable.lumps.use.names import FIRST_ROOM, Name, Named
+from lumpable.lumps.use.naming import FIRST_ROOM, Name, Named
 from lumpable.lumps.use.rewards import Accepted
 
 

@@ -10,7 +10,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.under_way import Pull, count
 from lumpable.lumps.use.decisions import Decision
-from lumpable.lumps.use.names import Core, Name, Named
+from lumpable.lumps.use.naming import Core, Name, Named
 from lumpable.lumps.use.outstanding import Outstanding
 from lumpable.lumps.use.rewards import Accepted
 

@@ -31,7 +31,7 @@ from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.use import decisions, kept, rewards, stored
 from lumpable.lumps.use.decisions import DECISIONS, Batch, Decision
 from lumpable.lumps.use.locking import Lock, alone
-from lumpable.lumps.use.names import FIRST_ROOM, Name, Named
+from lumpable.lumps.use.naming import FIRST_ROOM, Name, Named
 from lumpable.lumps.use.outstanding import Made, Outstanding, change
 from lumpable.lumps.use.rewards import Accepted
 
@@ -160,7 +160,8 @@ class Lumps:
         """Report the reward of an arm that was played for a context, at any time, in any order."""
         value = self._accepted.one(reward)
         context, arm = self._named.contexts.plain(context), self._named.arms.plain(arm)
-        self._register([context], [arm])
+        if not self._named.has(context, arm):
+            self._register([context], [arm])
         self.core.tell(self._named.contexts.number[context], self._named.arms.number[arm], value)
 
     @alone
@@ -195,7 +196,8 @@ class Lumps:
         hand in the whole decision, and one that is not remembered is refused.
         """
         made, number = self._book.find(decision), self._accepted.one(value)
-        self._register([made.context], [made.arm])
+        if not self._named.has(made.context, made.arm):
+            self._register([made.context], [made.arm])
         named = self._named
         place, arm = named.contexts.number[made.context], named.arms.number[made.arm]
         tell = partial(self.core.tell, place, arm, number)

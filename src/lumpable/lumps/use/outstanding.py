@@ -12,7 +12,7 @@ from typing import NamedTuple
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.use.decisions import Decision, plain_id
-from lumpable.lumps.use.names import Name
+from lumpable.lumps.use.naming import Name
 
 
 class Made(NamedTuple):
@@ -96,7 +96,8 @@ def change(
         core.state.group_visits.copy(),
         (book.made, book.forgotten),
     )
-    pulls = {id: core.under_way.get(id) for id in [*drop, *(each.decision.id for each in add)]}
+    pulls = {id: core.under_way.get(id) for id in drop}
+    pulls |= {each.decision.id: None for each in add}
     dropped = {id: book.waiting[id] for id in drop}
     try:
         for id in drop:

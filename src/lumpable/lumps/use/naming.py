@@ -114,6 +114,10 @@ class Named(Generic[Core]):
         open: BoolVector = self.core.state.allowed
         return open
 
+    def has(self, context: Name, arm: Name) -> bool:
+        """Whether both of these plain names have numbers."""
+        return context in self.contexts.number and arm in self.arms.number
+
     def register(self, contexts: Iterable[Name], arms: Iterable[Name], *, open: bool) -> list[Name]:
         """Give plain names that are new numbers and room; return the new ones of contexts.
 
