@@ -118,10 +118,10 @@ class Levels(Compiled):
             arm = checks.whole("arm", arm, 0, self.arms - 1)
         if type(reward) is not float or not self._low <= reward <= self._high:
             reward = self._checked(reward)
-        if self._due[0] == 0:  # what fell due was cut off: there may be no room for a cell
+        if self._due.item() == 0:  # what fell due was cut off: there may be no room for a cell
             self.refit()
         self._tell(self._address, context, arm, reward)
-        if self.clock[TELLS] >= self._due[0]:
+        if self.clock.item(TELLS) >= self._due.item():
             self.refit()
 
     # --- Pulls under way ------------------------------------------------------------------------
