@@ -24,10 +24,11 @@ import numpy as np
 
 from lumpable import worlds
 from lumpable.learners.engine.clock import kernel, kernel_without_nan
-from lumpable.lumps import batches
-from lumpable.lumps.batches import _kinds, ask_many, tell_many
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.model import Fit, gathered
+from lumpable.lumps.core import batches
+from lumpable.lumps.core.batches import _kinds, ask_many, tell_many
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.model.counts import group_sums
+from lumpable.lumps.model.fit import Fit
 
 CONTEXTS, ARMS, GROUPS = 100_000, 1000, 5
 PULLS, FAVOURITES = 10, 6
@@ -104,15 +105,14 @@ def unfitted() -> ThreeLevels:
 def adopt(learner: ThreeLevels, member: Any, m0: float) -> None:
     """Let it believe in these groups: fits are no part of what is measured."""
     counts, M = learner.counts(), member.shape[1]
-    pulls, totals = gathered(counts, member, m0)
-    hold = np.full(ARMS, np.inf if M == 1 else 20.0)
+    pulls, totals = group_sums(counts, member, m0)
+    prior_weight = np.full(ARMS, np.inf if M == 1 else 20.0)
     share = np.log(member.mean(axis=0))
     fit = Fit(
-        counts.context, member, pulls, totals, share, 6.0, np.full(ARMS, 0.33), hold, m0, 6.0,
-        0.33, False, 1.0, np.zeros((ARMS, 0)), float(counts.n.sum()), 0.0,
+        counts.context, member, pulls, totals, share, 6.0, np.full(ARMS, 0.33), prior_weight, m0,
+        6.0, 0.33, False, 1.0, np.zeros((ARMS, 0)), float(counts.n.sum()), 0.0,
     )  # fmt: skip
     learner.adopt(fit)
-    learner._connect()
 
 
 def beliefs(label: Any) -> list[tuple[str, Any, float]]:

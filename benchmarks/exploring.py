@@ -22,7 +22,8 @@ from scipy import stats
 
 from lumpable import worlds
 from lumpable.comparisons import roster
-from lumpable.lumps.exploring import CAUTION, PolicyFinder
+from lumpable.lumps.core.stopping import CAUTION
+from lumpable.lumps.core.top_two import TopTwo
 from lumpable.runs.playing import play
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
@@ -56,19 +57,18 @@ under the posterior.
 
 ## Use
 
-Contexts and arms are numbers; keep the names beside them.
+Contexts and arms have names, as in `Lumps`, and it can be saved and loaded.
 
 ```python
 >>> import numpy as np
 >>> from lumpable import PolicyFinder
->>> users, offers = ["ann", "bob", "cem"], ["news", "sport"]
->>> finder = PolicyFinder(len(users), len(offers), epsilon=0.1, seed=1)
+>>> finder = PolicyFinder(["news", "sport"], ["ann", "bob", "cem"], epsilon=0.1, seed=1)
 >>> rng = np.random.default_rng(1)
 >>> while not finder.finished:
-...     user = int(rng.integers(len(users)))
+...     user = finder.contexts[int(rng.integers(3))]
 ...     offer = finder.ask(user)
-...     finder.tell(user, offer, float(rng.random() < (0.9, 0.2)[offer]))
->>> {{name: offers[best] for name, best in zip(users, finder.policy())}}
+...     finder.tell(user, offer, float(rng.random() < (0.9 if offer == "news" else 0.2)))
+>>> finder.policy()
 {{'ann': 'news', 'bob': 'news', 'cem': 'news'}}
 
 ```
@@ -155,7 +155,7 @@ def samples(name: str, horizon: int) -> int | None:
     rows = []
     for seed in range(FIRST, FIRST + SEEDS):
         world = groups_of_equals(100, 20, 4, seed=seed)
-        maker = PolicyFinder if name == "PolicyFinder" else name
+        maker = "lumps-policy" if name == "PolicyFinder" else name
         learner = roster.make(maker, Scene(world), horizon=horizon, seed=seed)
         steps = play(learner, world, horizon=horizon, seed=seed, at=marks).rows()
         rows.append([step.simple_regret for step in steps])
@@ -169,7 +169,7 @@ def stops(kind: str, size: tuple[int, int, int], runs: int) -> Stops:
     rounds, losses, open_runs = [], [], 0
     for seed in range(FIRST, FIRST + runs):
         world = KINDS[kind](*size, seed=seed)
-        learner = PolicyFinder(*size[:2], epsilon=EPSILON, delta=DELTA, seed=seed)
+        learner = TopTwo(*size[:2], epsilon=EPSILON, delta=DELTA, seed=seed)
         rng = np.random.default_rng([seed, 1])
         while not learner.finished and learner.tells < MOST:
             context = int(rng.integers(world.contexts))

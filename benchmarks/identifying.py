@@ -20,10 +20,10 @@ from protocol.problems import SIZES, Size
 
 from lumpable import worlds
 from lumpable.base.checks import FloatMatrix, IntVector
-from lumpable.lumps import search
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.model import Counts
-from lumpable.lumps.rivals import believed
+from lumpable.lumps.belief.posterior import current_fit
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.model import search
+from lumpable.lumps.model.counts import Counts
 from lumpable.runs.measures import adjusted_rand
 from lumpable.runs.playing import play
 from lumpable.worlds.world import World
@@ -77,8 +77,8 @@ def found(size: Size, noise: str, pulls: int, seed: int) -> Row:
     played = play(learner, world, horizon=pulls * size[0], seed=seed, at=[])
     counts = learner.counts()
     seen, ours = world.group[counts.context], learner.labels()[counts.context]
-    own, start = believed(learner, counts), np.eye(size[2])[seen]
-    truth = search.settled(counts, start, replace(own, m0=math.inf))
+    own, start = current_fit(learner, counts), np.eye(size[2])[seen]
+    truth = search.settle(counts, start, replace(own, m0=math.inf))
     return Row(
         len(learner.state.group_visits), adjusted_rand(ours, seen),
         adjusted_rand(likeliest(counts, world), seen), truth.evidence - own.evidence,

@@ -18,7 +18,6 @@ for _ in range(4000):
 
 print(lumps.summary())
 for group in lumps.groups():
-    size, arm, mean = group["size"], group["best_arm"], group["mean"]
-    print(f"about {size:.0f} visitors like {arm} best: {mean:.0%} click")
+    print(f"about {group.size:.0f} visitors like {group.best_arm} best: {group.mean:.0%} click")
 liked = sum(lumps.ask(visitor) == drink for visitor, drink in likes.items())
 print(f"{liked} of 60 visitors are offered what they like best")

@@ -41,7 +41,7 @@ FACE = {"reproduce"}
 UPWARD = {
     ("runs.run", "reports"): "Run.plot",
     ("comparisons.comparison", "reports"): "Comparison.report, Comparison._repr_html_",
-    ("lumps.named", "reports"): "Lumps.report",
+    ("lumps.use.named", "reports"): "Lumps.report",
 }
 """Calls that go up, each for the convenience of whoever holds the value."""
 
@@ -140,7 +140,7 @@ def test_every_room_knows_only_those_below_it() -> None:
         ("lumpable.base.checks", "from lumpable.plans.plan import Plan"),
         ("lumpable.plans.pac", "import lumpable.worlds.world"),
         ("lumpable.learners.ucb", "def late():\n    from lumpable.worlds.scene import Scene"),
-        ("lumpable.lumps.named", "from lumpable.comparisons import comparison"),
+        ("lumpable.lumps.use.named", "from lumpable.comparisons import comparison"),
         ("lumpable.worlds.world", "import lumpable"),
     ],
 )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import lumpable as lb
 from lumpable.comparisons.cell import one_thread
-from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.runs.playing import play
 from protocol import frozen
 from protocol.bars import Bar

@@ -11,15 +11,11 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("arithmetic", "beliefs", "evidence", "exploring", "factors", "index", "laws", "levels",
-         "model", "rivals", "search", "state", "steps")  # fmt: skip
 FROZEN = (
-    *(f"src/lumpable/lumps/{room}.py" for room in ROOMS),
-    *(
-        f"src/lumpable/{part}.py"
-        for part in ("compiled", "draws", "play", "player", "scene", "world", "worlds")
-    ),
-    *(f"src/lumpable/learners/{part}.py" for part in ("base", "lloyd")),
+    *(f"src/lumpable/lumps/{room}" for room in ("model", "core", "belief")),
+    *(f"src/lumpable/learners/{part}" for part in ("engine", "learner.py", "fitting/lloyd.py")),
+    "src/lumpable/runs/playing.py",
+    "src/lumpable/worlds",
     "benchmarks/practical.py",
     "benchmarks/protocol",
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.base.checks import FloatMatrix
-from lumpable.lumps.exploring import PolicyFinder
+from lumpable.lumps.core.top_two import TopTwo
 from protocol import frozen
 from protocol.bars import Bar
 from protocol.problems import BERNOULLI, OTHER, Problem, Size, lumpable
@@ -105,7 +105,7 @@ def _stopped(given: dict[str, Any], seed: int) -> tuple[float, int]:
     """Play until the rule stops; return the true loss of its policy then, and the rounds."""
     S, K, r = SMALL
     world = lb.worlds.lumpable(**{"contexts": S, "arms": K, "groups": r, **given}, seed=seed)
-    learner = PolicyFinder(S, K, epsilon=LOSS, delta=DELTA, seed=seed)
+    learner = TopTwo(S, K, epsilon=LOSS, delta=DELTA, seed=seed)
     rng = np.random.default_rng([seed, 1])
     while not learner.finished and learner.tells < LAST:
         context = int(rng.choice(S, p=world.frequency))

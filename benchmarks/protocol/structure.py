@@ -1,7 +1,7 @@
 """Does it find the groups, and is it as sure of them as it may be?
 
 The bars on groups come from runs of the learner alone, those on its beliefs from what
-`lumpable.lumps.beliefs` says of learners that were played here.
+`lumpable.lumps.belief.beliefs` says of learners that were played here.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 import lumpable as lb
 from lumpable.base.checks import FloatMatrix, IntVector
 from lumpable.comparisons.rows import Row
-from lumpable.lumps import beliefs
-from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.belief import beliefs
+from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.runs.playing import play
 from protocol import frozen, peers
 from protocol.bars import Bar
@@ -116,11 +116,9 @@ def _believed(size: Size, seed: int) -> Believed:
     learner = ThreeLevels(size[0], size[1], seed=seed)
     play(learner, world, horizon=100 * size[0], seed=seed, at=[])
     truth = true_means(learner.labels(), world)
-    rows = [row for row in beliefs.arms(learner, level=LEVEL) if row["group"] in truth]
-    inside = np.array(
-        [row["low"] <= truth[row["group"]][row["arm"]] <= row["high"] for row in rows]
-    )
-    seen = np.array([row["pulls"] >= FEW_PULLS for row in rows])
+    rows = [row for row in beliefs.means(learner, level=LEVEL) if row.group in truth]
+    inside = np.array([row.low <= truth[row.group][row.arm] <= row.high for row in rows])
+    seen = np.array([row.pulls >= FEW_PULLS for row in rows])
     rng = np.random.default_rng([seed, 1])
     together, sure = sure_pairs(
         lambda a, b: np.asarray(beliefs.together(learner, a, b)), world.group, rng

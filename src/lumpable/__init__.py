@@ -29,8 +29,8 @@ from lumpable.worlds.world import World
 if TYPE_CHECKING:
     from lumpable.comparisons.comparison import Comparison, compare
     from lumpable.live.session import Session
-    from lumpable.lumps.exploring import PolicyFinder
-    from lumpable.lumps.named import Lumps
+    from lumpable.lumps.use.finder import PolicyFinder
+    from lumpable.lumps.use.named import Lumps
 
 __all__ = [
     "PAPER",
@@ -82,8 +82,8 @@ __all__ = [
 
 LATER = {
     "Comparison": "lumpable.comparisons.comparison",
-    "Lumps": "lumpable.lumps.named",
-    "PolicyFinder": "lumpable.lumps.exploring",
+    "Lumps": "lumpable.lumps.use.named",
+    "PolicyFinder": "lumpable.lumps.use.finder",
     "Session": "lumpable.live.session",
     "compare": "lumpable.comparisons.comparison",
 }

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base.checks import FloatMatrix, IntVector
-from lumpable.lumps.model import Counts, Fit
+from lumpable.lumps.model.counts import Counts
+from lumpable.lumps.model.fit import Fit
 
 
 def made(

@@ -1,7 +1,7 @@
 """The practical learner's round written out literally: dense, in plain numpy, from all counts.
 
-Letters are those of `lumpable.lumps.model`. It shares with the learner its constants, the search
-for a fit and nothing else; digamma and trigamma (the zeta function at 2) are scipy's.
+Letters are those of `lumpable.lumps.model.counts`. It shares with the learner its constants, the
+search for a fit and nothing else; digamma and trigamma (the zeta function at 2) are scipy's.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ import numpy as np
 from scipy import special
 
 from lumpable.base.checks import FloatMatrix, FloatVector
-from lumpable.lumps import index, levels, search
-from lumpable.lumps.model import USUAL_OWN_STRENGTH, Counts, Fit
+from lumpable.lumps.core import index, learning, levels
+from lumpable.lumps.model import search
+from lumpable.lumps.model.counts import Counts
+from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.model.strengths import USUAL_OWN_STRENGTH
 
 
 class LiteralLevels:
@@ -28,10 +31,10 @@ class LiteralLevels:
         self.pulls, self.totals, self.pending = (np.zeros((K, 1)) for _ in range(3))
         self.visits, self.allowed = np.zeros(1), np.ones(K, dtype=bool)
         self.kappa, self.m0, self.noise = 2.0, USUAL_OWN_STRENGTH, 1.0
-        self.centre, self.hold = np.full(K, 0.5), np.full(K, np.inf)
+        self.centre, self.prior_weight = np.full(K, 0.5), np.full(K, np.inf)
         self.A, self.b = np.zeros((S, 0, 0)), np.zeros((S, 0))
         self.fit: Fit | None = None
-        self.due = levels.FIRST_FIT
+        self.due = learning.FIRST_FIT
 
     # --- What is believed ---------------------------------------------------------------------
 
@@ -59,7 +62,7 @@ class LiteralLevels:
         w = w / w.sum()
         N = float(w @ self.visits)
         m_gj, x = self.group_means(), self.pulls + self.pending + self.kappa
-        mbar, p, W = m_gj @ w, self.centre[:, None], self.hold[:, None]
+        mbar, p, W = m_gj @ w, self.centre[:, None], self.prior_weight[:, None]
         if self.real:
             v_gj = self.noise / x + (self.kappa / x) ** 2 * self.noise / W
             scale = np.full(self.K, self.noise)
@@ -152,11 +155,11 @@ class LiteralLevels:
 
     def adopt(self, fit: Fit) -> None:
         """Go on from a fit: its strengths, and its beliefs about the contexts it knew."""
-        early = self.tells < levels.EARLY * len(fit.context)
+        early = self.tells < learning.EARLY * len(fit.context)
         growth = levels.EARLY_GROWTH if early else levels.GROWTH
         self.due = max(self.tells + 1, math.ceil(growth * self.tells))
         self.fit, self.kappa, self.m0, self.noise = fit, fit.kappa, fit.m0, fit.noise
-        self.centre, self.hold, self.loading = fit.centre, fit.hold, fit.loading
+        self.centre, self.prior_weight, self.loading = fit.centre, fit.prior_weight, fit.loading
         self.pulls, self.totals = fit.pulls.copy(), fit.totals.copy()
         self.pending = np.zeros_like(fit.pulls)
         self.visits = self.n[fit.context].sum(axis=1) @ fit.member

@@ -10,12 +10,12 @@ import pytest
 
 from lumpable.learners.engine.clock import kernel, seeded
 from lumpable.learners.engine.entries import Block, entry
-from lumpable.lumps import batches
-from lumpable.lumps.asking import STALE
-from lumpable.lumps.batches import STEPS, _kinds, ask_many, tell_many
-from lumpable.lumps.kinds import sort_keys
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.state import KAPPA, M0, REAL, SQUARES
+from lumpable.lumps.core import batches
+from lumpable.lumps.core.asking import STALE
+from lumpable.lumps.core.batches import STEPS, _kinds, ask_many, tell_many
+from lumpable.lumps.core.kinds import sort_keys
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.core.state import KAPPA, M0, REAL, SQUARES
 
 SCRATCH = ("weight", "mean", "spread", "cover", "factor", "score")
 NEVER = 10**15
@@ -43,14 +43,14 @@ def taught(
     tell_many(learner, *rows(S, K, number, real=real))
     learner.next_fit = 0
     learner.refit()
-    assert learner.fit is not None
-    seen, rng = len(learner.fit.context), np.random.default_rng(8)
+    assert learner.last_fit is not None
+    seen, rng = len(learner.last_fit.context), np.random.default_rng(8)
     share = np.log(np.arange(1.0, groups + 1) / np.arange(1, groups + 1).sum())
     member = 2.0 ** -rng.permuted(np.tile(np.arange(groups), (seen, 1)), axis=1)
     part = rng.random((2, K, groups)) * [[[20.0]], [[1.0]]] + [[[5.0]], [[0.0]]]
     fit = replace(
-        learner.fit, m0=m0, share=share, member=member / member.sum(axis=1, keepdims=True),
-        pulls=part[0], totals=part[0] * part[1], hold=np.full(K, 9.0), kappa=2.0,
+        learner.last_fit, m0=m0, share=share, member=member / member.sum(axis=1, keepdims=True),
+        pulls=part[0], totals=part[0] * part[1], prior_weight=np.full(K, 9.0), kappa=2.0,
         loading=0.3 * rng.standard_normal((K, rank)),
     )  # fmt: skip
     learner.adopt(fit)
@@ -199,7 +199,7 @@ def test_posteriors_that_share_a_table_are_alike(steps: float) -> None:
     learner, rng = taught(groups=3), np.random.default_rng(4)
     learner.state.log_weight[:] = np.log(rng.dirichlet([0.3, 0.3, 0.3], size=60))
     kind, key = np.empty((2, 60), dtype=np.uint64)
-    entry(sort_keys, learner.state)(learner._block.address, np.arange(60), steps, kind, key)
+    entry(sort_keys, learner.state)(learner._address, np.arange(60), steps, kind, key)
     weight = learner.membership(np.arange(60))
     ratio = weight / weight.max(axis=1, keepdims=True)
     for one in np.unique(kind):
@@ -284,8 +284,8 @@ def test_real_rewards_too_and_they_are_fitted_at_once() -> None:
     one_by_one(slow, (contexts, arms, quarters, counts))
     tell_many(fast, contexts, arms, quarters, counts)
     alike(slow, fast)
-    assert fast.fit is not None
-    assert fast.fit.real
+    assert fast.last_fit is not None
+    assert fast.last_fit.real
 
 
 @pytest.mark.parametrize("m0", [np.inf, 3.0])
@@ -309,8 +309,8 @@ def test_equal_rewards_of_a_cell_are_one_step(m0: float) -> None:
 def test_one_fit_comes_at_the_end() -> None:
     learner = ThreeLevels(40, 9)
     tell_many(learner, *rows(40, 9, 700))
-    assert learner.fit is not None
-    assert learner.fit.context.max() == 39
+    assert learner.last_fit is not None
+    assert learner.last_fit.context.max() == 39
     assert learner.tells < learner.next_fit == learner.state.due[0]
 
 

@@ -15,8 +15,9 @@ import pytest
 import browser
 import lumpable
 from lumpable.base.extras import MissingExtra
-from lumpable.lumps import beliefs, laws, odds, search
-from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.belief import alternatives, beliefs, posterior, summary
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.model import search
 from lumpable.reports.charts import belief_charts
 from lumpable.reports.kit import canvas
 from lumpable.reports.kit.theme import DARK, LIGHT
@@ -88,7 +89,7 @@ def test_names_are_text(chrome: Browser, written: Path, learner: ThreeLevels) ->
     opened.page.locator("#contexts ~ details summary").click()
     assert f"{EVIL} 7" in opened.page.locator("#contexts ~ details").inner_text()
     first = opened.page.locator("#evidence ~ .wide tr.believed th").inner_text()
-    assert first == odds.evidence(learner)[0]["model"]
+    assert first == alternatives.alternatives(learner)[0].model
     opened.closed()
 
 
@@ -148,7 +149,7 @@ def test_groups_that_are_not_identified_are_not_drawn(tmp_path: Path) -> None:
     assert not beliefs.identified(learner)
     text = read(learner, tmp_path)
     assert re.findall(r'id="picture-(\w+)"', text) == ["sizes", "means"]
-    assert text.count(odds.summary(learner)) == 2
+    assert text.count(summary.summary(learner)) == 2
     assert "2 of 2 contexts</summary>" in text
     assert "probability of the group" not in text
     assert "None" not in text
@@ -173,7 +174,7 @@ def test_the_head_says_what_the_page_is_of(learner: ThreeLevels, tmp_path: Path)
 
 def test_retired_arms_say_so_and_come_last(learner: ThreeLevels, tmp_path: Path) -> None:
     """Here the one with the largest mean, and the one with most pulls."""
-    seen, names = laws.now(learner), list("abcdef")
+    seen, names = posterior.posterior_now(learner), list("abcdef")
     retired = {int(seen.mean.max(axis=1).argmax()), int(seen.pulls.sum(axis=1).argmax())}
     learner.state.allowed[list(retired)] = False
     try:
@@ -257,7 +258,7 @@ def test_tables_have_two_decimals(learner: ThreeLevels, tmp_path: Path) -> None:
     assert {len(one) for one in decimals} == {2}
     assert re.search(r"Check of the model: [a-z :,]+ \(.*<var>p</var> = [\d.]+; .*\)\.</p>", text)
     small = told([(i % 3, i % 2, 1e-3 * (i % 7)) for i in range(200)])
-    mean = beliefs.groups(small)[0]["mean"]
+    mean = beliefs.groups(small)[0].mean
     assert 0.001 < mean < 0.01
     assert f'<td class="number">{mean:.4f}</td>' in read(small, tmp_path)
 
@@ -296,18 +297,18 @@ def test_marks_of_who_is_together_cover_the_matrix() -> None:
 
 def test_pictures_draw_the_rows(learner: ThreeLevels) -> None:
     """The matrix holds the means of `arms`; the surest cell is the strongest; words are numbers."""
-    rows = beliefs.arms(learner)
+    rows = beliefs.means(learner)
     spec = belief_charts.in_scheme(belief_charts.means(learner), "paper").to_dict()
     cells = spec["data"]["values"]
-    assert sorted(cell["mean"] for cell in cells) == sorted(row["mean"] for row in rows)
-    width = {row["mean"]: row["high"] - row["low"] for row in rows}
+    assert sorted(cell["mean"] for cell in cells) == sorted(row.mean for row in rows)
+    width = {row.mean: row.high - row.low for row in rows}
     order = sorted(cells, key=lambda cell: width[cell["mean"]])
     assert [cell["sure"] for cell in order] == sorted((c["sure"] for c in cells), reverse=True)
     assert cells == belief_charts.mean_rows(learner, beliefs.LEVEL, list("012345"))
     groups = beliefs.groups(learner)
-    assert [row["size"] for row in belief_charts.size_rows(learner)] == [g["size"] for g in groups]
+    assert [row["size"] for row in belief_charts.size_rows(learner)] == [g.size for g in groups]
     said = belief_charts.sizes(learner).to_dict()["description"]
-    assert all(f"{row['size_low']} to {row['size_high']}" in said for row in groups)
+    assert all(f"{row.size_low} to {row.size_high}" in said for row in groups)
     counted = belief_charts.memberships(learner).to_dict()["data"]["values"]
     assert sum(cell["contexts"] for cell in counted) == 30
     assert counted == belief_charts.membership_rows(learner)

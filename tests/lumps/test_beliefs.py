@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ from scipy import stats
 
 from lumpable import worlds
 from lumpable.base.checks import FloatMatrix, IntVector
-from lumpable.lumps import beliefs, laws, left_over, odds, search
-from lumpable.lumps.evidence import MOST_LOST, lost_part
-from lumpable.lumps.factors import low_rank
-from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.belief import alternatives, beliefs, posterior, residuals, summary
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.model import search
+from lumpable.lumps.model.evidence import MOST_LOST, lost_part
+from lumpable.lumps.model.factors import low_rank
 from lumpable.runs.playing import play
 from lumpable.worlds.world import World
 
@@ -54,8 +56,8 @@ def grouped(seed: int, deviation: float = 0.0) -> World:
 @pytest.fixture(scope="module")
 def learner() -> ThreeLevels:
     found = told(grouped(1).mean, 8000, 1)
-    assert found.fit is not None
-    assert found.fit.groups == 3
+    assert found.last_fit is not None
+    assert found.last_fit.groups == 3
     return found
 
 
@@ -77,7 +79,7 @@ def test_quantiles_of_beta_laws(level: float) -> None:
     shapes = np.array(list(itertools.product([0.02, 0.3, 1.0, 2.5, 40.0, 3e3, 1e6], repeat=2)))
     a, b = shapes.T
     tails = [(1 - level) / 2, (1 + level) / 2]
-    for q, found in zip(tails, laws.beta_quantiles(a, b, tails), strict=True):
+    for q, found in zip(tails, posterior.beta_quantiles(a, b, tails), strict=True):
         assert np.abs(found - stats.beta.ppf(q, a, b)).max() < 1e-3
         usual = (a >= 0.3) & (b >= 0.3)
         away = np.abs(found - stats.beta.ppf(q, a, b)) / stats.beta.std(a, b)
@@ -94,21 +96,21 @@ def test_sizes_are_quantiles_of_the_exact_law() -> None:
     for level in (0.3, 0.8, 0.95):
         low = int(np.argmax(below >= (1 - level) / 2))
         high = int(np.argmax(below >= (1 + level) / 2))
-        assert laws.sizes(p, level) == (low, high)
+        assert posterior.sizes(p, level) == (low, high)
 
 
 def test_sizes_of_many_are_normal(monkeypatch: pytest.MonkeyPatch) -> None:
     p = np.random.default_rng(3).random(3000)
-    exact = laws.sizes(p, 0.9)
-    monkeypatch.setattr(laws, "EXACT_SIZES", 0)
-    low, high = laws.sizes(p, 0.9)
+    exact = posterior.sizes(p, 0.9)
+    monkeypatch.setattr(posterior, "EXACT_SIZES", 0)
+    low, high = posterior.sizes(p, 0.9)
     assert low <= exact[0] <= low + 2
     assert high - 2 <= exact[1] <= high
 
 
 def test_doubtful_members_widen_intervals(learner: ThreeLevels) -> None:
     """Without doubt nothing is lost; with doubt something is, and never all."""
-    found = laws.now(learner)
+    found = posterior.posterior_now(learner)
     firm = np.eye(3)[np.argmax(found.member, axis=1)]
     law = found.mean, found.spread, found.variance, found.m0
     assert (lost_part(found.counts, firm, *law) == 0).all()
@@ -123,15 +125,15 @@ def test_doubtful_members_widen_intervals(learner: ThreeLevels) -> None:
 def test_groups_are_those_of_the_world(learner: ThreeLevels) -> None:
     world = grouped(1)
     rows = beliefs.groups(learner, arm_names=list("abcdefgh"))
-    assert sum(row["size"] for row in rows) == pytest.approx(40)
-    assert sum(row["share"] for row in rows) == pytest.approx(1)
+    assert sum(row.size for row in rows) == pytest.approx(40)
+    assert sum(row.share for row in rows) == pytest.approx(1)
     for row in rows:
-        inside = learner.labels() == row["group"]
+        inside = learner.labels() == row.group
         mean = world.mean[inside][0]
-        assert mean["abcdefgh".index(row["best_arm"])] > mean.max() - 0.05
-        assert row["size_low"] - 1 < row["size"] < row["size_high"] + 1
-        assert row["low"] < row["mean"] < row["high"]
-        assert row["probability_best"] > 0.5
+        assert mean["abcdefgh".index(row.best_arm)] > mean.max() - 0.05
+        assert row.size_low - 1 < row.size < row.size_high + 1
+        assert row.low < row.mean < row.high
+        assert row.probability_best > 0.5
 
 
 def test_the_probability_of_the_best_arm_is_that_of_the_beta_laws() -> None:
@@ -140,44 +142,64 @@ def test_the_probability_of_the_best_arm_is_that_of_the_beta_laws() -> None:
     for reward in (1.0, 1.0, 0.0, 1.0):
         learner.tell(0, 0, reward)
         learner.tell(0, 1, 1.0 - reward)
-    found = laws.now(learner)
-    a, b = laws.beta_shape(found.mean[:, 0], found.variance[:, 0])
+    found = posterior.posterior_now(learner)
+    a, b = posterior.beta_shape(found.mean[:, 0], found.variance[:, 0])
     x = np.linspace(0, 1, 20_001)[1:-1]
     exact = (stats.beta.pdf(x, a[0], b[0]) * stats.beta.cdf(x, a[1], b[1])).mean()
     row = beliefs.groups(learner)[0]
-    assert row["best_arm"] == 0
-    error = math.sqrt(exact * (1 - exact) / laws.DRAWS)
-    assert abs(row["probability_best"] - exact) < 5 * error + 1e-3
+    assert row.best_arm == 0
+    error = math.sqrt(exact * (1 - exact) / posterior.DRAWS)
+    assert abs(row.probability_best - exact) < 5 * error + 1e-3
 
 
 def test_rows_of_arms_and_members(learner: ThreeLevels) -> None:
-    arms = beliefs.arms(learner)
+    arms = beliefs.means(learner)
     assert len(arms) == 3 * 8
-    assert sum(row["pulls"] for row in arms) == pytest.approx(learner.tells)
-    wide = {(row["group"], row["arm"]): row for row in beliefs.arms(learner, 0.99)}
+    assert sum(row.pulls for row in arms) == pytest.approx(learner.tells)
+    wide = {(row.group, row.arm): row for row in beliefs.means(learner, 0.99)}
     for row in arms:
-        other = wide[row["group"], row["arm"]]
-        assert other["low"] < row["low"] < row["mean"] < row["high"] < other["high"]
+        other = wide[row.group, row.arm]
+        assert other.low < row.low < row.mean < row.high < other.high
     members = beliefs.members(learner, context_names=[f"c{i}" for i in range(40)])
-    assert [row["context"] for row in members] == [f"c{i}" for i in range(40)]
-    assert sum(row["rewards"] for row in members) == learner.tells
+    assert [row.context for row in members] == [f"c{i}" for i in range(40)]
+    assert sum(row.rewards for row in members) == learner.tells
     policy = learner.policy()
-    for i, row in enumerate(members):
-        assert sum(row["posterior"]) == pytest.approx(1)
-        assert row["posterior"][row["group"]] == row["probability"] == max(row["posterior"])
-        assert row["best_arm"] == policy[i]
-    for rows in (arms, members, beliefs.groups(learner), odds.evidence(learner)):
-        assert len(pd.DataFrame(rows)) == len(pl.DataFrame(rows)) == len(rows)
+    for i, member in enumerate(members):
+        assert sum(member.posterior) == pytest.approx(1)
+        assert member.group is not None
+        assert member.posterior[member.group] == member.probability == max(member.posterior)
+        assert member.best_arm == policy[i]
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, list | np.ndarray) else value
+
+
+def test_rows_are_frozen_and_turn_into_frames(learner: ThreeLevels) -> None:
+    tables: list[list[Any]] = [
+        beliefs.groups(learner), beliefs.means(learner), beliefs.members(learner),
+        beliefs.expected(learner, 3), alternatives.alternatives(learner),
+        [residuals.residuals(learner)],
+    ]  # fmt: skip
+    for rows in tables:
+        names = [field.name for field in fields(rows[0])]
+        for frame in (pd.DataFrame(rows), pl.DataFrame(rows).to_pandas()):
+            assert list(frame.columns) == names
+            assert len(frame) == len(rows)
+            for name in names:
+                assert _plain(frame[name].tolist()[-1]) == getattr(rows[-1], name)
+        with pytest.raises(FrozenInstanceError):
+            setattr(rows[0], names[0], None)
 
 
 def test_contexts_that_deviate_have_deviations() -> None:
     deviating = told(grouped(2, deviation=0.15).mean, 20_000, 2)
-    assert deviating.fit is not None
-    assert math.isfinite(deviating.fit.m0)
-    found = [row["deviation"] for row in beliefs.members(deviating)]
+    assert deviating.last_fit is not None
+    assert math.isfinite(deviating.last_fit.m0)
+    found = [row.deviation for row in beliefs.members(deviating)]
     assert 0.01 < np.std(found) < 0.2
     alike = told(grouped(1).mean, 8000, 1)
-    assert all(abs(row["deviation"]) < 1e-12 for row in beliefs.members(alike))
+    assert all(abs(row.deviation) < 1e-12 for row in beliefs.members(alike))
 
 
 def test_together(learner: ThreeLevels) -> None:
@@ -205,19 +227,21 @@ def test_levels_and_names_are_checked(learner: ThreeLevels) -> None:
         with pytest.raises(ValueError, match="level: expected a probability in"):
             beliefs.groups(learner, level)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="level: expected a probability in"):
-            beliefs.arms(learner, level)  # type: ignore[arg-type]
+            beliefs.means(learner, level)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="arm_names: expected at least 8 names, got 2"):
-        beliefs.arms(learner, arm_names=["a", "b"])
+        beliefs.means(learner, arm_names=["a", "b"])
     with pytest.raises(ValueError, match="context_names: expected at least 40 names, got 1"):
         beliefs.members(learner, context_names=["a"])
 
 
 def test_reading_changes_nothing(learner: ThreeLevels, directed: ThreeLevels) -> None:
     """Asked twice, all answers are the same, and the learner is the one it was."""
-    reads = (beliefs.groups, beliefs.arms, beliefs.members, odds.evidence, odds.summary)
+    reads: tuple[Callable[[ThreeLevels], object], ...] = (
+        beliefs.groups, beliefs.means, beliefs.members, alternatives.alternatives, summary.summary,
+    )  # fmt: skip
     for one in (learner, directed):
         before = pickle.dumps(one.state)
-        for read in (*reads, left_over.residuals):
+        for read in (*reads, residuals.residuals):
             assert read(one) == read(one)
         assert pickle.dumps(one.state) == before
 
@@ -226,79 +250,79 @@ def test_one_context_has_none_beside_it() -> None:
     learner = ThreeLevels(3, 2)
     for _ in range(20):
         learner.tell(1, 0, 1.0)
-    assert odds.summary(learner).startswith("Only one context was seen")
+    assert summary.summary(learner).startswith("Only one context was seen")
     learner.tell(2, 0, 1.0)
-    assert "Only one" not in odds.summary(learner)
+    assert "Only one" not in summary.summary(learner)
 
 
 def test_nothing_told() -> None:
     learner = ThreeLevels(3, 2)
-    assert odds.summary(learner) == "Nothing was seen yet."
+    assert summary.summary(learner) == "Nothing was seen yet."
     assert beliefs.members(learner) == []
-    assert odds.evidence(learner) == []
-    assert [row["size"] for row in beliefs.groups(learner)] == [0.0]
-    assert [(row["pulls"], row["mean"]) for row in beliefs.arms(learner)] == [(0.0, 0.5)] * 2
-    assert left_over.residuals(learner)["p_value"] == 1.0
+    assert alternatives.alternatives(learner) == []
+    assert [row.size for row in beliefs.groups(learner)] == [0.0]
+    assert [(row.pulls, row.mean) for row in beliefs.means(learner)] == [(0.0, 0.5)] * 2
+    assert residuals.residuals(learner).p_value == 1.0
 
 
 def test_real_rewards() -> None:
     """Intervals are normal, and scale with the rewards."""
     world = grouped(1)
-    rows = [beliefs.arms(told(c * world.mean, 4000, 1, sd=0.3 * c)) for c in (1.0, 1000.0)]
+    rows = [beliefs.means(told(c * world.mean, 4000, 1, sd=0.3 * c)) for c in (1.0, 1000.0)]
     for one, large in zip(*rows, strict=True):
-        assert one["mean"] - one["low"] == pytest.approx(one["high"] - one["mean"])
-        assert large["mean"] == pytest.approx(1000 * one["mean"], rel=1e-6)
-        assert large["high"] - large["low"] == pytest.approx(1000 * (one["high"] - one["low"]))
+        assert one.mean - one.low == pytest.approx(one.high - one.mean)
+        assert large.mean == pytest.approx(1000 * one.mean, rel=1e-6)
+        assert large.high - large.low == pytest.approx(1000 * (one.high - one.low))
 
 
 # --- How likely other models are ------------------------------------------------------------------
 
 
 def test_the_right_number_of_groups_is_the_likeliest(learner: ThreeLevels) -> None:
-    rows = odds.evidence(learner)
-    models = {row["model"]: row for row in rows}
+    rows = alternatives.alternatives(learner)
+    models = {row.model: row for row in rows}
     assert len(models) == len(rows)
-    assert {row["groups"] for row in rows} == {1, 2, 3, 4}
-    assert any(row["rank"] > 0 for row in rows)
-    own = [row for row in rows if row["believed"]]
+    assert {row.groups for row in rows} == {1, 2, 3, 4}
+    assert any(row.rank > 0 for row in rows)
+    own = [row for row in rows if row.believed]
     assert len(own) == 1
-    assert (own[0]["groups"], own[0]["difference"]) == (3, 0.0)
-    assert all(row["difference"] < 0 for row in rows if row["groups"] in (1, 2, 4))
-    kinds = {math.isinf(row["m0"]) for row in rows if row["groups"] == 3}
+    assert (own[0].groups, own[0].difference) == (3, 0.0)
+    assert all(row.difference < 0 for row in rows if row.groups in (1, 2, 4))
+    kinds = {math.isinf(row.m0) for row in rows if row.groups == 3}
     assert kinds == {True, False}
     for row in rows:
-        assert row["difference"] == row["log_evidence"] - own[0]["log_evidence"]
+        assert row.difference == row.log_evidence - own[0].log_evidence
 
 
 def test_evidence_of_directions(directed: ThreeLevels) -> None:
-    rows = odds.evidence(directed)
-    assert rows[0]["believed"]
-    assert rows[0]["rank"] > 0
-    assert "along which contexts differ" in rows[0]["model"]
+    rows = alternatives.alternatives(directed)
+    assert rows[0].believed
+    assert rows[0].rank > 0
+    assert "along which contexts differ" in rows[0].model
 
 
 # --- In words -------------------------------------------------------------------------------------
 
 
 def test_the_summary_says_what_was_found(learner: ThreeLevels, directed: ThreeLevels) -> None:
-    said = odds.summary(learner)
+    said = summary.summary(learner)
     assert said.startswith("3 groups explain ")
     assert "of the difference between contexts" in said
-    assert odds.summary(directed).startswith("Contexts differ along ")
+    assert summary.summary(directed).startswith("Contexts differ along ")
     alike = told(np.tile([0.2, 0.5, 0.8], (30, 1)), 3000, 1)
-    assert odds.summary(alike).startswith("Contexts look alike")
+    assert summary.summary(alike).startswith("Contexts look alike")
     few = told(np.tile([0.2, 0.5, 0.8], (30, 1)), 20, 1)
-    assert odds.summary(few).endswith("too little was seen of each context.")
+    assert summary.summary(few).endswith("too little was seen of each context.")
     apart = told(np.random.default_rng(4).random((30, 4)), 6000, 1)
-    assert apart.fit is not None
-    if apart.fit.groups == 1 and apart.fit.rank == 0:
-        assert odds.summary(apart).startswith("Groups not yet identified: contexts differ")
+    assert apart.last_fit is not None
+    if apart.last_fit.groups == 1 and apart.last_fit.rank == 0:
+        assert summary.summary(apart).startswith("Groups not yet identified: contexts differ")
 
 
 def test_open_memberships_are_said_to_be_open() -> None:
     learner = told(grouped(1).mean, 8000, 1)
     learner.state.log_weight[:] *= 1e-9
-    said = odds.summary(learner)
+    said = summary.summary(learner)
     assert said.startswith("3 groups are likely, but who is in which is open")
     assert "33 %" in said
 
@@ -309,7 +333,7 @@ def test_the_explained_share_is_that_of_the_world() -> None:
     group = np.arange(100) % 2
     centre = np.where(rng.permuted(np.tile([0, 1], (10, 1)), axis=1)[:, group].T, 0.7, 0.3)
     mean = np.clip(centre + 0.1 * rng.standard_normal((100, 10)), 0, 1)
-    between, within = odds.explained(told(mean, 60_000, 6))
+    between, within = summary.explained(told(mean, 60_000, 6))
     assert between == pytest.approx(0.04, rel=0.15)
     assert within == pytest.approx(0.01, rel=0.4)
 
@@ -323,12 +347,12 @@ def test_missing_groups_leave_a_direction_over() -> None:
     learner = told(world.mean, 8000, 2)
     counts = learner.counts()
     half = np.eye(2)[world.group // 2] * 0.9 + 0.05
-    learner.adopt(search.settled(counts, half, search.one_group(counts)))
-    found = left_over.residuals(learner)
-    assert found["p_value"] == 1 / 40
-    assert "a leading direction is left over" in found["words"]
+    learner.adopt(search.settle(counts, half, search.one_group(counts)))
+    found = residuals.residuals(learner)
+    assert found.p_value == 1 / 40
+    assert "the residuals have a leading direction" in found.words
     learner.adopt(search.fit(counts))
-    assert left_over.residuals(learner)["statistic"] < 0.75 * found["statistic"]
+    assert residuals.residuals(learner).statistic < 0.75 * found.statistic
 
 
 @pytest.mark.parametrize("sd", [0.0, 0.5])
@@ -336,7 +360,7 @@ def test_the_right_model_leaves_noise_over(sd: float) -> None:
     """P-values of 1/40 come with a probability of 1/40, up to what an exact bound allows."""
     many = 20
     low = sum(
-        left_over.residuals(told(grouped(seed, 0.1 * (seed % 2)).mean, 2500, seed, sd))["p_value"]
+        residuals.residuals(told(grouped(seed, 0.1 * (seed % 2)).mean, 2500, seed, sd)).p_value
         <= 1 / 40
         for seed in range(many)
     )
@@ -352,11 +376,11 @@ def covered(learner: ThreeLevels, mean: FloatMatrix, group: IntVector) -> list[b
     The group of a found one is that of most of its members.
     """
     label, held = learner.labels(), []
-    for row in beliefs.arms(learner):
-        inside = group[label == row["group"]]
-        if len(inside) and row["pulls"] >= 5:
-            truth = mean[group == np.bincount(inside).argmax()][0, row["arm"]]
-            held.append(bool(row["low"] <= truth <= row["high"]))
+    for row in beliefs.means(learner):
+        inside = group[label == row.group]
+        if len(inside) and row.pulls >= 5:
+            truth = mean[group == np.bincount(inside).argmax()][0, row.arm]
+            held.append(bool(row.low <= truth <= row.high))
     return held
 
 

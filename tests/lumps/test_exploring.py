@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -10,10 +11,18 @@ from scipy import special, stats
 
 import lumpable as lb
 from lumpable.base.checks import FloatMatrix, FloatVector
-from lumpable.lumps.exploring import CAUTION, PolicyFinder, beliefs, finished, loss, own_strengths
-from lumpable.lumps.levels import FIRST_FIT, ThreeLevels
-from lumpable.lumps.model import OWN_STRENGTHS, USUAL_OWN_STRENGTH
-from lumpable.lumps.state import KAPPA, M0, NOISE, REAL, State
+from lumpable.lumps.core.learning import FIRST_FIT, Levels
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.core.state import KAPPA, M0, NOISE, REAL, State
+from lumpable.lumps.core.stopping import (
+    CAUTION,
+    good_enough,
+    loss,
+    own_strengths,
+    wider_beliefs,
+)
+from lumpable.lumps.core.top_two import TopTwo
+from lumpable.lumps.model.strengths import OWN_STRENGTHS, USUAL_OWN_STRENGTH
 
 CHANCE = 1e-9
 """No test fails more often than this by chance, over all seeds."""
@@ -22,11 +31,12 @@ EDGES = np.linspace(0, 1, CELLS + 1)
 GRID = (EDGES[1:] + EDGES[:-1]) / 2
 FEW = ((0, 1.0), (0, 0.0), (0, 1.0), (1, 0.0), (1, 1.0), (0, 1.0))
 """Arms and rewards, too few for a fit."""
+AnyLevels = TypeVar("AnyLevels", bound=Levels)
 APART = [[0.9, 0.1, 0.5], [0.1, 0.9, 0.5]]
 """Means of two groups that are found soon."""
 
 
-def told(learner: ThreeLevels, world: lb.World, rounds: int, seed: int = 1) -> ThreeLevels:
+def told(learner: AnyLevels, world: lb.World, rounds: int, seed: int = 1) -> AnyLevels:
     rng = np.random.default_rng(seed)
     for _ in range(rounds):
         context = int(rng.integers(world.contexts))
@@ -35,10 +45,10 @@ def told(learner: ThreeLevels, world: lb.World, rounds: int, seed: int = 1) -> T
     return learner
 
 
-def few_told(learner: ThreeLevels) -> ThreeLevels:
+def few_told(learner: AnyLevels) -> AnyLevels:
     for arm, reward in FEW:
         learner.tell(0, arm, reward)
-    assert learner.fit is None
+    assert learner.last_fit is None
     return learner
 
 
@@ -101,11 +111,11 @@ def test_losses_of_one_context_are_those_of_quadrature(caution: float) -> None:
         assert low - slack <= got <= high + slack, edge
 
 
-def literal_losses(learner: ThreeLevels, draws: int, seed: int, caution: float) -> FloatVector:
+def literal_losses(learner: Levels, draws: int, seed: int, caution: float) -> FloatVector:
     """Draw the loss from what is believed, one number at a time."""
     rng, policy, found = np.random.default_rng(seed), learner.policy(), []
     share = (learner.state.visits + 1) / (learner.state.visits + 1).sum()
-    versions = list(beliefs(learner, caution))
+    versions = list(wider_beliefs(learner, caution))
     chances = np.array([chance for chance, _ in versions])
     for _ in range(draws):
         state = versions[rng.choice(len(versions), p=chances)][1]
@@ -137,8 +147,8 @@ def literal_means(state: State, rng: np.random.Generator) -> FloatMatrix:
     kappa, theta = state.value[KAPPA], np.empty((M, K))
     for j in range(K):
         p = state.centre[j]
-        if np.isfinite(state.hold[j]):
-            p = literal_around(state, p, state.hold[j], rng)
+        if np.isfinite(state.prior_weight[j]):
+            p = literal_around(state, p, state.prior_weight[j], rng)
         for g in range(M):
             x = state.group_pulls[g, j] + kappa
             theta[g, j] = literal_around(state, (state.group_total[g, j] + kappa * p) / x, x, rng)
@@ -151,9 +161,9 @@ def test_losses_follow_the_literal_law(noise: str, deviation: float) -> None:
     world = lb.worlds.lumpable(
         8, 3, 2, means=APART, noise=noise, sd=0.3, deviation=deviation, seed=1
     )
-    learner = told(PolicyFinder(8, 3, seed=1), world, 250)
-    assert learner.fit is not None
-    assert learner.fit.groups > 1
+    learner = told(TopTwo(8, 3, seed=1), world, 250)
+    assert learner.last_fit is not None
+    assert learner.last_fit.groups > 1
     literal = literal_losses(learner, 400, 2, CAUTION)
     assert stats.ks_2samp(loss(learner, 4000, seed=3), literal).pvalue > CHANCE
 
@@ -161,17 +171,19 @@ def test_losses_follow_the_literal_law(noise: str, deviation: float) -> None:
 def test_caution_leaves_means_and_multiplies_variances() -> None:
     """Of real rewards exactly; everything believed counts 1 / caution^2 as much."""
     world = lb.worlds.lumpable(8, 3, 2, means=APART, sd=0.3, seed=1)
-    learner = told(PolicyFinder(8, 3, seed=1), world, 250)
-    assert np.isfinite(learner.state.hold).all()
-    for (_, plain), (_, wide) in zip(beliefs(learner, 1.0), beliefs(learner, 3.0), strict=True):
-        for name in ("group_pulls", "group_total", "hold", "pulls", "total"):
+    learner = told(TopTwo(8, 3, seed=1), world, 250)
+    assert np.isfinite(learner.state.prior_weight).all()
+    for (_, plain), (_, wide) in zip(
+        wider_beliefs(learner, 1.0), wider_beliefs(learner, 3.0), strict=True
+    ):
+        for name in ("group_pulls", "group_total", "prior_weight", "pulls", "total"):
             np.testing.assert_allclose(9 * getattr(wide, name), getattr(plain, name))
         np.testing.assert_allclose(9 * wide.value[[KAPPA, M0]], plain.value[[KAPPA, M0]])
 
 
 def test_drawing_a_loss_changes_nothing() -> None:
     world = lb.worlds.lumpable(6, 3, 2, noise="bernoulli", seed=2)
-    learner = told(PolicyFinder(6, 3, seed=1), world, 100)
+    learner = told(TopTwo(6, 3, seed=1), world, 100)
     before = pickle.dumps(learner)
     np.testing.assert_array_equal(loss(learner, seed=4), loss(learner, seed=4))
     for mine, kept in zip(learner.state, pickle.loads(before).state, strict=True):
@@ -185,7 +197,7 @@ def test_plays_the_best_arm_of_a_draw_or_another() -> None:
     """P(j) = p_j / 2 + sum over l != j of p_l / 2 x p_j / (1 - p_l), p_j = P(j is best)."""
     asked, many = np.zeros(3), 3000
     for seed in range(many):
-        learner = few_told(PolicyFinder(1, 3, seed=seed))
+        learner = few_told(TopTwo(1, 3, seed=seed))
         asked[learner.ask(0)] += 1
     state, n, s = learner.state, np.array([4.0, 2.0, 0.0]), np.array([3.0, 1.0, 0.0])
     kappa, m0 = state.value[KAPPA], state.value[M0]
@@ -202,7 +214,7 @@ def test_plays_the_best_arm_of_a_draw_or_another() -> None:
 
 def test_plays_only_arms_that_are_allowed() -> None:
     world = lb.worlds.lumpable(5, 4, 2, noise="bernoulli", seed=3)
-    learner = PolicyFinder(5, 4, seed=1)
+    learner = TopTwo(5, 4, seed=1)
     learner.state.allowed[:] = False, True, False, True
     rng = np.random.default_rng(1)
     for t in range(200):
@@ -216,7 +228,7 @@ def test_plays_only_arms_that_are_allowed() -> None:
 # --- The stop -------------------------------------------------------------------------------
 
 
-def rounds_to_stop(learner: PolicyFinder, world: lb.World, most: int, seed: int = 1) -> int | None:
+def rounds_to_stop(learner: TopTwo, world: lb.World, most: int, seed: int = 1) -> int | None:
     rng = np.random.default_rng(seed)
     while learner.tells < most:
         context = int(rng.integers(world.contexts))
@@ -228,7 +240,7 @@ def rounds_to_stop(learner: PolicyFinder, world: lb.World, most: int, seed: int 
 
 
 def test_stops_at_the_first_fit_where_nothing_can_be_lost() -> None:
-    learner = PolicyFinder(3, 1, epsilon=1e-9, seed=1)
+    learner = TopTwo(3, 1, epsilon=1e-9, seed=1)
     world = lb.worlds.from_matrix([[0.5], [0.2], [0.9]], noise="bernoulli")
     stop = rounds_to_stop(learner, world, 100)
     assert stop == FIRST_FIT
@@ -238,22 +250,22 @@ def test_stops_at_the_first_fit_where_nothing_can_be_lost() -> None:
 def test_stops_on_equal_arms_but_never_tells_them_apart() -> None:
     """Whatever it says on two equal arms is right; with an epsilon near 0 it cannot know that."""
     world = lb.worlds.from_matrix(np.full((3, 2), 0.5), noise="bernoulli")
-    assert rounds_to_stop(PolicyFinder(3, 2, epsilon=0.1, seed=1), world, 3000) is not None
-    assert rounds_to_stop(PolicyFinder(3, 2, epsilon=1e-6, seed=1), world, 1000) is None
+    assert rounds_to_stop(TopTwo(3, 2, epsilon=0.1, seed=1), world, 3000) is not None
+    assert rounds_to_stop(TopTwo(3, 2, epsilon=1e-6, seed=1), world, 1000) is None
 
 
 def test_stops_with_a_good_policy_where_that_is_easy() -> None:
     world = lb.worlds.from_matrix(np.tile([0.05, 0.95, 0.05], (4, 1)), noise="bernoulli")
-    learner = PolicyFinder(4, 3, epsilon=0.05, seed=1)
+    learner = TopTwo(4, 3, epsilon=0.05, seed=1)
     assert rounds_to_stop(learner, world, 3000) is not None
     assert learner.policy().tolist() == [1, 1, 1, 1]
 
 
 def test_does_not_stop_before_it_knows_anything() -> None:
-    learner = PolicyFinder(4, 3, seed=1)
+    learner = TopTwo(4, 3, seed=1)
     assert not learner.finished
-    assert not finished(learner, 0.05, 0.05)
-    assert finished(learner, 1.0, 0.05)
+    assert not good_enough(learner, 0.05, 0.05)
+    assert good_enough(learner, 1.0, 0.05)
 
 
 def errors(runs: int, size: tuple[int, int, int], first: int) -> int:
@@ -268,7 +280,7 @@ def errors(runs: int, size: tuple[int, int, int], first: int) -> int:
                 S, K, (1, r, r)[kind - 1], deviation=0.1 * (kind == 3), noise="bernoulli", seed=seed
             )
         )
-        learner = PolicyFinder(S, K, epsilon=0.1, delta=0.1, seed=seed)
+        learner = TopTwo(S, K, epsilon=0.1, delta=0.1, seed=seed)
         assert rounds_to_stop(learner, world, 20_000, seed) is not None
         wrong += world.loss(learner.policy()) > 0.1
     return wrong
@@ -285,7 +297,7 @@ def test_is_wrong_at_most_as_often_as_it_says_in_many_runs() -> None:
 
 def test_same_seed_same_stop_and_so_does_a_copy() -> None:
     world = lb.worlds.lumpable(6, 3, 2, noise="bernoulli", seed=4)
-    first, second = (PolicyFinder(6, 3, epsilon=0.1, seed=5) for _ in range(2))
+    first, second = (TopTwo(6, 3, epsilon=0.1, seed=5) for _ in range(2))
     told(first, world, 60)
     told(second, world, 60)
     copy = pickle.loads(pickle.dumps(second))
@@ -299,9 +311,9 @@ def test_same_seed_same_stop_and_so_does_a_copy() -> None:
 )
 def test_refuses_what_is_no_accuracy(name: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"{name}: expected .* got {value!r}"):
-        PolicyFinder(2, 2, **{name: value})  # type: ignore[arg-type]
+        TopTwo(2, 2, **{name: value})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=f"{name}: expected"):
-        finished(ThreeLevels(2, 2), **{"epsilon": 0.1, "delta": 0.1, name: value})  # type: ignore[arg-type]
+        good_enough(ThreeLevels(2, 2), **{"epsilon": 0.1, "delta": 0.1, name: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("name", "value"), [("draws", 0), ("seed", -1), ("caution", 0.0)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lumpable import Lumps
-from lumpable.lumps import search
+from lumpable.lumps.model import search
 
 USERS = ["ann", "bob", "eve-of-nowhere", "cem", "dan", "fay"]
 EVE = USERS[2]
@@ -52,7 +52,7 @@ def test_who_is_forgotten_was_never_there(rounds: int, real: bool) -> None:
     else:
         assert mine.squares == pytest.approx(theirs.squares, abs=1e-9)
         other.core.adopt(search.fit(theirs))
-        assert forgetful.core.fit is not None
+        assert forgetful.core.last_fit is not None
         places = np.arange(len(other.contexts) + 1)
         assert np.array_equal(
             forgetful.core.posterior_means(places), other.core.posterior_means(places)
@@ -101,10 +101,10 @@ def test_decisions_under_way_are_forgotten_too_and_those_of_others_are_not() -> 
 
 def test_retired_arms_stay_retired() -> None:
     lumps = told(log(300, False))
-    assert "red" in {row["best_arm"] for row in lumps.groups()}
+    assert "red" in {row.best_arm for row in lumps.groups()}
     lumps.retire_arm("red")
     lumps.forget(EVE)
-    assert "red" not in {row["best_arm"] for row in lumps.groups()}
+    assert "red" not in {row.best_arm for row in lumps.groups()}
     assert lumps.arms == ("green", "blue")
 
 
@@ -116,9 +116,9 @@ def test_the_last_one_leaves_a_learner_that_knows_nothing() -> None:
     lumps.forget(EVE)
     assert repr(lumps) == "Lumps: 0 contexts, 2 arms, 0 rewards, 0 outstanding"
     assert lumps.summary() == "Nothing was seen yet."
-    assert lumps.core.fit is None
+    assert lumps.core.last_fit is None
     lumps.tell(EVE, "green", 1.0)
-    assert lumps.expected(EVE)[0]["arm"] == "green"
+    assert lumps.expected(EVE)[0].arm == "green"
 
 
 @pytest.mark.parametrize("name", ["nobody", 3, None])

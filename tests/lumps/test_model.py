@@ -19,9 +19,10 @@ from counts_made import dense, made
 from scipy import integrate, special, stats
 
 from lumpable.base.checks import FloatMatrix, FloatVector
-from lumpable.lumps import arithmetic, model
-from lumpable.lumps.evidence import blur, evidence, numberings
-from lumpable.lumps.model import Counts, Fit, gathered
+from lumpable.lumps.model import arithmetic, likelihoods, strengths
+from lumpable.lumps.model.counts import Counts, group_sums
+from lumpable.lumps.model.evidence import blur, evidence, numberings
+from lumpable.lumps.model.fit import Fit, memberships
 
 GRID = np.concatenate([np.geomspace(1e-3, 6.1, 60), np.geomspace(6.1, 1e6, 40)])
 
@@ -46,7 +47,7 @@ def test_digamma_trigamma_and_rising_are_scipys() -> None:
         for n in (0.0, 1.0, 2.0, 16.0, 17.0, 3.7, 1e4):
             law = math.lgamma(x + n) - math.lgamma(x)
             size = abs(math.lgamma(x + n)) + abs(math.lgamma(x)) + 1.0  # they may nearly cancel
-            assert arithmetic.rising(x, n) == pytest.approx(law, rel=1e-9, abs=1e-13 * size)
+            assert likelihoods.rising(x, n) == pytest.approx(law, rel=1e-9, abs=1e-13 * size)
 
 
 @pytest.mark.parametrize("m0", [0.5, 8.0, 1024.0, math.inf])
@@ -60,7 +61,7 @@ def test_a_cell_of_zeros_and_ones_is_beta_binomial_and_sums_to_one(m0: float, me
             else stats.betabinom(n, m0 * mean, m0 * (1 - mean))
         )
         sequences = special.gammaln(n + 1) - special.gammaln(s + 1) - special.gammaln(n - s + 1)
-        got = [arithmetic.cell_likelihood(False, float(n), float(k), mean, m0, 1.0) for k in s]
+        got = [likelihoods.cell_likelihood(False, float(n), float(k), mean, m0, 1.0) for k in s]
         assert got + sequences == pytest.approx(law.logpmf(s), rel=1e-7, abs=1e-9)
         assert np.exp(got + sequences).sum() == pytest.approx(1.0, abs=1e-9)
 
@@ -70,7 +71,7 @@ def test_a_cell_of_real_rewards_has_a_normal_average(m0: float) -> None:
     """But for the constant -ln(2 pi) / 2, which no comparison needs."""
     for n, average in ((1.0, 0.3), (9.0, -4.0)):
         law = stats.norm(0.7, math.sqrt(2.5 * (1 / n + 1 / m0)))
-        got = arithmetic.cell_likelihood(True, n, n * average, 0.7, m0, 2.5)
+        got = likelihoods.cell_likelihood(True, n, n * average, 0.7, m0, 2.5)
         assert got - 0.5 * math.log(2 * math.pi) == pytest.approx(law.logpdf(average), rel=1e-12)
 
 
@@ -80,12 +81,12 @@ def test_sums_of_groups_have_the_marginal_likelihood_of_their_law() -> None:
     success, centre = np.floor(pulls * rng.random((3, 2))), rng.random(3)
     a, b = 5 * centre[:, None], 5 * (1 - centre[:, None])
     exact = special.betaln(a + success, b + pulls - success) - special.betaln(a, b)
-    got = arithmetic.beta_binomials(5.0, centre, success, pulls)
+    got = likelihoods.beta_binomials(5.0, centre, success, pulls)
     assert got == pytest.approx(exact.sum(), rel=1e-12)
     seen = pulls > 0
     law = stats.norm(centre[:, None], np.sqrt(2 * (1 / 5 + 1 / np.maximum(pulls, 1))))
     density = law.logpdf(success / np.maximum(pulls, 1)) + 0.5 * math.log(2 * math.pi)
-    got = arithmetic.normal_marginals(5.0, centre, success, pulls, 2.0)
+    got = likelihoods.normal_marginals(5.0, centre, success, pulls, 2.0)
     assert got == pytest.approx(density[seen].sum(), rel=1e-12)
 
 
@@ -138,11 +139,11 @@ def test_the_mixture_is_the_sum_over_all_partitions(seed: int, real: bool, m0: f
     single = np.tile(share, (counts.contexts, 1))
     for i, j in zip(*np.nonzero(n), strict=True):
         for g in range(M):
-            single[i, g] += arithmetic.cell_likelihood(real, n[i, j], s[i, j], mean[j, g], m0, 1.7)
+            single[i, g] += likelihoods.cell_likelihood(real, n[i, j], s[i, j], mean[j, g], m0, 1.7)
     partitions = itertools.product(range(M), repeat=counts.contexts)
     exact = special.logsumexp([sum(single[i, g] for i, g in enumerate(z)) for z in partitions])
     everywhere = np.full((counts.contexts, M), 0.5)
-    got = arithmetic.mixture_likelihood(*counts.rows, mean, share, everywhere, m0, real, 1.7)
+    got = likelihoods.mixture_likelihood(*counts.rows, mean, share, everywhere, m0, real, 1.7)
     assert got == pytest.approx(exact, rel=1e-9)
 
 
@@ -151,7 +152,7 @@ def test_gathered_sums_are_weighted_sums() -> None:
     member = np.random.default_rng(2).dirichlet(np.ones(3), size=counts.contexts)
     (n, s), m0 = dense(counts), 5.0
     weight = np.where(n > 0, (1 + m0) / (n + m0), 0.0)
-    pulls, totals = gathered(counts, member, m0)
+    pulls, totals = group_sums(counts, member, m0)
     assert pulls == pytest.approx((n * weight).T @ member, rel=1e-12)
     assert totals == pytest.approx((s * weight).T @ member, rel=1e-12)
 
@@ -192,18 +193,18 @@ def hard(
 ) -> Fit:  # fmt: skip
     """Return the fit of a given partition with given strengths."""
     member = np.eye(M)[list(z)]
-    pulls, totals = gathered(counts, member, m0)
-    centre, hold = np.full(counts.arms, p0), np.full(counts.arms, np.inf)
+    pulls, totals = group_sums(counts, member, m0)
+    centre, prior_weight = np.full(counts.arms, p0), np.full(counts.arms, np.inf)
     if M > 1:
         w = kappa * pulls / (pulls + kappa)
         weight = w.sum(axis=1)
         total = (w * np.divide(totals, pulls, out=np.zeros_like(w), where=pulls > 0)).sum(axis=1)
-        hold = k0 + weight
-        centre = (k0 * p0 + total) / hold
+        prior_weight = k0 + weight
+        centre = (k0 * p0 + total) / prior_weight
     share = np.log((member.sum(axis=0) + 1) / (len(z) + M))
     return Fit(
-        counts.context, member, pulls, totals, share, kappa if M > 1 else k0, centre, hold, m0, k0,
-        p0, counts.real, 1.3 if counts.real else 1.0, np.zeros((counts.arms, 0)),
+        counts.context, member, pulls, totals, share, kappa if M > 1 else k0, centre, prior_weight,
+        m0, k0, p0, counts.real, 1.3 if counts.real else 1.0, np.zeros((counts.arms, 0)),
         float(counts.n.sum()), 0.0,
     )  # fmt: skip
 
@@ -316,7 +317,7 @@ def test_evidence_of_a_partition_is_exact_given_the_population() -> None:
         p = fit.centre
         groups = special.betaln(3 * p + totals, 3 * (1 - p) + pulls - totals)
         groups = groups - special.betaln(3 * p, 3 * (1 - p))
-        w, t = fit.hold - 2.0, p * fit.hold - 0.8
+        w, t = fit.prior_weight - 2.0, p * fit.prior_weight - 0.8
         cost = special.betaln(0.8 + t, 1.2 + w - t) - special.betaln(0.8, 1.2)
         cost = cost - t * np.log(p) - (w - t) * np.log1p(-p)
         exact = partition_prior(z, 2) + groups.sum() + cost.sum() + math.lgamma(1.0 + len(set(z)))
@@ -346,7 +347,7 @@ def test_doubtful_members_take_what_the_likelihood_lacks_in_curvature(real: bool
     member = special.softmax(each + fit.share, axis=1)
     assert ((member > 0.01) & (member < 0.99)).any()
     spread = np.full(mean.shape, fit.noise) if real else mean * (1.0 - mean)
-    lost = arithmetic.information_lost(*counts.rows, counts.weight(math.inf), member, mean, spread)
+    lost = likelihoods.information_lost(*counts.rows, counts.weight(math.inf), member, mean, spread)
     tops = member[:, :, None] * s[:, None, :], member[:, :, None] * n[:, None, :]
     totals, pulls = (table.sum(axis=0).T for table in tops)
     known = pulls / fit.noise if real else totals / mean**2 + (pulls - totals) / (1 - mean) ** 2
@@ -374,7 +375,7 @@ def test_the_evidence_of_doubtful_members_is_nearer_to_the_enumerated_truth() ->
         counts = made(n, 4 * mean + 2 * rng.normal(size=(8, 3)), True, 60.0)
         fit = hard(counts, (0, 0, 0, 0, 1, 1, 1, 1), 2, kappa=1.0, m0=math.inf)
         for _ in range(200):
-            member, _ = model.posterior(
+            member, _ = memberships(
                 counts, fit.m0, fit.noise, fit.kappa, fit.centre, fit.share, fit.pulls, fit.totals
             )
             fit = soft(counts, fit, member)
@@ -402,13 +403,13 @@ def test_groups_are_numbered_in_as_many_ways_as_there_are_different_ones() -> No
 
 def soft(counts: Counts, fit: Fit, member: FloatMatrix) -> Fit:
     """Return a fit with other members, its population and its strengths as they were."""
-    pulls, totals = gathered(counts, member, fit.m0)
+    pulls, totals = group_sums(counts, member, fit.m0)
     share = np.log((member.sum(axis=0) + 1.0) / (len(member) + member.shape[1]))
     return replace(fit, member=member, pulls=pulls, totals=totals, share=share)
 
 
 def test_grids_hold_what_the_docstrings_promise() -> None:
-    assert math.isinf(model.OWN_STRENGTHS[-1])
-    assert np.isfinite(model.OWN_STRENGTHS[:-1]).all()
-    assert (np.diff(model.STRENGTHS) > 0).all()
-    assert (np.diff(model.REAL_STRENGTHS) > 0).all()
+    assert math.isinf(strengths.OWN_STRENGTHS[-1])
+    assert np.isfinite(strengths.OWN_STRENGTHS[:-1]).all()
+    assert (np.diff(strengths.STRENGTHS) > 0).all()
+    assert (np.diff(strengths.REAL_STRENGTHS) > 0).all()

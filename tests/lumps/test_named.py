@@ -18,22 +18,39 @@ import pytest
 from scipy import stats
 
 from lumpable.base.checks import FloatMatrix
-from lumpable.lumps import stored
-from lumpable.lumps.growth import grown
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.named import Lumps
+from lumpable.lumps.core.growth import grow
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.use import stored
+from lumpable.lumps.use.decisions import Choice
+from lumpable.lumps.use.named import Lumps
 
 SCRATCH = ("weight", "mean", "spread", "cover", "factor", "score")
 CELLS = ("arm", "pulls", "total")
+BELIEFS = ("log_weight", "group_pulls", "group_total", "group_visits", "centre", "prior_weight")
 
 
 def snapshot(lumps: Lumps) -> list[object]:
     """Return all that any later answer depends on."""
     state = lumps.core.state
     arrays = [value.tobytes() for name, value in state._asdict().items() if name not in SCRATCH]
-    waiting = [repr(awaited) for awaited in lumps._outstanding.waiting.values()]
-    counters = lumps._outstanding.made, lumps.core.tells, lumps.core.next_fit, lumps.core.fit
-    return [*arrays, *counters, *waiting, lumps.contexts, lumps.arms, lumps.retired]
+    waiting = [repr(pair) for pair in lumps._book.waiting.items()]
+    waiting += [repr(pair) for pair in sorted(lumps.core.under_way.items())]
+    counters = (
+        lumps._book.made,
+        lumps._book.forgotten,
+        lumps.core.tells,
+        lumps.core.next_fit,
+        lumps.core.last_fit,
+    )
+    return [
+        *arrays,
+        lumps.core.last_fit,
+        *counters,
+        *waiting,
+        lumps.contexts,
+        lumps.arms,
+        lumps.retired,
+    ]
 
 
 def refused(lumps: Lumps, words: str, call: Callable[[], object]) -> None:
@@ -63,7 +80,7 @@ def cells(lumps: Lumps) -> dict[tuple[object, object], tuple[float, float]]:
 
 def test_a_blank_learner_that_grew_is_a_blank_learner_of_that_size() -> None:
     learner, fresh = ThreeLevels(2, 3, seed=5), ThreeLevels(9, 7, seed=5)
-    grown(learner, 9, 7)
+    grow(learner, 9, 7)
     assert (learner.contexts, learner.arms) == (9, 7)
     for name, value in fresh.state._asdict().items():
         if name not in CELLS:
@@ -80,7 +97,7 @@ def test_room_for_contexts_changes_nothing(real: bool) -> None:
     for t in range(1500):
         i = int(rng.integers(1 + t * S // 1500))
         if i >= learner.contexts:
-            grown(learner, min(S, i + 1 + t % 3), K)
+            grow(learner, min(S, i + 1 + t % 3), K)
         arm = learner.ask(i)
         assert arm == large.ask(i)
         reward = (
@@ -88,10 +105,10 @@ def test_room_for_contexts_changes_nothing(real: bool) -> None:
         )
         learner.tell(i, arm, reward)
         large.tell(i, arm, reward)
-    grown(learner, S, K)
+    grow(learner, S, K)
     everyone = np.arange(S)
-    assert learner.fit is not None
-    assert learner.fit.groups > 1
+    assert learner.last_fit is not None
+    assert learner.last_fit.groups > 1
     np.testing.assert_array_equal(learner.membership(everyone), large.membership(everyone))
     np.testing.assert_array_equal(
         learner.posterior_means(everyone), large.posterior_means(everyone)
@@ -112,16 +129,16 @@ def test_new_arms_are_believed_what_they_would_be_had_they_always_been_there(
         learner.tell(i, j, reward)
         large.tell(i, j, reward)
     everyone, before = np.arange(S), learner.posterior_means(np.arange(S))
-    grown(learner, S + 1, K + more)
+    grow(learner, S + 1, K + more)
     after = learner.posterior_means(everyone)
     np.testing.assert_array_equal(after[:, :K], before)
     np.testing.assert_allclose(after, large.posterior_means(everyone), atol=1e-3)
     mine, other = learner.membership(everyone), large.membership(everyone)
     np.testing.assert_allclose(mine @ mine.T, other @ other.T, atol=1e-3)
-    np.testing.assert_allclose(learner.state.hold, large.state.hold, rtol=1e-2)
-    assert learner.fit is not None
-    assert learner.fit.groups == (groups if pulls > 1 else 1)
-    assert learner.fit.means.shape == (K + more, learner.fit.groups)
+    np.testing.assert_allclose(learner.state.prior_weight, large.state.prior_weight, rtol=1e-2)
+    assert learner.last_fit is not None
+    assert learner.last_fit.groups == (groups if pulls > 1 else 1)
+    assert learner.last_fit.means.shape == (K + more, learner.last_fit.groups)
     learner.tell(S, K + more - 1, 1.0)  # the new context, the newest arm
     assert learner.posterior_means(np.array([S]))[0, -1] > after[0, -1]
 
@@ -136,14 +153,14 @@ def test_room_for_factors() -> None:
             learner.tell(i, int(j), float(rng.normal(factor[i] * loading[j], 0.1)))
     learner.next_fit = learner.tells
     learner.refit()
-    assert learner.fit is not None
-    assert learner.fit.rank >= 1
+    assert learner.last_fit is not None
+    assert learner.last_fit.rank >= 1
     before = learner.posterior_means(np.arange(S))
-    grown(learner, S + 5, K + 3)
+    grow(learner, S + 5, K + 3)
     after = learner.posterior_means(np.arange(S + 5))
     np.testing.assert_array_equal(after[:S, :K], before)
-    np.testing.assert_allclose(after[:, K:], learner.fit.p0)
-    np.testing.assert_allclose(after[S:], np.tile(learner.fit.means[:, 0], (5, 1)))
+    np.testing.assert_allclose(after[:, K:], learner.last_fit.p0)
+    np.testing.assert_allclose(after[S:], np.tile(learner.last_fit.means[:, 0], (5, 1)))
     for t in range(1000):  # and it goes on through fits
         i = t % (S + 5)
         learner.tell(i, learner.ask(i), float(rng.normal()))
@@ -153,7 +170,7 @@ def test_room_for_factors() -> None:
 def test_room_for_arms_is_room_for_their_cells() -> None:
     """The longest row may have to move to twice its length: else memory is overwritten."""
     learner = ThreeLevels(1, 2)
-    grown(learner, 1, 300)
+    grow(learner, 1, 300)
     for j in range(300):
         assert len(learner.state.arm) - learner.state.used[0] >= 2 * 300 + 4
         learner.tell(0, j, 1.0)
@@ -163,7 +180,7 @@ def test_room_for_arms_is_room_for_their_cells() -> None:
 def test_a_learner_does_not_shrink() -> None:
     learner = ThreeLevels(3, 2)
     with pytest.raises(ValueError, match="expected at least 3, 2, got 3, 1"):
-        grown(learner, 3, 1)
+        grow(learner, 3, 1)
     assert learner.arms == 2
 
 
@@ -239,7 +256,7 @@ def test_no_arm_no_answer() -> None:
     lumps = Lumps(contexts=["ann"])
     for call in (lumps.ask, lumps.decide, lambda context: lumps.ask_many([context])):
         refused(lumps, "expected an arm that may be chosen, but there are none", lambda: call("x"))  # noqa: B023
-    assert lumps.groups() == lumps.means() == lumps.members() == []
+    assert (lumps.groups(), lumps.means(), lumps.members()) == ([], [], [])
     assert lumps.decide("ann", allowed=["red"]).arm == "red"
 
 
@@ -370,7 +387,7 @@ def test_any_life_keeps_the_books() -> None:
             under_way.append(made)
         elif event < 0.9 and under_way:
             made = under_way.pop(int(rng.integers(len(under_way))))
-            if made.id in lumps._outstanding.waiting:
+            if made.id in lumps._book.waiting:
                 lumps.reward(made.id, float(rng.random() < 0.5))
                 book[made.context, made.arm] += 1
             refused(lumps, "whose reward is outstanding", lambda: lumps.reward(made.id, 1.0))  # noqa: B023
@@ -381,9 +398,12 @@ def test_any_life_keeps_the_books() -> None:
         elif len(lumps.arms) > 1:
             lumps.retire_arm(lumps.arms[-1])
         pending = np.zeros_like(lumps.core.state.pending)
-        for awaited in lumps._outstanding.waiting.values():
-            pending[awaited.group, awaited.arm] += 1.0
-            assert lumps._named.arms.listed[awaited.arm] == awaited.decision.arm
+        assert lumps.core.under_way.keys() == lumps._book.waiting.keys()
+        for id, pull in lumps.core.under_way.items():
+            pending[pull.group, pull.arm] += 1.0
+            made = lumps._book.waiting[id]
+            assert lumps._named.arms.listed[pull.arm] == made.arm
+            assert lumps._named.contexts.number.get(made.context) == pull.context
         np.testing.assert_array_equal(lumps.core.state.pending, pending)
     assert {pair: n for pair, (n, _) in cells(lumps).items()} == book
     assert lumps.outstanding == 40
@@ -474,7 +494,7 @@ def test_many_decisions_wait_for_many_rewards() -> None:
     table = [{"id": np.int64(made.id), "reward": float(made.id % 2)} for made in first]
     refused(lumps, "expected each decision once, got 0", lambda: lumps.reward_many(table + table))
     wrong = [*table, {"id": 99, "reward": 1.0}]
-    refused(lumps, "got 99, which is none", lambda: lumps.reward_many(wrong))
+    refused(lumps, "got 99", lambda: lumps.reward_many(wrong))
     lumps.reward_many(table)
     for made in first:
         one.tell(made.context, made.arm, float(made.id % 2))
@@ -513,13 +533,13 @@ def test_decisions_under_way_follow_the_groups() -> None:
     lumps, mean, rng = Lumps(range(6), seed=5), tastes(30, 6), np.random.default_rng(6)
     for i in range(30):
         lumps.decide(i)
-    fit, groups = lumps.core.fit, set()
+    fit, groups = lumps.core.last_fit, set()
     for t in range(900):
         i, j = t % 30, int(rng.integers(6))
         lumps.tell(i, j, float(rng.random() < mean[i, j]))
-        if lumps.core.fit is not fit:
-            fit, likeliest = lumps.core.fit, lumps.core.labels()
-            waiting = [awaited.group for awaited in lumps._outstanding.waiting.values()]
+        if lumps.core.last_fit is not fit:
+            fit, likeliest = lumps.core.last_fit, lumps.core.labels()
+            waiting = [pull.group for pull in lumps.core.under_way.values()]
             assert waiting == likeliest[:30].tolist()
             groups = set(waiting)
     assert len(groups) == 3
@@ -539,7 +559,14 @@ def test_rewards_in_any_order_make_the_same_fit() -> None:
             one.tell(*row)
         for at in rng.permutation(len(block)):
             other.tell(*block[at])
-        for name in ("log_weight", "group_pulls", "group_total", "group_visits", "centre", "hold"):
+        for name in (
+            "log_weight",
+            "group_pulls",
+            "group_total",
+            "group_visits",
+            "centre",
+            "prior_weight",
+        ):
             np.testing.assert_array_equal(
                 getattr(one.core.state, name), getattr(other.core.state, name), err_msg=name
             )
@@ -655,8 +682,8 @@ def test_tables_of_any_kind_are_told(kind: Any) -> None:
     assert (lumps.core.tells, lumps.arms) == (10, ("red", "green", "blue"))
     batch = lumps.ask_many(["bob", "new"])
     assert batch.rows() == [
-        {"context": "bob", "arm": batch.arm[0], "propensity": 1.0},
-        {"context": "new", "arm": batch.arm[1], "propensity": 1.0},
+        Choice("bob", batch.arm[0], 1.0),
+        Choice("new", batch.arm[1], 1.0),
     ]
     assert pl.DataFrame(batch.rows()).shape == (len(batch), 3)
     assert lumps.ask_many(["bob"]).arm == [lumps.ask("bob")]
@@ -714,7 +741,7 @@ def test_a_loaded_learner_goes_on_as_if_it_had_never_stopped(tmp_path: Path) -> 
     assert (loaded.contexts, loaded.arms, loaded.retired) == (
         lumps.contexts, lumps.arms, lumps.retired,
     )  # fmt: skip
-    rng, ids = np.random.default_rng(1), list(lumps._outstanding.waiting)
+    rng, ids = np.random.default_rng(1), list(lumps._book.waiting)
     for t in range(1500):
         context = int(rng.integers(60))
         made = lumps.decide(context)
@@ -743,7 +770,7 @@ def test_the_youngest_learner_is_kept_too(tmp_path: Path) -> None:
 def test_files_that_no_learner_wrote_are_refused(tmp_path: Path) -> None:
     lumps, path = lived(), tmp_path / "odd.lumps"
     lumps.save(path)
-    core, extra = stored.load(path)
+    core, extra = stored.load(path, ThreeLevels)
     rows = extra["waiting"]
     assert isinstance(rows, list)
     odd: list[dict[str, object]] = [
@@ -778,34 +805,32 @@ def test_what_is_expected_of_each_arm() -> None:
     before = snapshot(lumps)
     for name in ("user 3", "nobody"):
         rows = lumps.expected(name)
-        assert [row["arm"] for row in rows] == ["red", "blue"]  # green is out of choices
-        assert rows[0]["arm"] == lumps.ask(name)
-        assert rows[0]["index"] > rows[1]["index"]
+        assert [row.arm for row in rows] == ["red", "blue"]  # green is out of choices
+        assert rows[0].arm == lumps.ask(name)
+        assert rows[0].index > rows[1].index
         place = lumps._named.place(name)
         believed = lumps.core.posterior_means(np.array([place]))[0]
         number = lumps._named.arms.number
-        assert [row["expected_reward"] for row in rows] == [
-            believed[number[r["arm"]]] for r in rows
-        ]
-    own = {row["arm"]: row["rewards"] for row in lumps.expected("user 3")}
-    mine = next(row for row in lumps.members() if row["context"] == "user 3")
-    assert 0 < own["red"] + own["blue"] <= mine["rewards"]
-    assert all(row["rewards"] == 0 for row in lumps.expected("nobody"))
+        assert [row.expected_reward for row in rows] == [believed[number[r.arm]] for r in rows]
+    own = {row.arm: row.rewards for row in lumps.expected("user 3")}
+    mine = next(row for row in lumps.members() if row.context == "user 3")
+    assert 0 < own["red"] + own["blue"] <= mine.rewards
+    assert all(row.rewards == 0 for row in lumps.expected("nobody"))
     assert snapshot(lumps) == before
 
 
 def test_beliefs_have_names() -> None:
     lumps = lived()
     groups = lumps.groups()
-    assert {row["best_arm"] for row in groups} <= set(lumps.arms) | {"ale"}
-    assert sum(row["size"] for row in groups) == pytest.approx(30)
-    assert {row["context"] for row in lumps.members()} == set(lumps.contexts)
+    assert {row.best_arm for row in groups} <= set(lumps.arms) | {"ale"}
+    assert sum(row.size for row in groups) == pytest.approx(30)
+    assert {row.context for row in lumps.members()} == set(lumps.contexts)
     assert len(lumps.means(level=0.5)) == 6 * len(groups)
     assert lumps.together("user 0", "user 6") > 0.99 > 0.01 > lumps.together("user 0", 1)
     words = "expected one of those that are known, got 'new'"
     refused(lumps, words, lambda: lumps.together("user 0", "new"))
     assert f"{len(groups)} groups" in lumps.summary()
-    assert [row["groups"] for row in lumps.evidence() if row["believed"]] == [len(groups)]
+    assert [row.groups for row in lumps.evidence() if row.believed] == [len(groups)]
     assert lumps.residuals()
 
 

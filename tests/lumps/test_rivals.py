@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from lumpable import worlds
-from lumpable.lumps import beliefs, laws, odds, search
-from lumpable.lumps.evidence import numberings
-from lumpable.lumps.factors import low_rank
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.rivals import MOST_SPLITS, SAME, UNLIKELY, believed, neighbours, rivals
+from lumpable.lumps.belief import alternatives, beliefs, posterior
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.model import search
+from lumpable.lumps.model.evidence import numberings
+from lumpable.lumps.model.factors import low_rank
+from lumpable.lumps.model.rivals import MOST_SPLITS, SAME, UNLIKELY, neighbours
 from lumpable.runs.playing import play
 
 S, K = 60, 8
@@ -36,33 +37,33 @@ def torn() -> ThreeLevels:
 
 def test_probabilities_are_the_evidence_of_all_numberings(torn: ThreeLevels) -> None:
     counts = torn.counts()
-    own = believed(torn, counts)
+    own = posterior.current_fit(torn, counts)
     fits = [own, *neighbours(counts, own)]
     weight = [
         math.factorial(fit.groups) * math.exp(fit.evidence - numberings(fit.member) - own.evidence)
         for fit in fits
     ]
     expected = [w / sum(weight) for w in weight[1:]]
-    found = rivals(torn)
+    found = posterior.rivals_of(torn)
     assert [x.probability for x in found] == pytest.approx([p for p in expected if p >= UNLIKELY])
     assert 0.1 < sum(expected) < 0.9
     assert {fit.groups for fit in fits[1:]} <= {own.groups - 1, own.groups + 1}
 
 
 def test_they_are_found_once_and_again_after_a_reward(torn: ThreeLevels) -> None:
-    first = rivals(torn)
-    assert rivals(torn) is first
+    first = posterior.rivals_of(torn)
+    assert posterior.rivals_of(torn) is first
     other = ThreeLevels(3, 2)
     for _ in range(12):
         other.tell(0, 0, 1.0)
-    before = rivals(other)
+    before = posterior.rivals_of(other)
     other.tell(1, 1, 0.0)
-    assert rivals(other) is not before
+    assert posterior.rivals_of(other) is not before
 
 
 def test_no_two_are_the_same_and_every_group_is_split(torn: ThreeLevels) -> None:
     counts = torn.counts()
-    own = believed(torn, counts)
+    own = posterior.current_fit(torn, counts)
     fits = [own, *neighbours(counts, own)]
     gaps = np.diff(np.sort([fit.evidence for fit in fits]))
     assert gaps.min() >= SAME
@@ -71,22 +72,22 @@ def test_no_two_are_the_same_and_every_group_is_split(torn: ThreeLevels) -> None
     assert split == set(range(own.groups))
     more = [fit.evidence for fit in fits if fit.groups > own.groups]
     for start in starts:
-        fit = search.settled(counts, start, own)
+        fit = search.settle(counts, start, own)
         assert fit.groups == own.groups or min(abs(fit.evidence - x) for x in more) < SAME
 
 
 def test_directions_have_none_and_neither_has_what_was_not_fitted(torn: ThreeLevels) -> None:
-    assert rivals(ThreeLevels(3, 2)) == []
+    assert posterior.rivals_of(ThreeLevels(3, 2)) == []
     directed = deepcopy(torn)
     one = search.one_group(directed.counts())
     directed.adopt(low_rank(directed.counts(), one, replace(one, evidence=-math.inf)))
-    assert directed.fit is not None
-    assert directed.fit.rank > 0
-    assert rivals(directed) == []
+    assert directed.last_fit is not None
+    assert directed.last_fit.rank > 0
+    assert posterior.rivals_of(directed) == []
 
 
 def test_contexts_never_seen_belong_anywhere(torn: ThreeLevels) -> None:
-    rival = rivals(torn)[0]
+    rival = posterior.rivals_of(torn)[0]
     share = np.exp(rival.fit.share)
     member = rival.fit.membership(np.array([S, 4]))
     assert member[0] == pytest.approx(share / share.sum())
@@ -96,7 +97,7 @@ def test_contexts_never_seen_belong_anywhere(torn: ThreeLevels) -> None:
 def test_together_is_averaged_over_models(torn: ThreeLevels) -> None:
     """Literally: in each model the chance that both are in the same group."""
     every = np.arange(S + 1)
-    found = rivals(torn)
+    found = posterior.rivals_of(torn)
     own = torn.membership(every)
     expected = (1.0 - sum(x.probability for x in found)) * own @ own.T
     for rival in found:
@@ -110,9 +111,12 @@ def test_together_is_averaged_over_models(torn: ThreeLevels) -> None:
 
 def test_intervals_are_averaged_over_models(torn: ThreeLevels) -> None:
     """Literally: draw a model, a member of the group, the group that it has there, its mean."""
-    plain, found = laws.now(torn), laws.averaged(torn)
+    plain, found = posterior.posterior_now(torn), posterior.averaged_posterior(torn)
     assert np.array_equal(found.mean, plain.mean)
-    others = [(x.probability, laws.of_fit(plain.counts, x.fit)) for x in rivals(torn)]
+    others = [
+        (x.probability, posterior.posterior_of(plain.counts, x.fit))
+        for x in posterior.rivals_of(torn)
+    ]
     for j, g in np.ndindex(K, plain.mean.shape[1]):
         second = (1.0 - sum(p for p, _ in others)) * plain.variance[j, g]
         for p, other in others:
@@ -126,11 +130,11 @@ def test_intervals_are_averaged_over_models(torn: ThreeLevels) -> None:
 
 def test_evidence_names_the_best_of_each_number_of_groups(torn: ThreeLevels) -> None:
     counts = torn.counts()
-    own = believed(torn, counts)
-    rows = odds.evidence(torn)
+    own = posterior.current_fit(torn, counts)
+    rows = alternatives.alternatives(torn)
     for many in (own.groups - 1, own.groups + 1):
         best = [fit.evidence for fit in neighbours(counts, own) if fit.groups == many]
-        got = [row["log_evidence"] for row in rows if row["groups"] == many]
+        got = [row.log_evidence for row in rows if row.groups == many]
         assert not best or got[0] == max(best)
 
 
@@ -145,8 +149,8 @@ def test_two_groups_taken_for_one_leave_a_doubt() -> None:
         world = worlds.lumpable(100, 20, 4, noise="bernoulli", seed=seed)
         learner = ThreeLevels(100, 20, seed=seed)
         play(learner, world, horizon=10_000, seed=seed, at=[])
-        assert learner.fit is not None
-        if learner.fit.groups != 3:
+        assert learner.last_fit is not None
+        if learner.last_fit.groups != 3:
             continue
         member = learner.membership(np.arange(100))
         a, b = np.triu_indices(100, 1)

@@ -11,9 +11,10 @@ import pytest
 from counts_made import alike, blocks, made, rewarded, together
 from scipy import stats
 
-from lumpable.lumps import search
-from lumpable.lumps.levels import ThreeLevels
-from lumpable.lumps.model import Counts, Fit
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.model import search
+from lumpable.lumps.model.counts import Counts
+from lumpable.lumps.model.fit import Fit
 
 NOISES = [None, 0.2]
 """Rewards of 0 and 1, and real ones with this standard deviation."""
@@ -107,7 +108,7 @@ def test_many_groups_are_found_where_two_or_three_would_be_worse_than_one(known:
     for seed in range(3):
         counts = rewarded(mean, 3, None, seed)
         one = search.one_group(counts)
-        truth = search.settled(counts, np.eye(6)[group], replace(one, m0=math.inf))
+        truth = search.settle(counts, np.eye(6)[group], replace(one, m0=math.inf))
         assert truth.evidence > one.evidence + 25.0
         assert search.fit(counts, before).evidence > truth.evidence - 1.0
 
@@ -199,7 +200,9 @@ def sound(fit: Fit) -> bool:
     scalars = [fit.kappa, fit.k0, fit.p0, fit.noise, fit.evidence]
     finite = all(np.isfinite(table).all() for table in numbers) and np.isfinite(scalars).all()
     whole = np.allclose(fit.member.sum(axis=1), 1.0)
-    return bool(finite and whole and fit.noise > 0 and fit.m0 > 0 and not np.isnan(fit.hold).any())
+    return bool(
+        finite and whole and fit.noise > 0 and fit.m0 > 0 and not np.isnan(fit.prior_weight).any()
+    )
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 0.5, -3.0, 1e6, 1e-6, 1e100, 1e-100])

@@ -10,8 +10,9 @@ import pytest
 from counts_made import blocks, dense, made, rewarded, together
 
 from lumpable.base.checks import IntVector
-from lumpable.lumps import search
-from lumpable.lumps.model import Counts, gathered, own_strength
+from lumpable.lumps.model import search
+from lumpable.lumps.model.counts import Counts, group_sums
+from lumpable.lumps.model.strengths import own_strength
 
 
 @pytest.mark.parametrize(("scale", "shift"), [(1e6, 0.0), (1e-6, 0.0), (1e6, 3e6), (1e-6, 3e-6)])
@@ -63,7 +64,7 @@ def test_other_names_give_the_same_fit_under_other_names(sd: float | None) -> No
     one = search.one_group(counts)
     pairs = [
         (one, search.one_group(other)),
-        (search.settled(counts, start, one), search.settled(other, start[contexts], one)),
+        (search.settle(counts, start, one), search.settle(other, start[contexts], one)),
         (search.fit(counts), search.fit(other)),
     ]
     for here, there in pairs:
@@ -97,7 +98,7 @@ def test_own_strength_finds_the_strength_of_deviations(real: bool, m0: float) ->
     for seed in range(5):
         counts = deviating(m0, real, 20, seed)
         member, noise = np.ones((1000, 1)), counts.noise()
-        pulls, totals = gathered(counts, member, 8.0)
+        pulls, totals = group_sums(counts, member, 8.0)
         found = own_strength(counts, member, pulls, totals, np.full(4, 0.5), 2.0, noise, before=8.0)
         assert m0 / 2 <= found <= 2 * m0
 
@@ -108,6 +109,6 @@ def test_contexts_that_are_alike_have_no_finite_strength_worth_the_name(real: bo
     for seed in range(5):
         counts = deviating(math.inf, real, 20, seed)
         member, noise = np.ones((1000, 1)), counts.noise()
-        pulls, totals = gathered(counts, member, 8.0)
+        pulls, totals = group_sums(counts, member, 8.0)
         centre = np.full(4, 0.5)
         assert own_strength(counts, member, pulls, totals, centre, 2.0, noise, 8.0) > 64.0

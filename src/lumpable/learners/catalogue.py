@@ -43,8 +43,8 @@ def _plan(name: str, title: str) -> Entry:
 
 
 CATALOGUE: dict[str, Entry] = {
-    "lumps": _lumps("levels:ThreeLevels", "Lumps"),
-    "lumps-policy": _lumps("exploring:PolicyFinder", "Lumps, finding a policy"),
+    "lumps": _lumps("core.levels:ThreeLevels", "Lumps"),
+    "lumps-policy": _lumps("core.top_two:TopTwo", "Lumps, finding a policy"),
     # on their own, and one for all
     "uniform": _at("uniform:Uniform", "uniform play"),
     "ucb": _at("ucb:UCB1", "UCB1 per context"),

@@ -7,13 +7,14 @@ writes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import IntVector
-from lumpable.learners.engine.clock import TELLS, seeded
+from lumpable.learners.engine.clock import TELLS, Clock, seeded
 from lumpable.learners.engine.entries import Block, Kernels, entries
 
 LARGEST = 1e100
@@ -35,6 +36,14 @@ class Compiled(ABC):
     kernels: ClassVar[Kernels]
     unit_rewards: ClassVar[bool] = False
     """Whether rewards must lie in [0, 1]."""
+    loop: Callable[..., int]
+    _ask: Callable[[int, int], int]
+    _tell: Callable[[int, int, int, float], None]
+    _block: Block
+    _address: int
+    _due: Any
+    _low: float
+    _high: float
 
     def __init__(self, contexts: int, arms: int, seed: int, state: NamedTuple) -> None:
         self.contexts = checks.whole("contexts", contexts, 1)
@@ -44,14 +53,19 @@ class Compiled(ABC):
         self.clock = seeded(self.seed)
         self._connect()
 
+    def _connections(self, state: Any, clock: Clock) -> dict[str, Any]:
+        """Return a state, and what compiled code needs to reach it: it holds addresses."""
+        made, block = entries(self.kernels, state), Block(state, clock)
+        low, high = (0.0, 1.0) if self.unit_rewards else (-LARGEST, LARGEST)
+        return {
+            "state": state, "clock": clock, "loop": made.loop, "_ask": made.ask,
+            "_tell": made.tell, "_block": block, "_address": block.address,
+            "_due": getattr(state, "due", None), "_low": low, "_high": high,
+        }  # fmt: skip
+
     def _connect(self) -> None:
         """Hand the addresses of the state to compiled code; a copy has addresses of its own."""
-        made = entries(self.kernels, self.state)
-        self.loop, self._ask, self._tell = made.loop, made.ask, made.tell
-        self._block = Block(self.state, self.clock)
-        self._address = self._block.address
-        self._due = getattr(self.state, "due", None)
-        self._low, self._high = (0.0, 1.0) if self.unit_rewards else (-LARGEST, LARGEST)
+        vars(self).update(self._connections(self.state, self.clock))
 
     def __getstate__(self) -> dict[str, Any]:
         left = ("loop", "_ask", "_tell", "_block", "_address", "_due")

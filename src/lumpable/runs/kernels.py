@@ -20,7 +20,19 @@ BITS = 53
 ROOT_HALF = math.sqrt(0.5)
 
 
-@njit(cache=True)
+def compiled(**options):
+    """Compile a function; its code is kept on disk where there is a place for it."""
+
+    def decorate(function):
+        try:
+            return njit(cache=True, **options)(function)
+        except RuntimeError:  # numba finds no place for its cache
+            return njit(**options)(function)
+
+    return decorate
+
+
+@compiled()
 def collect(rng, visits, repeats, arms, policy, mean, best, sd, bernoulli, plays, average):
     """Play one request for all contexts at once; see `simulate.answer` for the meaning.
 
@@ -57,7 +69,7 @@ def collect(rng, visits, repeats, arms, policy, mean, best, sd, bernoulli, plays
     return unfinished, regret
 
 
-@njit(cache=True)
+@compiled()
 def _deal(rng, plays, arms):
     """Deal plays uniformly at random: arms ~ multinomial(plays)."""
     k = len(arms)
@@ -85,7 +97,7 @@ def _deal(rng, plays, arms):
         start += width
 
 
-@njit(cache=True, inline="always")
+@compiled(inline="always")
 def half(rng, n):
     """Binomial(n, 1/2): coins counted if few, else a rounded normal that is corrected.
 
@@ -106,7 +118,7 @@ def half(rng, n):
     return _half_rest(rng, n, x, u)
 
 
-@njit(cache=True)
+@compiled()
 def _half_rest(rng, n, x, u):
     """Decide exactly whether x is kept; if not, draw again."""
     while True:
@@ -116,7 +128,7 @@ def _half_rest(rng, n, x, u):
         u = rng.random() * (n + 0.5)
 
 
-@njit(cache=True)
+@compiled()
 def _rounded(n, x):
     """P(the normal with mean n/2 and variance n/4 is rounded to x)."""
     far = abs(x - 0.5 * n)
@@ -124,14 +136,14 @@ def _rounded(n, x):
     return 0.5 * (math.erfc((far - 0.5) * scale) - math.erfc((far + 0.5) * scale))
 
 
-@njit(cache=True)
+@compiled()
 def _fair(n, x):
     """P(binomial(n, 1/2) = x)."""
     ways = math.lgamma(n + 1.0) - math.lgamma(x + 1.0) - math.lgamma(n - x + 1.0)
     return math.exp(ways - n * math.log(2.0))
 
 
-@njit(cache=True, inline="always")
+@compiled(inline="always")
 def _ones(rng, n):
     """Toss up to 53 coins: count ones among random bits, all pairs, fours, eights at once."""
     b = np.uint64(rng.random() * 2.0**BITS) >> np.uint64(BITS - n)
@@ -141,14 +153,14 @@ def _ones(rng, n):
     return np.int64((b * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True, inline="always")
+@compiled(inline="always")
 def binomial(rng, n, p):
     if p > 0.5:
         return n - _binomial(rng, n, 1.0 - p)
     return _binomial(rng, n, p)
 
 
-@njit(cache=True, inline="always")
+@compiled(inline="always")
 def _binomial(rng, n, p):
     """BTRD for p <= 1/2; inversion where the mean is below 10."""
     if n * p < 10.0:
@@ -164,7 +176,7 @@ def _binomial(rng, n, p):
     return _btrd_rest(rng, n, p, npq, a, b, h / b, v)
 
 
-@njit(cache=True)
+@compiled()
 def _inversion(rng, n, p):
     """Count up from 0. Unlike numba's `Generator.binomial`, right for p below 1e-13."""
     odds = p / (1.0 - p)
@@ -179,7 +191,7 @@ def _inversion(rng, n, p):
     return np.int64(k)
 
 
-@njit(cache=True)
+@compiled()
 def _btrd_rest(rng, n, p, npq, a, b, v_r, v):
     """Steps 1 to 3.4 of BTRD, from a uniform v that did not end at once."""
     alpha = (2.83 + 5.1 / b) * math.sqrt(npq)
@@ -204,7 +216,7 @@ def _btrd_rest(rng, n, p, npq, a, b, v_r, v):
         v = rng.random()
 
 
-@njit(cache=True)
+@compiled()
 def _accepts(n, p, npq, m, k, v):
     """Whether v <= f(k) / f(m): by products near the mode, else by squeezes, else by logarithms."""
     r = p / (1.0 - p)
@@ -229,7 +241,7 @@ def _accepts(n, p, npq, m, k, v):
     return v <= h + f - _stirling(k) - _stirling(n - k)
 
 
-@njit(cache=True)
+@compiled()
 def _stirling(k):
     """log k! less Stirling's formula at k + 1."""
     if k < 10:

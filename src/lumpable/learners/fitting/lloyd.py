@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.caching import cached_njit
 
 ITERATIONS = 50
 """Lloyd's iterations from one start, at most, unless told otherwise."""
@@ -146,7 +146,7 @@ class _Problem:
         return float(np.sum(self.w * (self.m - centres[label, self.arm]) ** 2))
 
 
-@njit(cache=True)
+@cached_njit()
 def _nearest(
     first: IntVector, arm: IntVector, w: FloatVector, m: FloatVector, centres: FloatMatrix,
     label: IntVector, away: FloatVector,
@@ -166,7 +166,7 @@ def _nearest(
         label[i], away[i] = best, square[best]
 
 
-@njit(cache=True)
+@cached_njit()
 def _pool(
     first: IntVector, arm: IntVector, w: FloatVector, m: FloatVector, labels: IntVector,
     weight: FloatMatrix, total: FloatMatrix,

@@ -17,10 +17,13 @@ import numpy as np
 
 from lumpable.base.checks import IntVector
 from lumpable.base.words import counted, number
-from lumpable.lumps import beliefs, laws
-from lumpable.lumps.beliefs import LEVEL, Names, Row
-from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.belief import beliefs
+from lumpable.lumps.belief.beliefs import LEVEL, Mean, Names
+from lumpable.lumps.belief.posterior import posterior_now
+from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.reports.kit import axes, canvas, theme
+
+Row = dict[str, Any]
 
 MOST_ARMS = 40
 MOST_TOGETHER = 200
@@ -113,16 +116,16 @@ def means(learner: ThreeLevels, level: float = LEVEL, *, arm_names: Names | None
 
 def mean_rows(learner: ThreeLevels, level: float, names: Names) -> list[Row]:
     """Return a row for each cell: the mean, its interval, and how sure it is, from 0.12 to 1."""
-    rows = beliefs.arms(learner, level, arm_names=names)
-    widest = max(row["high"] - row["low"] for row in rows) if learner.counts().real else 1.0
+    rows = beliefs.means(learner, level, arm_names=names)
+    widest = max(row.high - row.low for row in rows) if learner.counts().real else 1.0
     groups = [rows[k : k + learner.arms] for k in range(0, len(rows), learner.arms)]
     shown = _arms_shown(rows, learner)
     return [
         {
-            "group": _group(row["group"]), "arm": row["arm"], "column": j, "place": place,
-            "mean": row["mean"], "interval": f"{number(row['low'])} to {number(row['high'])}",
-            "pulls": round(row["pulls"], 1),
-            "sure": 1.0 - (1.0 - FAINTEST) * (row["high"] - row["low"]) / max(widest, 1e-300),
+            "group": _group(row.group), "arm": row.arm, "column": j, "place": place,
+            "mean": row.mean, "interval": f"{number(row.low)} to {number(row.high)}",
+            "pulls": round(row.pulls, 1),
+            "sure": 1.0 - (1.0 - FAINTEST) * (row.high - row.low) / max(widest, 1e-300),
         }
         for own in groups
         for place, j in enumerate(shown)
@@ -130,11 +133,11 @@ def mean_rows(learner: ThreeLevels, level: float, names: Names) -> list[Row]:
     ]  # fmt: skip
 
 
-def _arms_shown(rows: list[Row], learner: ThreeLevels) -> list[int]:
+def _arms_shown(rows: list[Mean], learner: ThreeLevels) -> list[int]:
     """Return the arms to draw: the best of each group, then by pulls, then those that retired."""
     allowed, shape = learner.state.allowed, (-1, learner.arms)
-    mean = np.array([row["mean"] for row in rows]).reshape(shape)
-    pulls = np.array([row["pulls"] for row in rows]).reshape(shape).sum(axis=0)
+    mean = np.array([row.mean for row in rows]).reshape(shape)
+    pulls = np.array([row.pulls for row in rows]).reshape(shape).sum(axis=0)
     best = np.where(allowed, mean, -np.inf).argmax(axis=1)
     order = [*best.tolist(), *np.lexsort((-pulls, ~allowed)).tolist()]
     return list(dict.fromkeys(order))[:MOST_ARMS]
@@ -146,7 +149,7 @@ def _group(g: int) -> str:
 
 def _describe_means(learner: ThreeLevels, level: float, names: Names, shown: int) -> str:
     best = "; ".join(
-        f"group {row['group']}: {row['best_arm']} with {number(row['mean'])}"
+        f"group {row.group}: {row.best_arm} with {number(row.mean)}"
         for row in beliefs.groups(learner, level, arm_names=names)
     )
     return (
@@ -183,7 +186,7 @@ def size_rows(learner: ThreeLevels, level: float = LEVEL) -> list[Row]:
     """Return a row for each group: its size and the interval of that."""
     keys = ("size", "size_low", "size_high")
     return [
-        {"group": _group(row["group"]), **{key: row[key] for key in keys}}
+        {"group": _group(row.group), **{key: getattr(row, key) for key in keys}}
         for row in beliefs.groups(learner, level)
     ]
 
@@ -192,7 +195,7 @@ def memberships(learner: ThreeLevels) -> Any:
     """Draw how sure memberships are: contexts by the probability of their likeliest group."""
     alt = canvas.altair()
     rows = membership_rows(learner)
-    sure = laws.now(learner).member.max(axis=1)
+    sure = posterior_now(learner).member.max(axis=1)
     least = min([BINS // 2, *(INTERVALS.index(row["probability"]) for row in rows)])  # for scale
     firm = int((sure >= 1.0 - 1.0 / BINS).sum())
     boxes = alt.Chart(alt.Data(values=rows)).mark_rect(aria=False)
@@ -218,7 +221,7 @@ def memberships(learner: ThreeLevels) -> Any:
 
 def membership_rows(learner: ThreeLevels) -> list[Row]:
     """Return how many contexts of each group have a probability in each interval, if any."""
-    member = laws.now(learner).member
+    member = posterior_now(learner).member
     label, sure = np.argmax(member, axis=1), member.max(axis=1)
     rows: list[Row] = []
     for g in range(member.shape[1]):
@@ -240,7 +243,7 @@ def together(
     one mark.
     """
     alt = canvas.altair()
-    seen = laws.now(learner)
+    seen = posterior_now(learner)
     order = np.lexsort((-seen.member.max(axis=1), np.argmax(seen.member, axis=1)))
     shown = seen.counts.context[axes.evenly(order, most)]
     names = unique_labels(

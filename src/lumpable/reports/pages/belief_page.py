@@ -10,16 +10,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from lumpable.base import checks
 from lumpable.base.version import __version__
 from lumpable.base.words import counted
-from lumpable.lumps import beliefs, left_over, odds
-from lumpable.lumps.beliefs import LEVEL, Names, Row
-from lumpable.lumps.levels import ThreeLevels
+from lumpable.lumps.belief import alternatives, beliefs, residuals, summary
+from lumpable.lumps.belief.alternatives import Alternative
+from lumpable.lumps.belief.beliefs import LEVEL, Group, Mean, Member, Names
+from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.reports.charts import belief_charts
 from lumpable.reports.kit import canvas, save
 from lumpable.reports.kit.numbers import decimal, percent
@@ -39,9 +40,9 @@ class Beliefs:
 
     learner: ThreeLevels
     level: float
-    groups: list[Row]
-    arms: list[Row]
-    members: list[Row]
+    groups: list[Group]
+    arms: list[Mean]
+    members: list[Member]
     identified: bool
 
     @property
@@ -51,13 +52,13 @@ class Beliefs:
 
     def mean(self, value: float, sign: str = "") -> str:
         """Write a mean with two decimals, or with more where all means are below 0.1."""
-        largest = max(abs(row["mean"]) for row in self.groups)
+        largest = max(abs(row.mean) for row in self.groups)
         more = max(0, -1 - math.floor(math.log10(largest))) if largest > 0.0 else 0
         return decimal(value, 2 + more, sign)
 
-    def range(self, row: Row) -> str:
+    def range(self, row: Group | Mean) -> str:
         """Write the interval of a mean."""
-        return f"{self.mean(row['low'])} to {self.mean(row['high'])}"
+        return f"{self.mean(row.low)} to {self.mean(row.high)}"
 
 
 def report(
@@ -89,15 +90,15 @@ def report(
         learner,
         level,
         beliefs.groups(learner, level, arm_names=arms),
-        beliefs.arms(learner, level, arm_names=arms),
+        beliefs.means(learner, level, arm_names=arms),
         beliefs.members(learner, context_names=contexts, arm_names=arms),
         beliefs.identified(learner),
     )
     found = {
         "title": title,
         "facts": facts(rows, contexts_known),
-        "sentence": odds.summary(learner),
-        "check": left_over.residuals(learner),
+        "sentence": summary.summary(learner),
+        "check": residuals.residuals(learner),
         "level": f"{100 * level:g} %",
         "seen": seen,
     }
@@ -187,20 +188,20 @@ def tables(rows: Beliefs) -> dict[str, Any]:
         "arms": [arm_table(rows, g) for g in range(len(rows.groups))],
         "members": member_table(rows),
         "members_shown": shown + (", the least sure first" if rows.identified else ""),
-        "evidence": evidence_table(odds.evidence(rows.learner)),
+        "evidence": evidence_table(alternatives.alternatives(rows.learner)),
     }
 
 
 def group_table(rows: Beliefs) -> Table:
     """Return the groups: sizes, best arms and their means."""
     columns = [
-        Column("group", lambda row: str(row["group"]), number=False),
-        Column("size", lambda row: decimal(row["size"])),
-        Column(rows.interval, lambda row: f"{row['size_low']} to {row['size_high']}"),
-        Column("share", lambda row: f"{100 * row['share']:.0f} %"),
-        Column("best arm", itemgetter("best_arm"), number=False),
-        Column("probability that it is the best", lambda row: percent(row["probability_best"])),
-        Column("mean of the best arm", lambda row: rows.mean(row["mean"])),
+        Column("group", lambda row: str(row.group), number=False),
+        Column("size", lambda row: decimal(row.size)),
+        Column(rows.interval, lambda row: f"{row.size_low} to {row.size_high}"),
+        Column("share", lambda row: f"{100 * row.share:.0f} %"),
+        Column("best arm", attrgetter("best_arm"), number=False),
+        Column("probability that it is the best", lambda row: percent(row.probability_best)),
+        Column("mean of the best arm", lambda row: rows.mean(row.mean)),
         Column(rows.interval, rows.range),
     ]
     return of_rows("Groups", rows.groups, columns)
@@ -209,11 +210,11 @@ def group_table(rows: Beliefs) -> Table:
 def arm_table(rows: Beliefs, group: int) -> Table:
     """Return a group's arms, the best first."""
     K = rows.learner.arms
-    own = sorted(rows.arms[group * K : (group + 1) * K], key=lambda row: -float(row["mean"]))
+    own = sorted(rows.arms[group * K : (group + 1) * K], key=lambda row: -row.mean)
     columns = [
-        Column("arm", itemgetter("arm"), number=False),
-        Column("pulls", lambda row: decimal(row["pulls"])),
-        Column("mean", lambda row: rows.mean(row["mean"])),
+        Column("arm", attrgetter("arm"), number=False),
+        Column("pulls", lambda row: decimal(row.pulls)),
+        Column("mean", lambda row: rows.mean(row.mean)),
         Column(rows.interval, rows.range),
     ]
     shown = own[: belief_charts.MOST_ARMS]
@@ -225,31 +226,31 @@ def member_table(rows: Beliefs) -> Table:
     """Return contexts, the least sure first if their groups are known."""
     shown = rows.members
     columns = [
-        Column("context", lambda row: str(row["context"]), number=False),
-        Column("group", lambda row: str(row["group"])),
-        Column("probability of the group", lambda row: percent(row["probability"])),
-        Column("rewards", lambda row: f"{row['rewards']:,}"),
-        Column("best arm", itemgetter("best_arm"), number=False),
-        Column("expected reward", lambda row: rows.mean(row["expected_reward"])),
-        Column("deviation", lambda row: rows.mean(row["deviation"], "+")),
+        Column("context", lambda row: str(row.context), number=False),
+        Column("group", lambda row: str(row.group)),
+        Column("probability of the group", lambda row: percent(row.probability or 0.0)),
+        Column("rewards", lambda row: f"{row.rewards:,}"),
+        Column("best arm", attrgetter("best_arm"), number=False),
+        Column("expected reward", lambda row: rows.mean(row.expected_reward)),
+        Column("deviation", lambda row: rows.mean(row.deviation, "+")),
     ]
     if rows.identified:
-        shown = sorted(shown, key=lambda row: float(row["probability"]))
+        shown = sorted(shown, key=lambda row: row.probability or 0.0)
     else:
         del columns[1:3]
     return of_rows("Contexts", shown[:MOST_MEMBERS], columns)
 
 
-def evidence_table(rows: Sequence[Row]) -> Table:
+def evidence_table(rows: Sequence[Alternative]) -> Table:
     """Return the models that were compared; the one that is believed stands out."""
 
-    def difference(row: Row) -> str:
-        return "" if row["believed"] else decimal(row["difference"], sign="+")
+    def difference(row: Alternative) -> str:
+        return "" if row.believed else decimal(row.difference, sign="+")
 
     columns = [
-        Column("model", itemgetter("model"), number=False),
-        Column("log evidence", lambda row: decimal(row["log_evidence"])),
+        Column("model", attrgetter("model"), number=False),
+        Column("log evidence", lambda row: decimal(row.log_evidence)),
         Column("difference", difference),
-        Column("odds", itemgetter("odds"), number=False),
+        Column("odds", attrgetter("odds"), number=False),
     ]
-    return of_rows("Other models", rows, columns, lambda row: "believed" * row["believed"])
+    return of_rows("Other models", rows, columns, lambda row: "believed" * row.believed)

@@ -1,0 +1,1 @@
+"""What a learner believes: rows and sentences. Reads only."""

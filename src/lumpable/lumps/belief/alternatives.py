@@ -1,0 +1,120 @@
+"""How likely alternatives are: other models of what was seen than the one believed now."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lumpable.base.words import counted, number
+from lumpable.lumps.belief.posterior import current_fit
+from lumpable.lumps.core.learning import Levels
+from lumpable.lumps.model import search
+from lumpable.lumps.model.counts import Counts, group_sums
+from lumpable.lumps.model.evidence import evidence
+from lumpable.lumps.model.factors import low_rank
+from lumpable.lumps.model.fit import Fit, memberships
+from lumpable.lumps.model.rivals import neighbours
+from lumpable.lumps.model.strengths import middle_level, own_strength_grid, top_level
+
+EM_STEPS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A model, and how likely it makes what was seen."""
+
+    model: str
+    believed: bool
+    groups: int
+    m0: float
+    """How closely contexts keep to their group, in rewards; infinite: they are alike."""
+    rank: int
+    """Directions along which contexts differ."""
+    log_evidence: float
+    difference: float
+    """The log evidence less that of the model believed now."""
+    odds: str
+    """The same in words."""
+
+
+def alternatives(learner: Levels) -> list[Alternative]:
+    """Return how likely other models make what was seen: more or fewer groups, alike or not.
+
+    The model believed now is among them, settled anew on all that was seen. Nothing seen, no rows.
+    """
+    counts = learner.counts()
+    if counts.contexts == 0:
+        return []
+    own, one = current_fit(learner, counts), search.one_group(counts)
+    tried = [own, *_best_of_each(neighbours(counts, own)), one, *_alike_or_not(counts, own)]
+    factored = low_rank(counts, one, replace(one, evidence=-math.inf))
+    tried += [factored] if factored.rank > 0 else []
+    rows: dict[str, Alternative] = {}
+    for fit in tried:
+        more = fit.evidence - own.evidence
+        rows.setdefault(_model(fit), Alternative(
+            _model(fit), fit is own, fit.groups, fit.m0, fit.rank, fit.evidence, more,
+            "believed now" if fit is own else _odds(more),
+        ))  # fmt: skip
+    return list(rows.values())
+
+
+def _best_of_each(fits: Iterable[Fit]) -> list[Fit]:
+    """Return the best fit with each number of groups."""
+    best: dict[int, Fit] = {}
+    for fit in fits:
+        if fit.groups not in best or fit.evidence > best[fit.groups].evidence:
+            best[fit.groups] = fit
+    return list(best.values())
+
+
+def _alike_or_not(counts: Counts, own: Fit) -> Iterator[Fit]:
+    """Yield the same groups of contexts that are all alike, and of such that deviate."""
+    if own.rank == 0:
+        others = own_strength_grid(counts.real)[:-1] if math.isinf(own.m0) else [math.inf]
+        held = (_held(counts, own, float(m0)) for m0 in others)
+        yield max(held, key=lambda fit: fit.evidence)
+
+
+def _held(counts: Counts, fit: Fit, m0: float) -> Fit:
+    """Go on from a fit by EM with m0 held there."""
+    for _ in range(EM_STEPS):
+        pulls, totals = group_sums(counts, fit.member, m0)
+        if fit.groups > 1:
+            level = middle_level(counts, pulls, totals, fit.kappa, fit.noise)
+        else:
+            k0, p0 = top_level(counts.real, pulls[:, 0], totals[:, 0], fit.noise)
+            level = k0, np.full(counts.arms, p0), fit.prior_weight, k0, p0
+        kappa, centre, prior_weight, k0, p0 = level
+        fit = replace(
+            fit, pulls=pulls, totals=totals, kappa=kappa, centre=centre,
+            prior_weight=prior_weight, k0=k0, p0=p0, m0=m0,
+        )  # fmt: skip
+        if fit.groups == 1:
+            break
+        member, _ = memberships(counts, m0, fit.noise, kappa, centre, fit.share, pulls, totals)
+        fit = replace(fit, member=member)
+    return replace(fit, evidence=evidence(counts, fit))
+
+
+def _model(fit: Fit) -> str:
+    if fit.rank > 0:
+        return f"{counted(fit.rank, 'direction')} along which contexts differ"
+    kind = "contexts alike" if math.isinf(fit.m0) else "contexts deviate"
+    return f"{counted(fit.groups, 'group')}, {kind}"
+
+
+def _odds(difference: float) -> str:
+    """Say odds in words.
+
+    >>> _odds(-3.0), _odds(0.3), _odds(-50.0)
+    ('20.1 times less likely', 'about as likely', 'more than a million times less likely')
+    """
+    if abs(difference) < 1.0:
+        return "about as likely"
+    times = math.exp(min(abs(difference), 20.0))
+    many = "more than a million" if times > 1e6 else number(times)
+    return f"{many} times {'less' if difference < 0 else 'more'} likely"

@@ -1,0 +1,70 @@
+"""Forget a context: a learner as if its rewards had never come.
+
+The cells of other contexts stay to the bit. Groups and strengths are fitted to them alone, without
+the fit before, in which the context had its part.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TypeVar
+
+import numpy as np
+
+from lumpable.base.archive import Array
+from lumpable.learners.engine.clock import TELLS
+from lumpable.lumps.core import under_way
+from lumpable.lumps.core.layout import cells_of, lay_out
+from lumpable.lumps.core.learning import FIRST_FIT, Levels
+from lumpable.lumps.core.state import REAL, SQUARES, State, blank
+
+AnyLevels = TypeVar("AnyLevels", bound=Levels)
+
+
+def without(learner: AnyLevels, context: int) -> AnyLevels:
+    """Return a learner of the same size that never heard of this context.
+
+    Contexts after it move up by one number, and its pulls under way are gone. That rewards are real
+    is not forgotten, and of the squares of real rewards, which are one sum for all, its part is
+    taken out by its share.
+    """
+    cells, old = cells_of(learner.state), learner.state
+    row = np.repeat(np.arange(learner.contexts), cells["length"])
+    others = {name: array[row != context] for name, array in cells.items() if name != "length"}
+    others["length"] = np.append(np.delete(cells["length"], context), 0)
+    state = lay_out(blank(learner.contexts, learner.arms, FIRST_FIT), others)
+    state.visits[:] = np.append(np.delete(old.visits, context), 0.0)
+    state.allowed[:] = old.allowed
+    seen = len(others["arm"]) > 0
+    if seen:
+        state.value[REAL] = old.value[REAL] > 0.0
+        state.value[SQUARES] = _squares(old, cells, others)
+    clock = learner.clock.copy()
+    clock[TELLS] = learner.tells - int(old.visits[context])
+    pulls = under_way.without(learner.under_way, context)
+    state, pulls = _counted(state, pulls)
+    made = copy.copy(learner)
+    made.become(state, clock=clock, last_fit=None, next_fit=FIRST_FIT, under_way=pulls)
+    if seen:
+        made.adopt(made.fit(made.counts()))
+    return made
+
+
+def _squares(old: State, cells: dict[str, Array], others: dict[str, Array]) -> float:
+    """Return the squared distances of the other contexts' rewards from their cells' averages."""
+    n, s = others["pulls"], others["total"]
+    if old.value[REAL] == 0.0:
+        return float((s * (n - s) / n).sum())
+    free = cells["pulls"].sum() - len(cells["pulls"]), n.sum() - len(n)
+    part = free[1] / free[0] if free[0] > 0 else 0.0
+    return float(old.value[SQUARES] * part)
+
+
+def _counted(
+    state: State, pulls: dict[int, under_way.Pull]
+) -> tuple[State, dict[int, under_way.Pull]]:
+    """Count pulls under way in the one group of a state that nothing was fitted to."""
+    pulls = under_way.regroup(pulls, state.log_weight, np.zeros(1))
+    pending = under_way.count(pulls, *state.pending.shape)
+    visits = state.group_visits + pending.sum(axis=1)
+    return state._replace(pending=pending, group_visits=visits), pulls

@@ -1,0 +1,73 @@
+"""Room for contexts and arms that come later.
+
+Growing changes nothing for what was there: a learner that grew believes what it would believe had
+it had the size from the start.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lumpable.base.errors import BadArgument
+from lumpable.lumps.core.layout import with_room
+from lumpable.lumps.core.learning import Levels
+from lumpable.lumps.core.state import State
+from lumpable.lumps.model.fit import Fit, untried_arm, widen
+
+
+def grow(learner: Levels, contexts: int, arms: int, *, allowed: bool = True) -> None:
+    """Give a learner room for more contexts and arms; those it has keep their numbers.
+
+    New contexts start from the groups' shares, new arms from the population; `allowed` says whether
+    new arms may be chosen.
+    """
+    more_contexts, more_arms = contexts - learner.contexts, arms - learner.arms
+    if more_contexts < 0 or more_arms < 0:
+        raise BadArgument(
+            "contexts, arms", f"at least {learner.contexts}, {learner.arms}", f"{contexts}, {arms}"
+        )
+    state, fit = learner.state, learner.last_fit
+    if more_contexts > 0:
+        state = state._replace(**_more_contexts(state, fit, more_contexts))
+    if more_arms > 0:
+        state = state._replace(**_more_arms(state, fit, more_arms, allowed))
+        fit = None if fit is None else widen(fit, more_arms)
+    learner.become(with_room(state), last_fit=fit, contexts=contexts, arms=arms)
+
+
+def _more_contexts(state: State, fit: Fit | None, more: int) -> dict[str, Any]:
+    """Return the arrays with a row for each context, lengthened."""
+    share = np.zeros(1) if fit is None else fit.share
+    rank = state.precision_mean.shape[1]
+    new: dict[str, Any] = {
+        **{name: np.zeros(more, dtype=np.int64) for name in ("start", "length", "room")},
+        "visits": np.zeros(more),
+        "log_weight": np.tile(share, (more, 1)),
+        "precision_mean": np.zeros((more, rank)),
+        "precision": np.tile(np.eye(rank), (more, 1, 1)),
+    }
+    return _joined(state, new)
+
+
+def _more_arms(state: State, fit: Fit | None, more: int, allowed: bool) -> dict[str, Any]:
+    """Return the arrays with a number for each arm, lengthened."""
+    centre, prior_weight = (0.5, np.inf) if fit is None else untried_arm(fit)
+    new = {
+        **{name: np.zeros(more) for name in ("mean", "spread", "score")},
+        "centre": np.full(more, centre),
+        "prior_weight": np.full(more, prior_weight),
+        "loading": np.zeros((more, state.loading.shape[1])),
+        "allowed": np.full(more, allowed),
+    }
+    wider = np.zeros((len(state.pending), more))
+    tables = {
+        name: np.concatenate([getattr(state, name), wider], axis=1)
+        for name in ("group_pulls", "group_total", "pending")
+    }
+    return tables | _joined(state, new)
+
+
+def _joined(held: Any, new: dict[str, Any]) -> dict[str, Any]:
+    return {name: np.concatenate([getattr(held, name), rows]) for name, rows in new.items()}

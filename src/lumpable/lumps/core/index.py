@@ -1,0 +1,211 @@
+"""What an arm is worth to a context now, and how much trying it is worth: the index.
+
+An arm's index is the mean of its value plus a multiple of its standard deviation that grows with
+ln(N / n): for Bernoulli rewards on the logit scale, whose exact moments (digamma, trigamma) matter,
+for real ones on their own. Letters are those of `model.counts`. Reads the state; writes only the
+room to calculate in it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector
+from lumpable.learners.engine.clock import kernel, kernel_without_nan
+from lumpable.lumps.core.state import KAPPA, M0, NOISE, REAL, State
+from lumpable.lumps.model.directions import invert
+
+WIDTH, WIDTH_LOG = 0.25, 0.03
+"""The group level is explored with c^2 = WIDTH + WIDTH_LOG ln(1 + N / K) ..."""
+OWN_WIDTH = 0.04
+"""... and a context's own deviation with this."""
+TELLING = 0.2
+"""This part of the variance between a context's likely groups counts as spread of an arm's value:
+trying it tells which group it is."""
+UNLIKELY = 1e-3
+"""Groups that a context belongs to with less than this are left out of its index."""
+EDGE = 1e-12
+"""Means of Bernoulli rewards stay this far from 0 and 1."""
+LEAST = 0.1
+"""The parameters of the Beta law of an arm's value are at least this, or its logit could be
+anything."""
+
+
+@kernel
+def weigh(state: State, i: int) -> None:
+    """Put the posterior over groups of a context into `weight`."""
+    row, weight = state.log_weight[i], state.weight
+    top = row[0]
+    for g in range(1, len(row)):
+        top = max(top, row[g])
+    whole = 0.0
+    for g in range(len(row)):
+        weight[g] = math.exp(row[g] - top)
+        whole += weight[g]
+    for g in range(len(row)):
+        weight[g] /= whole
+
+
+@kernel
+def group_belief(
+    value: FloatVector, p: float, prior_weight: float, pulls: float, total: float, pending: float
+) -> tuple[float, float]:
+    """Return mean and variance of an arm's mean in a group."""
+    kappa = value[KAPPA]
+    m = (total + kappa * p) / (pulls + kappa)
+    x = 1.0 / (pulls + pending + kappa)
+    lift = kappa * x
+    if value[REAL] > 0.0:
+        return m, value[NOISE] * (x + lift * lift / prior_weight)
+    m = min(max(m, EDGE), 1.0 - EDGE)  # totals are net of what factors explain
+    return m, m * (1.0 - m) * x / (1.0 + x) + lift * lift * p * (1.0 - p) / (prior_weight + 1.0)
+
+
+@kernel
+def between(square: float, shift: float) -> float:
+    """Return what the variance between groups adds, by their mean square and mean of any origin."""
+    return TELLING * max(square - shift * shift, 0.0)
+
+
+@kernel_without_nan
+def mix(state: State) -> float:
+    """Put each arm's group mean and how unsure it is into `mean` and `spread`; return N.
+
+    Unsure is what is not known of the groups' means, and a part of how the likely groups differ.
+    """
+    value, mean, spread, centre, prior_weight = (
+        state.value, state.mean, state.spread, state.centre, state.prior_weight,
+    )  # fmt: skip
+    around = state.score  # squares around the centre, before it holds the index
+    mean[:] = 0.0
+    spread[:] = 0.0
+    around[:] = 0.0
+    N, kept = 0.0, 0.0
+    for g in range(len(state.weight)):
+        w = state.weight[g]
+        if w < UNLIKELY:
+            continue
+        kept += w
+        N += w * state.group_visits[g]
+        pulls, total, pending = state.group_pulls[g], state.group_total[g], state.pending[g]
+        for j in range(len(mean)):
+            m, v = group_belief(value, centre[j], prior_weight[j], pulls[j], total[j], pending[j])
+            mean[j] += w * m
+            spread[j] += w * v
+            around[j] += w * (m - centre[j]) * (m - centre[j])
+    for j in range(len(mean)):
+        mean[j] /= kept
+        spread[j] = spread[j] / kept + between(around[j] / kept, mean[j] - centre[j])
+    return N / kept
+
+
+@kernel
+def solve_factors(state: State, i: int) -> None:
+    """Put mean and covariance of a context's factors into `factor` and `cover`."""
+    invert(state.precision[i], state.cover)
+    for x in range(len(state.factor)):
+        state.factor[x] = 0.0
+        for y in range(len(state.factor)):
+            state.factor[x] += state.cover[x, y] * state.precision_mean[i, y]
+
+
+@kernel
+def away(
+    loading: FloatMatrix, factor: FloatVector, cover: FloatMatrix, j: int
+) -> tuple[float, float]:
+    """Return mean and variance of what a context's factors add to an arm."""
+    shift, around = 0.0, 0.0
+    for x in range(len(factor)):
+        shift += loading[j, x] * factor[x]
+        for y in range(len(factor)):
+            around += loading[j, x] * loading[j, y] * cover[x, y]
+    return shift, around
+
+
+@kernel
+def logit_moments(a: float, b: float) -> tuple[float, float]:
+    """Return mean and variance of the logit of Beta(a, b)."""
+    mean, variance = 0.0, 0.0
+    while a < 3.0:
+        mean -= 1.0 / a
+        variance += 1.0 / (a * a)
+        a += 1.0
+    while b < 3.0:
+        mean += 1.0 / b
+        variance += 1.0 / (b * b)
+        b += 1.0
+    x, y = 1.0 / a, 1.0 / b
+    xx, yy = x * x, y * y
+    mean += math.log(a * y) - 0.5 * (x - y)
+    mean -= xx * (1.0 / 12.0 - xx * (1.0 / 120.0 - xx / 252.0))
+    mean += yy * (1.0 / 12.0 - yy * (1.0 / 120.0 - yy / 252.0))
+    variance += x * (1.0 + 0.5 * x + xx * (1.0 / 6.0 - xx * (1.0 / 30.0 - xx / 42.0)))
+    variance += y * (1.0 + 0.5 * y + yy * (1.0 / 6.0 - yy * (1.0 / 30.0 - yy / 42.0)))
+    return mean, variance
+
+
+@kernel
+def group_width(N: float, arms: int) -> float:
+    """Return c^2 of the group level after N rounds with this many arms to choose from."""
+    return WIDTH + WIDTH_LOG * math.log(1.0 + N / arms)
+
+
+@kernel
+def parts(
+    value: FloatVector, N: float, c2: float, belief: tuple[float, float, float, float], n: float,
+    s: float, ahead: float,
+) -> tuple[float, float, float]:  # fmt: skip
+    """Return a, b, c: the index of an arm is a + sqrt(b + c L_u), L_u = ln(1 + n_i / x).
+
+    The context has n rewards of its own of total s, `ahead` more are still to come, and x = m0 + n
+    + ahead. The belief is mean and variance of the group's mean, and what `away` adds.
+    """
+    real, m0, noise = value[REAL] > 0.0, value[M0], value[NOISE]
+    m, v, shift, around = belief
+    scale = noise if real else m * (1.0 - m)
+    bonus = c2 * v * math.log(1.0 + N * v / scale)
+    m, u = m + shift, 0.0
+    if not math.isinf(m0):
+        m = (m0 * m + s) / (m0 + n)
+        known = m0 + n + ahead
+        share = (m0 / known) * (m0 / known)
+        v, bonus, around = share * v, share * bonus, share * around
+        u = noise / known if real else max(m * (1.0 - m), EDGE) / (known + 1.0)
+    bonus += OWN_WIDTH * around
+    if real:
+        return m, 2.0 * bonus, 2.0 * OWN_WIDTH * u
+    m, whole = min(max(m, EDGE), 1.0 - EDGE), v + u + around
+    e = max(m * (1.0 - m) / whole - 1.0, 0.5)
+    mean, variance = logit_moments(max(m * e, LEAST), max((1.0 - m) * e, LEAST))
+    scale = 2.0 * variance / whole
+    return mean, scale * bonus, scale * OWN_WIDTH * u
+
+
+@kernel
+def rate(state: State, i: int, allowed: BoolVector) -> None:
+    """Put the index of each allowed arm for this context into `score`; others get -infinity."""
+    weigh(state, i)
+    N = mix(state)
+    value, score, m0, visits = state.value, state.score, state.value[M0], state.visits[i]
+    loading, factor, cover = state.loading, state.factor, state.cover
+    first, arms = state.start[i], 0
+    for j in range(len(score)):
+        score[j] = -1.0  # where the arm's cell is, before it becomes the index
+        arms += allowed[j]
+    for c in range(first, first + state.length[i]):
+        score[state.arm[c]] = c
+    if len(factor) > 0:
+        solve_factors(state, i)
+    c2, untried = group_width(N, arms), math.log(1.0 + visits / m0)
+    for j in range(len(score)):
+        if not allowed[j]:
+            score[j] = -math.inf
+            continue
+        n, s, L, at = 0.0, 0.0, untried, int(score[j])
+        if at >= 0:
+            n, s = state.pulls[at], state.total[at]
+            L = math.log(1.0 + visits / (m0 + n))
+        shift, around = away(loading, factor, cover, j)
+        belief = state.mean[j], state.spread[j], shift, around
+        a, b, c_own = parts(value, N, c2, belief, n, s, 0.0)
+        score[j] = a + math.sqrt(b + c_own * L)

@@ -1,0 +1,247 @@
+"""What the learners of numbers share: three levels of belief, pulls under way, fits, room.
+
+Between two fits a reward moves its cell, its context's posterior over groups and the groups' sums
+(see `steps`); the strengths stay. A fit is three steps, which may be taken in different places:
+
+    if core.due():
+        fit = core.fit(core.counts(), core.last_fit)    # pure: in a thread, in another process
+        core.adopt(fit)                                 # between two rewards
+
+A learner changes from one state to the next in one assignment: whoever is interrupted has the old
+one or the new one. Letters are those of `model.counts`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lumpable.base import checks
+from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntVector
+from lumpable.base.errors import BadArgument
+from lumpable.learners.engine.clock import TELLS, Clock
+from lumpable.learners.engine.entries import entry
+from lumpable.learners.learner import Compiled
+from lumpable.lumps.core.adoption import believe
+from lumpable.lumps.core.layout import counts_of, with_room
+from lumpable.lumps.core.state import KAPPA, M0, REAL, State, blank
+from lumpable.lumps.core.under_way import Pull, count, likeliest, regroup
+from lumpable.lumps.model import search
+from lumpable.lumps.model.counts import Counts
+from lumpable.lumps.model.fit import Fit, widen
+
+FIRST_FIT = 10
+"""The first fit comes after this many rewards."""
+EARLY = 2
+"""It is early while contexts were seen less often than this on average."""
+
+
+class Levels(Compiled):
+    """A learner of three levels: what works for all, for groups and for each context.
+
+    A final class names its kernels, the one that chooses among given arms, and how many times more
+    rewards there are at the next fit.
+    """
+
+    among: ClassVar[Callable[..., int]]
+    """choose(state, context, allowed, clock) -> arm."""
+    _ask_among: Callable[[int, int, BoolVector], int]
+    fit = staticmethod(search.fit)
+    """Fit a snapshot of counts, from the fit before: a pure function."""
+
+    def __init__(self, contexts: int, arms: int, seed: int) -> None:
+        S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
+        self.last_fit: Fit | None = None
+        """The fit that was adopted last; None before the first."""
+        self.next_fit = FIRST_FIT
+        """The next fit is due at this number of rewards."""
+        self.under_way: dict[int, Pull] = {}
+        """Pulls whose rewards have not come, by the id that they were announced with."""
+        super().__init__(S, K, seed, blank(S, K, FIRST_FIT))
+
+    @abstractmethod
+    def _growth(self, early: bool) -> float:
+        """Return how many times more rewards there are at the next fit."""
+
+    # --- One state after the other --------------------------------------------------------------
+
+    def _connections(self, state: Any, clock: Clock) -> dict[str, Any]:
+        return {
+            **super()._connections(state, clock),
+            "_ask_among": entry(type(self).among, state),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = super().__getstate__()
+        del kept["_ask_among"]
+        return kept
+
+    def become(self, state: State, **more: Any) -> None:
+        """Go on with another state and other attributes: with all of them, or with none."""
+        clock = more.pop("clock", self.clock)
+        vars(self).update({**self._connections(state, clock), **more})
+
+    # --- Rounds ---------------------------------------------------------------------------------
+
+    def ask(self, context: int, allowed: BoolVector | None = None) -> int:
+        """Return the arm to play for this context now, of those that are allowed.
+
+        Asked twice, it answers the same. `allowed` says of each arm whether it may be chosen this
+        time, whatever was set for all times; without it, the arms of `state.allowed` may be.
+        """
+        if type(context) is not int or not 0 <= context < self.contexts:
+            context = checks.whole("context", context, 0, self.contexts - 1)
+        if allowed is None:
+            return self._ask(self._address, context)
+        return self._ask_among(self._address, context, self.mask(allowed))
+
+    def mask(self, allowed: BoolVector | None) -> BoolVector:
+        """Return which arms may be chosen, as compiled code takes it; at least one."""
+        if allowed is None:
+            mask: BoolVector = self.state.allowed
+            return mask
+        mask = np.ascontiguousarray(allowed)
+        if mask.dtype != np.bool_ or mask.shape != (self.arms,) or not mask.any():
+            expected = f"for each of {self.arms} arms whether it may be chosen, and one at least"
+            raise BadArgument("allowed", expected, f"{mask.dtype} of shape {mask.shape}")
+        return mask
+
+    def tell(self, context: int, arm: int, reward: float) -> None:
+        """Report the reward of an arm that was played for this context."""
+        if type(context) is not int or not 0 <= context < self.contexts:
+            context = checks.whole("context", context, 0, self.contexts - 1)
+        if type(arm) is not int or not 0 <= arm < self.arms:
+            arm = checks.whole("arm", arm, 0, self.arms - 1)
+        if type(reward) is not float or not self._low <= reward <= self._high:
+            reward = self._checked(reward)
+        if self._due.item() == 0:  # what fell due was cut off: there may be no room for a cell
+            self.refit()
+        self._tell(self._address, context, arm, reward)
+        if self.clock.item(TELLS) >= self._due.item():
+            self.refit()
+
+    # --- Pulls under way ------------------------------------------------------------------------
+
+    def expect(self, id: int, context: int | None, arm: int) -> None:
+        """Count a pull whose reward is to come: till then, others try its arm less.
+
+        Whoever has no number yet is None; `meet` gives the number later.
+        """
+        group = likeliest(self.state.log_weight, self._share(), context)
+        self.under_way[id] = Pull(context, arm, group)
+        self.state.pending[group, arm] += 1.0
+        self.state.group_visits[group] += 1.0
+
+    def expect_no_more(self, id: int) -> None:
+        """Count a pull no more: its reward is here, or will not come."""
+        pull = self.under_way.pop(id)
+        self.state.pending[pull.group, pull.arm] -= 1.0
+        self.state.group_visits[pull.group] -= 1.0
+
+    def meet(self, id: int, context: int) -> None:
+        """Give the context of a pull its number."""
+        self.under_way[id] = self.under_way[id]._replace(context=context)
+
+    def recover(self, pulls: Mapping[int, Pull | None], group_visits: FloatVector) -> None:
+        """Put pulls and visits back as they were before a call was cut off; None: no such pull."""
+        for id, pull in pulls.items():
+            if pull is None:
+                self.under_way.pop(id, None)
+            else:
+                self.under_way[id] = pull
+        self.state.pending[:] = count(self.under_way, *self.state.pending.shape)
+        self.state.group_visits[:] = group_visits
+
+    def _share(self) -> FloatVector:
+        return np.zeros(1) if self.last_fit is None else self.last_fit.share
+
+    # --- Fits -----------------------------------------------------------------------------------
+
+    def counts(self) -> Counts:
+        """Return all that was seen: a snapshot, which may be pickled and sent elsewhere."""
+        return counts_of(self.state)
+
+    def due(self) -> bool:
+        """Whether it is time for a fit, or rewards turned out to be real since the last one."""
+        return self.tells >= self.next_fit or self._turned(self.last_fit)
+
+    def _turned(self, fit: Fit | None) -> bool:
+        return bool(self.state.value[REAL] > 0.0) and (fit is None or not fit.real)
+
+    def adopt(self, fit: Fit) -> None:
+        """Go on from a fit of what was seen, now or a while ago.
+
+        Rewards, contexts and arms that came since the snapshot count (see `search.catch_up`). Where
+        a context was forgotten since, the fit is of another learner: fit anew.
+        """
+        counts, tells = self.counts(), self.tells
+        if fit.rewards > tells or not np.isin(fit.context, counts.context).all():
+            raise BadArgument("fit", "a fit of what this learner was told", "one of something else")
+        fit = widen(fit, self.arms - len(fit.pulls))
+        if fit.rewards != tells:
+            fit = search.catch_up(counts, fit)
+        growth = self._growth(early=tells < EARLY * len(fit.context))
+        next_fit = max(tells + 1, math.ceil(growth * tells))
+        state = believe(self.state, counts, fit)
+        pulls = regroup(self.under_way, state.log_weight, fit.share)
+        pending = count(pulls, fit.groups, self.arms)
+        state = state._replace(
+            pending=pending,
+            group_visits=state.group_visits + pending.sum(axis=1),
+            due=np.array([0 if self._turned(fit) else next_fit]),
+        )
+        self.become(state, last_fit=fit, next_fit=next_fit, under_way=pulls)
+
+    def refit(self) -> None:
+        """Make room for more cells; fit and adopt what is due."""
+        self.become(with_room(self.state))
+        if self.due():
+            self.adopt(self.fit(self.counts(), self.last_fit))
+        else:
+            self.state.due[0] = self.next_fit
+
+    # --- What is believed -----------------------------------------------------------------------
+
+    def posterior_means(self, contexts: IntVector) -> FloatMatrix:
+        """Return the mean reward of every arm for these contexts, as believed now."""
+        state = self.state
+        kappa, m0 = state.value[KAPPA], state.value[M0]
+        theta = (state.group_total + kappa * state.centre) / (state.group_pulls + kappa)
+        mean: FloatMatrix = self.membership(contexts) @ theta
+        if state.loading.shape[1] > 0:
+            factor = np.linalg.solve(
+                state.precision[contexts], state.precision_mean[contexts][:, :, None]
+            )
+            mean = mean + factor[:, :, 0] @ state.loading.T
+        if not math.isinf(m0):
+            for row, i in enumerate(contexts):
+                cells = slice(state.start[i], state.start[i] + state.length[i])
+                arm, n, s = state.arm[cells], state.pulls[cells], state.total[cells]
+                mean[row, arm] = (m0 * mean[row, arm] + s) / (m0 + n)
+        return mean
+
+    def membership(self, contexts: IntVector) -> FloatMatrix:
+        """Return the posterior over groups of these contexts, as believed now."""
+        row = self.state.log_weight[contexts]
+        weight = np.exp(row - row.max(axis=1, keepdims=True))
+        member: FloatMatrix = weight / weight.sum(axis=1, keepdims=True)
+        return member
+
+    def policy(self) -> IntVector:
+        """Return each context's allowed arm with the largest posterior mean."""
+        best = np.empty(self.contexts, dtype=np.int64)
+        for rows in np.array_split(
+            np.arange(self.contexts), 1 + self.contexts * self.arms // 10**7
+        ):
+            mean = np.where(self.state.allowed, self.posterior_means(rows), -np.inf)
+            best[rows] = np.argmax(mean, axis=1)
+        return best
+
+    def labels(self) -> IntVector:
+        """Return the likeliest group of each context."""
+        label: IntVector = np.argmax(self.state.log_weight, axis=1)
+        return label

@@ -1,0 +1,89 @@
+"""How likely what was seen is under a fit of the three-level model, about: its log evidence."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.lumps.model import likelihoods
+from lumpable.lumps.model.counts import Counts
+from lumpable.lumps.model.fit import Fit
+
+EDGE = 1e-4
+"""Means of Bernoulli rewards stay this far from 0 and 1 in logarithms."""
+MOST_LOST = 0.9
+"""Doubt about members takes at most this part of what rewards could tell about a mean."""
+
+
+def evidence(counts: Counts, fit: Fit) -> float:
+    """Return the log evidence: the mixture's likelihood at the fitted means, and what they cost.
+
+    Each fitted mean costs the ratio of its marginal to its fitted likelihood (Occam), and so do the
+    population's means and the shares, whose prior is Dirichlet(1, .., 1). That would be all if
+    members were known; means of doubtful members are less sharp and cost less (Laplace). All that
+    is so under any numbering of the groups.
+    """
+    mean = fit.means if counts.real else np.clip(fit.means, EDGE, 1.0 - EDGE)
+    likely = likelihoods.mixture_likelihood(
+        *counts.rows, mean, fit.share, fit.member, fit.m0, counts.real, fit.noise
+    )
+    return likely + price(counts, fit) + blur(counts, fit, mean) + numberings(fit.member)
+
+
+def numberings(member: FloatMatrix) -> float:
+    """Return ln of the number of ways to number the groups: ln M! if all members are sure.
+
+    Groups that share their members are hardly different: each counts as much as its members are
+    sure of it on average.
+    """
+    distinct = np.square(member).sum(axis=0) / np.maximum(member.sum(axis=0), 1e-300)
+    return math.lgamma(1.0 + float(distinct.sum()))
+
+
+def blur(counts: Counts, fit: Fit, mean: FloatMatrix) -> float:
+    """Return what means cost less, as their members are doubtful: -1/2 ln(1 - what is lost)."""
+    spread = np.full(mean.shape, fit.noise) if counts.real else mean * (1.0 - mean)
+    lost = lost_part(counts, fit.member, mean, spread, spread / (fit.pulls + fit.kappa), fit.m0)
+    return -0.5 * float(np.log1p(-lost).sum())
+
+
+def lost_part(
+    counts: Counts, member: FloatMatrix, mean: FloatMatrix, spread: FloatMatrix,
+    variance: FloatMatrix, m0: float,
+) -> FloatMatrix:  # fmt: skip
+    """Return which part of the information about each mean is lost, as members are doubtful.
+
+    `variance` is that of the mean if members were known.
+    """
+    lost = likelihoods.information_lost(*counts.rows, counts.weight(m0), member, mean, spread)
+    part: FloatMatrix = np.minimum(lost * variance, MOST_LOST)
+    return part
+
+
+def price(counts: Counts, fit: Fit) -> float:
+    """Return what the fitted means and shares cost in the log evidence."""
+    mean = fit.means if counts.real else np.clip(fit.means, EDGE, 1.0 - EDGE)
+    cost = _occam(counts.real, fit.kappa, fit.centre, fit.totals, fit.pulls, mean, fit.noise)
+    if fit.groups > 1:
+        weight = (fit.prior_weight - fit.k0)[:, None]
+        total = (fit.centre * fit.prior_weight - fit.k0 * fit.p0)[:, None]
+        level, top = fit.centre[:, None], np.full(counts.arms, fit.p0)
+        cost += _occam(counts.real, fit.k0, top, total, weight, level, fit.noise)
+    M, size = fit.groups, fit.member.sum(axis=0)
+    shares = math.lgamma(M) - math.lgamma(M + size.sum()) - float(size @ fit.share)
+    shares += sum(math.lgamma(1.0 + x) for x in size)
+    return cost + shares
+
+
+def _occam(
+    real: bool, strength: float, centre: FloatVector, totals: FloatMatrix, pulls: FloatMatrix,
+    mean: FloatMatrix, noise: float,
+) -> float:  # fmt: skip
+    """Return ln (marginal / fitted likelihood) of means with this prior, summed."""
+    if real:
+        away = strength * (mean - centre[:, None]) ** 2 / noise
+        return 0.5 * float((np.log(strength / (pulls + strength)) - away).sum())
+    marginal = likelihoods.beta_binomials(strength, centre, totals, pulls)
+    return marginal - float((totals * np.log(mean) + (pulls - totals) * np.log1p(-mean)).sum())

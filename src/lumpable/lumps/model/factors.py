@@ -1,0 +1,139 @@
+"""Contexts that differ along few directions: factor analysis of what the population leaves.
+
+    mu_ij = theta_j + L_j f_i + own deviation,  f_i ~ N(0, I),  L_j ~ N(0, tau^2)
+
+Bernoulli rewards are taken as normal with the population's variance to find the factors, but not in
+the evidence, which is Laplace's at what was found.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.lumps.model import directions, likelihoods
+from lumpable.lumps.model.counts import Counts, group_sums
+from lumpable.lumps.model.evidence import price
+from lumpable.lumps.model.fit import Fit
+
+RANKS = 5
+"""Directions at most."""
+STEPS = 12
+POWER_STEPS = 8
+"""Iterations towards leading directions."""
+WORTH = 1.0
+"""Another direction must raise the log evidence by this much."""
+CLOSE = 0.02
+"""Population means stay this far from 0 and 1 in variances."""
+
+
+def low_rank(counts: Counts, one: Fit, best: Fit) -> Fit:
+    """Return the better of a fit and of one group with factors, of as many as pay."""
+    found, last = best, one.evidence
+    for q in range(1, min(RANKS, counts.arms - 1, counts.contexts - 1) + 1):
+        tried = _factored(counts, one, _start(counts, one, q))
+        gain, last = tried.evidence - last, tried.evidence
+        if gain <= WORTH:
+            break
+        if last > found.evidence + WORTH:
+            found = tried
+        elif last + (RANKS - q) * gain <= found.evidence:
+            break  # leading directions come first: the others bring less than this one
+    return found
+
+
+def _start(counts: Counts, one: Fit, q: int) -> FloatMatrix:
+    """Return loadings to start from: the leading directions of what the population leaves."""
+    gap = (counts.s - counts.n * one.means[counts.arm, 0]) / (counts.n + 1.0)
+    v = np.linalg.qr(np.random.default_rng([11, q]).standard_normal((counts.arms, q)))[0]
+    for _ in range(POWER_STEPS):
+        y = directions.forth(counts.first, counts.arm, gap, v)
+        v = np.linalg.qr(directions.back(counts.first, counts.arm, gap, y, counts.arms))[0]
+    y = directions.forth(counts.first, counts.arm, gap, v)
+    start: FloatMatrix = v * np.sqrt((y**2).mean(axis=0) + 1e-4 * one.noise)
+    return start
+
+
+def _factored(counts: Counts, one: Fit, loading: FloatMatrix) -> Fit:
+    """Fit the factors; m0 falls from infinity to that of one group, as far as it pays."""
+    best: Fit | None = None
+    m0, steps = math.inf, STEPS
+    while True:
+        tried = _at_strength(counts, one, m0, loading, steps)
+        if best is not None and tried.evidence <= best.evidence:
+            return best
+        best, loading, steps = tried, tried.loading, STEPS // 3
+        if m0 <= one.m0:
+            return best
+        m0 = max(one.m0, 1024.0 if math.isinf(m0) else m0 / 4.0)
+
+
+def _at_strength(counts: Counts, one: Fit, m0: float, loading: FloatMatrix, steps: int) -> Fit:
+    S, (K, q) = counts.contexts, loading.shape
+    weight = counts.weight(m0)
+    n, s = counts.n * weight, counts.s * weight
+    pulls, totals = group_sums(counts, one.member, m0)
+    plain = replace(one, pulls=pulls, totals=totals, m0=m0)
+    f, cover = np.empty((S, q)), np.empty((S, q, q))
+    H, h, rest = np.empty((K, q, q)), np.empty((K, q)), np.empty((K, 2))
+    centre, k0, p0 = plain.means[:, 0], one.k0, one.p0
+    for _ in range(steps):
+        variance = spread(counts.real, centre, one.noise)
+        tau2 = np.maximum((loading**2).mean(axis=0), 1e-8 * one.noise)
+        directions.factor_step(
+            counts.first, counts.arm, n, s, centre, variance, loading, f, cover, H, h, rest
+        )
+        A = H + np.diag(1.0 / tau2)
+        loading = np.linalg.solve(A, h[:, :, None])[:, :, 0].astype(np.float64)
+        centre = (k0 * p0 + rest[:, 1] + rest[:, 0] * centre) / (k0 + rest[:, 0])
+    totals = (centre * (k0 + rest[:, 0]) - k0 * p0)[:, None]
+    width = np.linalg.slogdet(A)[1].sum() + K * np.log(tau2).sum() + (loading**2 / tau2).sum()
+    width += (f**2).sum() - np.linalg.slogdet(cover)[1].sum()
+    likely = likelihoods.factor_likelihood(
+        *counts.rows, centre, loading, f, m0, counts.real, one.noise, CLOSE
+    )
+    found = likely + price(counts, plain) - 0.5 * float(width)
+    return replace(plain, totals=totals, loading=loading, evidence=found)
+
+
+def spread(real: bool, centre: FloatVector, noise: float) -> FloatVector:
+    """Return the variance of a reward of each arm."""
+    if real:
+        return np.full(len(centre), noise)
+    p = np.clip(centre, CLOSE, 1.0 - CLOSE)
+    variance: FloatVector = p * (1.0 - p)
+    return variance
+
+
+def factor_beliefs(counts: Counts, fit: Fit) -> tuple[FloatMatrix, npt.NDArray[np.float64]]:
+    """Return what each context's cells say of its factors: precision times mean, and precision.
+
+    Shapes are (S, q) and (S, q, q), of the contexts that were seen.
+    """
+    q, S = fit.rank, counts.contexts
+    precision_mean, precision = np.zeros((S, q)), np.tile(np.eye(q), (S, 1, 1))
+    row = np.repeat(np.arange(S), np.diff(counts.first))
+    p, L = fit.means[:, 0], fit.loading[counts.arm]
+    each = counts.weight(fit.m0) / spread(counts.real, p, fit.noise)[counts.arm]
+    gap = each * (counts.s - counts.n * p[counts.arm])
+    np.add.at(precision_mean, row, gap[:, None] * L)
+    outer = L[:, :, None] * L[:, None, :]
+    np.add.at(precision, row, (each * counts.n)[:, None, None] * outer)
+    return precision_mean, precision
+
+
+def residual_sums(counts: Counts, fit: Fit) -> tuple[FloatMatrix, FloatMatrix]:
+    """Return pulls and totals of each arm, less what the contexts' factors explain."""
+    precision_mean, precision = factor_beliefs(counts, fit)
+    factor = np.linalg.solve(precision, precision_mean[:, :, None])[:, :, 0]
+    row = np.repeat(np.arange(counts.contexts), np.diff(counts.first))
+    explained = counts.n * (fit.loading[counts.arm] * factor[row]).sum(axis=1)
+    weight = counts.weight(fit.m0)
+    pulls, totals = np.zeros((counts.arms, 1)), np.zeros((counts.arms, 1))
+    np.add.at(pulls[:, 0], counts.arm, weight * counts.n)
+    np.add.at(totals[:, 0], counts.arm, weight * (counts.s - explained))
+    return pulls, totals

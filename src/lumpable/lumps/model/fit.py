@@ -1,0 +1,109 @@
+"""What the model believes after a fit: who is in which group, the groups' means, the strengths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.lumps.model import arithmetic
+from lumpable.lumps.model.counts import Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What the model believes after a fit. Tables are (arms, groups)."""
+
+    context: IntVector
+    """The contexts that had been seen."""
+    member: FloatMatrix
+    """Posterior over groups of each of them, (S, M)."""
+    pulls: FloatMatrix
+    """Rewards of each arm and group, as much as they tell about the group's mean."""
+    totals: FloatMatrix
+    share: FloatVector
+    """ln pi."""
+    kappa: float
+    centre: FloatVector
+    """p_j; p0 with one group."""
+    prior_weight: FloatVector
+    """W_j: how much is known of p_j, in pulls; infinite with one group."""
+    m0: float
+    k0: float
+    p0: float
+    real: bool
+    noise: float
+    """sigma^2; 1 for Bernoulli rewards."""
+    loading: FloatMatrix
+    """L (K, q): contexts differ along q directions, mu_ij = theta_j + L_j f_i; with one group."""
+    rewards: float
+    """How many rewards it was fitted to."""
+    evidence: float
+    """ln of the probability of all that was seen, about."""
+
+    @property
+    def groups(self) -> int:
+        """M."""
+        return len(self.share)
+
+    @property
+    def rank(self) -> int:
+        """q."""
+        return int(self.loading.shape[1])
+
+    @property
+    def means(self) -> FloatMatrix:
+        """Posterior means of theta, (K, M)."""
+        kappa = self.kappa
+        table: FloatMatrix = (self.totals + kappa * self.centre[:, None]) / (self.pulls + kappa)
+        return table
+
+    def membership(self, contexts: IntVector) -> FloatMatrix:
+        """Return the posterior over groups of these contexts, whether they had been seen or not."""
+        share = np.exp(self.share)
+        member: FloatMatrix = np.tile(share / share.sum(), (len(contexts), 1))
+        at = np.minimum(np.searchsorted(self.context, contexts), len(self.context) - 1)
+        seen = self.context[at] == contexts
+        member[seen] = self.member[at[seen]]
+        return member
+
+
+def memberships(
+    counts: Counts, m0: float, noise: float, kappa: float, centre: FloatVector,
+    share: FloatVector, pulls: FloatMatrix, totals: FloatMatrix,
+) -> tuple[FloatMatrix, float]:  # fmt: skip
+    """Return the posterior over groups of each context, for group means with these sums.
+
+    And the sum of the logarithms of its normalisers, which grows as the fit gets better.
+    """
+    weight, member = counts.weight(m0), np.empty((counts.contexts, len(share)))
+    slope, level = arithmetic.natural(counts.real, pulls, totals, kappa, centre, noise)
+    n, s = counts.n * weight, counts.s * weight
+    bound = arithmetic.members(counts.first, counts.arm, n, s, slope, level, share, member)
+    return member, bound
+
+
+def untried_arm(fit: Fit) -> tuple[float, float]:
+    """Return what is believed of an arm that nobody has tried: its mean, and how surely."""
+    return fit.p0, np.inf if fit.groups == 1 else fit.k0
+
+
+def widen(fit: Fit, more: int) -> Fit:
+    """Return a fit that knows of more arms, which nobody has tried."""
+    if more == 0:
+        return fit
+    centre, prior_weight = untried_arm(fit)
+    nothing = np.zeros((more, fit.groups))
+    new = {
+        "pulls": nothing,
+        "totals": nothing,
+        "loading": np.zeros((more, fit.rank)),
+        "centre": np.full(more, centre),
+        "prior_weight": np.full(more, prior_weight),
+    }
+    wider: dict[str, Any] = {
+        name: np.concatenate([getattr(fit, name), rows]) for name, rows in new.items()
+    }
+    return replace(fit, **wider)

@@ -1,0 +1,107 @@
+"""Decisions as they go out, and the chance in them.
+
+Which arm a decision plays is a pure function of the seed, its id and the arm with the largest
+index, so no generator is kept. Knows no learner.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lumpable.base.checks import BoolVector, FloatVector, IntVector
+from lumpable.base.errors import BadArgument
+from lumpable.base.splitmix import GOLDEN, MASK, UNIT, mix, request_key
+from lumpable.lumps.use.naming import Name
+
+DECISIONS, BATCHES = 0, 1
+"""Streams of chance: decisions by their id, batches by the number of rewards before them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An arm that was chosen for a context, and how likely that was."""
+
+    id: int
+    context: Name
+    arm: Name
+    propensity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An arm for a context, and how likely that was."""
+
+    context: Name
+    arm: Name
+    propensity: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Arms for many contexts: three columns of one length."""
+
+    context: list[Name]
+    arm: list[Name]
+    propensity: FloatVector
+
+    def __len__(self) -> int:
+        return len(self.context)
+
+    def rows(self) -> list[Choice]:
+        """Return a row for each context."""
+        columns = zip(self.context, self.arm, self.propensity.tolist(), strict=True)
+        return [Choice(*row) for row in columns]
+
+
+def uniform(seed: int, stream: int, number: int) -> float:
+    """Return draw `number` of a stream of this seed: uniform in [0, 1), 53 bits."""
+    return (mix((request_key(seed, stream) + (number + 1) * GOLDEN) & MASK) >> 11) * UNIT
+
+
+def draw_arm(best: int, allowed: BoolVector, floor: float, u: float) -> tuple[int, float]:
+    """Return the arm that u draws and its propensity: `floor` for each allowed arm but the best."""
+    most = 1.0 - (int(np.count_nonzero(allowed)) - 1) * floor
+    if u < most:
+        return best, most
+    others = np.flatnonzero(allowed)
+    others = others[others != best]
+    return int(others[min(int((u - most) / floor), len(others) - 1)]), floor
+
+
+def check_floor(floor: float, allowed: int) -> None:
+    """Refuse a floor that this many allowed arms cannot all have."""
+    if floor * allowed >= 1.0:
+        raise BadArgument(
+            "floor", f"less than 1 / {allowed} where {allowed} arms are allowed", f"{floor}"
+        )
+
+
+def luck(name: Name, turn: int) -> int:
+    """Return a number for a name and how often it came before: the same in every process."""
+    kind = "s" if isinstance(name, str) else "i"
+    digest = hashlib.sha256(f"{kind}{turn}\n{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "little")
+
+
+def draw_batch(
+    seed: int, tells: int, names: Sequence[Name], best: IntVector, allowed: BoolVector, floor: float
+) -> tuple[IntVector, FloatVector]:
+    """Return the arms that a batch plays, and their propensities: a context's luck is its own."""
+    arms, propensity, turns = best.copy(), np.ones(len(best)), dict[Name, int]()
+    for row in range(len(arms) if floor > 0.0 else 0):
+        turn = turns[names[row]] = turns.get(names[row], -1) + 1
+        u = uniform(seed, BATCHES + tells, luck(names[row], turn))
+        arms[row], propensity[row] = draw_arm(int(best[row]), allowed, floor, u)
+    return arms, propensity
+
+
+def plain_id(id: object) -> int:
+    """Return the id of a decision as a plain number; numpy's are fine, anything else is not."""
+    if isinstance(id, bool) or not hasattr(id, "__index__"):
+        raise BadArgument("id", "the id of a decision", repr(id))
+    return operator.index(id)

@@ -1,0 +1,193 @@
+"""Ctrl-C at every line: a call that is cut off has done all it should, or nothing.
+
+A tracer raises KeyboardInterrupt at the n-th line that is executed in the rooms of the learner, for
+n = 0, 1, .. until the call gets through. Compiled code cannot be interrupted.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lumpable
+from lumpable import Lumps
+from lumpable.lumps.core.under_way import count
+
+ROOMS = tuple(
+    str(Path(lumpable.__file__).parent / part)
+    for part in ("lumps/use", "lumps/core", "learners/learner.py")
+)
+
+
+def cut_off(call: Callable[[], object], at: int) -> bool:
+    """Call and interrupt at this line; False if there is no such line, and all is done."""
+    lines = 0
+
+    def local(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal lines
+        if event == "line":
+            lines += 1
+            if lines == at + 1:
+                raise KeyboardInterrupt
+        return local
+
+    def entered(frame: FrameType, event: str, argument: Any) -> Any:
+        return local if frame.f_code.co_filename.startswith(ROOMS) else None
+
+    before = sys.gettrace()
+    sys.settrace(entered)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def prepared() -> Lumps:
+    """Return a learner with no room for another context, a fit about to come, and decisions."""
+    lumps, rng = Lumps(["red", "green"], seed=3, outstanding=8), np.random.default_rng(1)
+    for t in range(126):
+        i = t % 63
+        lumps.tell(f"user {i}", "red", float(rng.random() < 0.8 * (i % 2)))
+        lumps.tell(f"user {i}", "green", float(rng.random() < 0.8 * (1 - i % 2)))
+    while lumps.core.tells < lumps.core.next_fit - 1:
+        lumps.tell("user 0", "green", 1.0)
+    for name in ("user 0", "user 1", "new", "user 0", "newer", "user 2", "user 3"):
+        lumps.decide(name)
+    return lumps
+
+
+def books(lumps: Lumps) -> tuple[Any, ...]:
+    """Return what must be all old or all new: rewards, decisions, arms."""
+    counts = lumps.core.counts()
+    names = [lumps.contexts[i] for i in np.repeat(counts.context, np.diff(counts.first))]
+    cells = list(zip(names, counts.arm.tolist(), counts.n.tolist(), counts.s.tolist(), strict=True))
+    waiting = lumps.waiting(), lumps._book.made, lumps._book.forgotten
+    return cells, waiting, lumps.core.tells
+
+
+def sound(lumps: Lumps) -> None:
+    """Check that names, numbers, pulls and addresses belong together."""
+    core, named = lumps.core, lumps._named
+    assert core.contexts > len(named.contexts)
+    assert core.arms == len(named.arms) == len(core.state.mean)
+    assert named.contexts.number == {name: i for i, name in enumerate(named.contexts.listed)}
+    assert named.arms.number == {name: j for j, name in enumerate(named.arms.listed)}
+    assert core.under_way.keys() == lumps._book.waiting.keys()
+    assert list(lumps._book.waiting) == sorted(lumps._book.waiting)
+    pending = count(core.under_way, *core.state.pending.shape)
+    assert np.array_equal(core.state.pending, pending)
+    held = core._block._held[1:]  # compiled code reads and writes the arrays of the state
+    assert all(mine is array for mine, array in zip(core.state, held, strict=True))
+    assert core._address == core._block.address
+
+
+CALLS: dict[str, Callable[[Lumps], object]] = {
+    "tell of a new context and a new arm, and a fit": lambda x: x.tell("zoe", "blue", 1.0),
+    "tell of real rewards": lambda x: x.tell("user 5", "red", 0.25),
+    "decide": lambda x: x.decide("user 4"),
+    "decide for a stranger": lambda x: x.decide("zoe"),
+    "decide for too many": lambda x: x.decide_many(["user 4", "zoe", "user 1"]),
+    "reward": lambda x: x.reward(0, 1.0),
+    "reward of a stranger": lambda x: x.reward(2, 1.0),
+    "rewards": lambda x: x.reward_many([{"id": i, "reward": 1.0} for i in (0, 2, 4)]),
+    "table": lambda x: x.tell_many({"context": ["zoe", 1], "arm": [1, 2], "reward": [1.0, 0.0]}),
+    "cancel": lambda x: x.cancel(2),
+    "a new arm": lambda x: x.add_arm("blue"),
+    "an old arm": lambda x: x.retire_arm("red"),
+    "forget": lambda x: x.forget("user 0"),
+    "forget a stranger": lambda x: x.forget("new"),
+}
+
+
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("name", CALLS)
+def test_all_is_done_or_nothing(name: str, step: int, tmp_path: Path) -> None:
+    """By day at every fourth line, by night at every one."""
+    call, first = CALLS[name], prepared()
+    done = copy.deepcopy(first)
+    call(done)
+    before, after = books(first), books(done)
+    visits = first.core.state.group_visits.copy()
+    outcomes = set()
+    for at in range(0, 10_000, step):
+        lumps = copy.deepcopy(first)
+        if not cut_off(lambda: call(lumps), at):  # noqa: B023
+            break
+        now = books(lumps)
+        assert now in (before, after), f"line {at}"
+        outcomes.add(now == before)
+        if now == before and lumps.core.last_fit is first.core.last_fit:
+            assert np.array_equal(lumps.core.state.group_visits, visits)
+        sound(lumps)
+        if at // step % 5 == 0:  # it can be kept, and goes on
+            lumps.save(tmp_path / "state.lumps")
+            loaded = Lumps.load(tmp_path / "state.lumps")
+            assert books(loaded) == now
+            for each in (lumps, loaded):
+                each.tell("yan", "red", 1.0)
+                each.decide("user 7")
+                sound(each)
+            assert books(loaded) == books(lumps)
+    assert books(lumps) == after
+    assert at > 10
+    assert True in outcomes
+
+
+def test_a_fit_that_was_cut_off_comes_with_the_next_reward(tmp_path: Path) -> None:
+    """Saved in between as well: the file opens, and the fit is the same."""
+    lumps, plain = prepared(), prepared()
+    fit = lumps.core.last_fit
+
+    def interrupt(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    lumps.core.fit = interrupt  # type: ignore[assignment]
+    with pytest.raises(KeyboardInterrupt):
+        lumps.tell("user 5", "red", 1.0)
+    del lumps.core.fit
+    assert lumps.core.last_fit is fit
+    assert lumps.core.due()
+    lumps.save(tmp_path / "state.lumps")
+    plain.tell("user 5", "red", 1.0)
+    for each in (lumps, Lumps.load(tmp_path / "state.lumps")):
+        each.tell("user 6", "red", 1.0)
+        assert not each.core.due()
+        assert each.core.last_fit is not None
+        assert each.core.last_fit.rewards == each.core.tells == plain.core.tells + 1
+
+
+def test_room_that_was_cut_off_is_made_before_the_next_cell() -> None:
+    """Or compiled code would write outside its arrays."""
+    lumps = Lumps(range(50))
+    core = lumps.core
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    core.refit = interrupt  # type: ignore[method-assign]
+    j = 0
+    while core.state.due[0] > core.tells:
+        lumps.core.next_fit = core.state.due[0] = 10**9
+        try:
+            lumps.tell(f"user {j // 50}", j % 50, 1.0)
+        except KeyboardInterrupt:
+            break
+        j += 1
+    assert core.state.due[0] == 0
+    with pytest.raises(KeyboardInterrupt):
+        lumps.tell("user 0", 0, 1.0)
+    del core.refit
+    before = core.tells
+    lumps.tell("user 0", 0, 1.0)
+    assert core.tells == before + 1
+    assert core.state.used[0] + 2 * 50 + 4 <= len(core.state.arm)
