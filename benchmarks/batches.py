@@ -36,7 +36,7 @@ NEVER = 10**15
 REPETITIONS = 5
 PLAYED, ROUNDS, WORLDS = (3000, 50, 5), 30, 8
 """Where the regret of coarser tables is measured: in so many batches of all contexts."""
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "batches.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "measured" / "batches.md"
 
 
 def seconds(action: Callable[[], object]) -> float:

@@ -1,6 +1,6 @@
 """How few samples find a good policy, and how often the stopping rule is wrong.
 
-Run `python benchmarks/exploring.py`; it prints its tables and writes docs/exploring.md. A number
+Run `python benchmarks/exploring.py`; it prints its tables and writes docs/measured/exploring.md. A number
 after it is the percentage of the 1,000 runs of the stopping rule that is made. CAUTION was derived
 on world seeds 0 .. 24 at (20, 6, 3) and 5000 .. 5099 at (12, 5, 3), the choice of arms on seeds
 1000 .. 1011; the seeds here begin at FIRST.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from growth import table
+from tables import table
 from scipy import stats
 
 from lumpable import worlds
@@ -27,7 +27,7 @@ from lumpable.runs.playing import play
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
 
-PAGE = Path(__file__).parents[1] / "docs" / "exploring.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measured" / "exploring.md"
 EPSILON = DELTA = 0.05
 SEEDS = 20
 FIRST = 7000

@@ -210,7 +210,7 @@ def start_rows() -> list[Row]:
     return [("a new process until it plays, warm", f"{statistics.median(times):.2f} s", "< 2 s")]
 
 
-PAGE = ROOT / "docs" / "learner-speed.md"
+PAGE = ROOT / "docs" / "measured" / "learner-speed.md"
 HEAD = """\
 # Speed of learners
 
