@@ -48,30 +48,11 @@ TEXT = """\
 
 Made by `{command}` on {date}, in {minutes:.0f} minutes beside other work.
 
-`PolicyFinder` looks for an arm for each context and does not care for rewards on the way. It plays
+`PolicyFinder` looks for an arm for each context and does not care about rewards on the way. It plays
 top-two Thompson sampling (D. Russo, "Simple Bayesian algorithms for best-arm identification",
 Operations Research 68(6), 1625-1647, 2020) under the three-level model, and stops when the policy
 that it recommends loses more than epsilon, on average over contexts, with probability at most delta
-under the posterior.
-
-## Use
-
-Contexts and arms are numbers; keep the names beside them.
-
-```python
->>> import numpy as np
->>> from lumpable import PolicyFinder
->>> users, offers = ["ann", "bob", "cem"], ["news", "sport"]
->>> finder = PolicyFinder(len(users), len(offers), epsilon=0.1, seed=1)
->>> rng = np.random.default_rng(1)
->>> while not finder.finished:
-...     user = int(rng.integers(len(users)))
-...     offer = finder.ask(user)
-...     finder.tell(user, offer, float(rng.random() < (0.9, 0.2)[offer]))
->>> {{name: offers[best] for name, best in zip(users, finder.policy())}}
-{{'ann': 'news', 'bob': 'news', 'cem': 'news'}}
-
-```
+under the posterior. [How to use it](../how-to/find-a-policy.md).
 
 ## Samples
 
@@ -97,7 +78,7 @@ All together: {wrong} of {runs} runs wrong, {share:.1%}; exact 95 % interval {lo
 ## What the rule promises, and what it does not
 
 For a posterior that is right, P(loss > epsilon) <= delta at the stop holds on average over worlds
-drawn from the prior, whenever one looks: a posterior takes no notice of why one stopped. That is no
+drawn from the prior, whenever one looks: a posterior does not depend on why one stopped. That is no
 promise for each single world, and none for worlds that the model does not describe. And the
 posterior is not quite right: the number of groups and all strengths are fitted. Three things
 correct for that.

@@ -219,6 +219,52 @@ def evidence() -> Chart:
     )
 
 
+def means() -> Chart:
+    """Return each group's mean reward of each arm; pale where it is hardly known."""
+    rows = (
+        pl.DataFrame(served().lumps.means())
+        .with_columns(
+            pl.format("group {}", pl.col("group") + 1).alias("row"),
+            (1 - (pl.col("high") - pl.col("low"))).clip(0.15, 1).alias("known"),
+            pl.format("{}%", (100 * pl.col("mean")).round(0).cast(int)).alias("words"),
+        )
+        .sort("group")
+    )
+    base = alt.Chart(rows, title="What each offer is worth to each group, and how sure that is")
+    x = alt.X("arm:N", sort=list(ARMS), title=None, axis=alt.Axis(labelAngle=0))
+    y = alt.Y("row:N", title=None)
+    cells = base.mark_rect().encode(
+        x=x,
+        y=y,
+        color=alt.Color("mean:Q", scale=alt.Scale(scheme="viridis", domain=[0, 1]), title="mean"),
+        opacity=alt.Opacity("known:Q", scale=alt.Scale(domain=[0, 1]), legend=None),
+    )
+    return (cells + base.mark_text(fontSize=12).encode(x=x, y=y, text="words:N")).properties(
+        width=560, height=110
+    )
+
+
+def members() -> Chart:
+    """Return how sure the learner is of each user's group."""
+    rows = pl.DataFrame(served().lumps.members()).with_columns(
+        (pl.col("group") + 1).cast(str).alias("likeliest group")
+    )
+    return (
+        alt.Chart(rows, title="How sure it is of each of the 200 users' group")
+        .mark_bar()
+        .encode(
+            x=alt.X(
+                "probability:Q",
+                bin=alt.Bin(step=0.1, extent=[0.3, 1]),
+                title="probability of the likeliest group",
+            ),
+            y=alt.Y("count()", title="users"),
+            color=alt.Color("likeliest group:N", scale=GROUP_COLOURS),
+        )
+        .properties(width=360, height=180)
+    )
+
+
 def payoff() -> Chart:
     """Return the regret of Lumps beside what knows less and what knows more."""
     names = {
@@ -425,6 +471,39 @@ def two_goals() -> Chart:
     ).properties(width=380, height=260, title="Two goals in one world: 30 contexts, 20 arms")
 
 
+def growth() -> Chart:
+    """Return the rounds of whole runs as problems grow: with S + K, or with S K."""
+    sizes = [(n, n) for n in (100, 200, 400, 800, 1500)] + [(100, 700), (700, 100)]
+    rows = []
+    for S, K in sizes:
+        problem, world = lb.Problem(S, K, 5), lb.worlds.lumpable(S, K, 5, seed=1)
+        plan = lb.pac.any_contexts(problem, epsilon=0.02, delta=DELTA)
+        naive = lb.bounds.naive_rounds(problem, 0.02, DELTA)
+        shape = "S = K" if S == K else "S < K" if S < K else "S > K"
+        rounds = {"Algorithm 3": lb.simulate(plan, world, seed=2).rounds, "naive method": naive}
+        rows += [
+            {"S + K": S + K, "S K": S * K, "method": method, "rounds": float(n), "problem": shape}
+            for method, n in rounds.items()
+        ]
+    colour = alt.Scale(domain=["Algorithm 3", "naive method"], range=[BLUE, ORANGE])
+    frame, panels = pl.DataFrame(rows), []
+    for field, title in (("S + K", "S + K: contexts plus arms"), ("S K", "S K: contexts x arms")):
+        ticks = frame.filter(pl.col("problem") == "S = K")[field].unique().to_list()
+        axis = alt.Axis(values=ticks, format="~s")
+        x = alt.X(f"{field}:Q", title=title, axis=axis, scale=alt.Scale(type="log", nice=False))
+        powers = alt.Axis(values=[10**k for k in range(9, 13)], format=".0e")
+        y = alt.Y("rounds:Q", scale=alt.Scale(type="log"), axis=powers)
+        hue = alt.Color("method:N", scale=colour, title="method")
+        shape = alt.Shape("problem:N", sort=["S = K", "S < K", "S > K"], title="problem")
+        square = alt.Chart(frame.filter(pl.col("problem") == "S = K"))
+        points = alt.Chart(frame).mark_point(size=70, filled=True, opacity=1)
+        chart = square.mark_line().encode(x=x, y=y, color=hue) + points.encode(
+            x=x, y=y, color=hue, shape=shape
+        )
+        panels.append(chart.properties(width=240, height=220))
+    return alt.hconcat(*panels)
+
+
 # --- All --------------------------------------------------------------------------------------
 
 
@@ -434,10 +513,13 @@ DRAWN: dict[str, Callable[[], Chart]] = {
     "shrinkage.svg": shrinkage,
     "index.svg": index,
     "evidence.svg": evidence,
+    "means.svg": means,
+    "members.svg": members,
     "screening.svg": screening,
     "splitting.svg": splitting,
     "elimination.svg": elimination,
     "two-goals.svg": two_goals,
+    "growth.svg": growth,
 }
 """Pictures by file name, and what draws each."""
 

@@ -1,4 +1,4 @@
-"""Put what the quick suite found into docs/compare.md: `python docs/suite.py rows.parquet`."""
+"""Put what the quick suite found into its page: `python tools/suite.py compare/rows.parquet`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from lumpable.comparisons.results import gathered
 from lumpable.comparisons.standing import Overall, Standing, stand
 
-PAGE = Path(__file__).resolve().parent / "compare.md"
-START, END = "<!-- suite: made by docs/suite.py -->\n", "<!-- end -->\n"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "measured" / "suite.md"
+START, END = "<!-- suite: made by tools/suite.py -->\n", "<!-- end -->\n"
 SHOWN = 15
 """Learners in the table."""
 
