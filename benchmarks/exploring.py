@@ -1,9 +1,9 @@
 """How few samples find a good policy, and how often the stopping rule is wrong.
 
-Run `python benchmarks/exploring.py`; it prints its tables and writes docs/measured/exploring.md. A number
-after it is the percentage of the 1,000 runs of the stopping rule that is made. CAUTION was derived
-on world seeds 0 .. 24 at (20, 6, 3) and 5000 .. 5099 at (12, 5, 3), the choice of arms on seeds
-1000 .. 1011; the seeds here begin at FIRST.
+Run `python benchmarks/exploring.py`; it prints its tables and writes docs/measured/exploring.md. A
+number after it is the percentage of the 1,000 runs of the stopping rule that is made. CAUTION was
+derived on world seeds 0 .. 24 at (20, 6, 3) and 5000 .. 5099 at (12, 5, 3), the choice of arms on
+seeds 1000 .. 1011; the seeds here begin at FIRST.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from tables import table
 from scipy import stats
+from tables import table
 
 from lumpable import worlds
 from lumpable.comparisons import roster
@@ -48,7 +48,7 @@ TEXT = """\
 
 Made by `{command}` on {date}, in {minutes:.0f} minutes beside other work.
 
-`PolicyFinder` looks for an arm for each context and does not care about rewards on the way. It plays
+`PolicyFinder` looks for an arm for each context and ignores the rewards on the way. It plays
 top-two Thompson sampling (D. Russo, "Simple Bayesian algorithms for best-arm identification",
 Operations Research 68(6), 1625-1647, 2020) under the three-level model, and stops when the policy
 that it recommends loses more than epsilon, on average over contexts, with probability at most delta

@@ -42,6 +42,7 @@ html_title = f"lumpable {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = html_show_sourcelink = html_show_sphinx = False
+html_show_search_summary = False  # would fetch the pages found, which browsers forbid on a disk
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#005a8c", "color-brand-content": "#005a8c"},
     "dark_css_variables": {"color-brand-primary": "#6cb8e6", "color-brand-content": "#6cb8e6"},

@@ -28,6 +28,7 @@ PAC = lb.Problem(contexts=60, arms=16, groups=3)
 LIVE = lb.Problem(contexts=30, arms=20, groups=3)
 POWERS = [10**k for k in range(4, 14, 2)]
 """Ticks of logarithmic axes."""
+FONTS = "Arial, Liberation Sans, Helvetica, sans-serif"
 ROOM = {"left": 8, "top": 8, "right": 48, "bottom": 8}
 """Around a picture: letters are wider in some fonts than in the one that was measured."""
 Chart = Any
@@ -40,9 +41,7 @@ class Served:
     """What a learner believes after 30 visits of each of 200 users, and what it was told."""
 
     def __init__(self) -> None:
-        world = lb.worlds.lumpable(
-            USERS, len(ARMS), 3, noise="bernoulli", deviation=0.05, seed=4
-        )
+        world = lb.worlds.lumpable(USERS, len(ARMS), 3, noise="bernoulli", deviation=0.05, seed=4)
         rng = np.random.default_rng(5)
         self.lumps = lb.Lumps(arms=ARMS, seed=6)
         self.told = []
@@ -114,12 +113,13 @@ def matrix() -> Chart:
 
 def panel(rows: pl.DataFrame, users: list[int], arms: list[str], colour: Any, title: str) -> Chart:
     """Return a matrix of rewards with a row for each user; white where nothing was tried."""
+    bare = alt.Axis(labels=False, ticks=False)
     return (
         alt.Chart(rows.select("user", "arm", "reward"), title=title)
         .mark_rect()
         .encode(
             x=alt.X("arm:N", sort=arms, title=None, axis=alt.Axis(labelAngle=-40, ticks=False)),
-            y=alt.Y("user:N", sort=users, title="200 users", axis=alt.Axis(labels=False, ticks=False)),
+            y=alt.Y("user:N", sort=users, title=f"{USERS} users", axis=bare),
             color=alt.Color("reward:Q", scale=colour, title="reward"),
         )
         .properties(width=270, height=300)
@@ -202,21 +202,15 @@ def evidence() -> Chart:
         )
         .sort("groups")
     )
-    return (
-        alt.Chart(rows)
-        .mark_bar(height=22)
-        .encode(
-            y=alt.Y("model:N", sort=None, title=None),
-            x=alt.X("behind:Q", title="log evidence, relative to the best"),
-            color=alt.condition("datum.behind == 0", alt.value(BLUE), alt.value("#b9c7d1")),
-        )
-        .properties(
-            width=360, height=130, title="200 users, 30 rewards each: how many groups are there?"
-        )
-        + alt.Chart(rows.filter(pl.col("behind") == 0))
-        .mark_text(align="right", dx=-6, color=BLUE)
-        .encode(y=alt.Y("model:N", sort=None), x="behind:Q", text=alt.value("believed"))
-    )
+    return alt.Chart(rows).mark_bar(height=22).encode(
+        y=alt.Y("model:N", sort=None, title=None),
+        x=alt.X("behind:Q", title="log evidence, relative to the best"),
+        color=alt.condition("datum.behind == 0", alt.value(BLUE), alt.value("#b9c7d1")),
+    ).properties(
+        width=360, height=130, title="200 users, 30 rewards each: how many groups are there?"
+    ) + alt.Chart(rows.filter(pl.col("behind") == 0)).mark_text(
+        align="right", dx=-6, color=BLUE
+    ).encode(y=alt.Y("model:N", sort=None), x="behind:Q", text=alt.value("believed"))
 
 
 def means() -> Chart:
@@ -395,7 +389,7 @@ def splitting() -> Chart:
     cuts = [k + 0.5 for k in range(1, LIVE.contexts) if rows["part"][k - 1] != rows["part"][k]]
     title = alt.TitleParams(
         "Algorithm 5: a cluster is cut where there is a gap",
-        subtitle=f"All 30 contexts play arm {arm} and are sorted by what they get. Dashed: the cuts.",
+        subtitle=f"All 30 contexts play arm {arm} and are sorted by their means. Dashed: the cuts.",
     )
     return (
         alt.Chart(rows)
@@ -417,7 +411,12 @@ def elimination() -> Chart:
     rows = pl.DataFrame(run.rows(), infer_schema_length=None).select(
         "rounds", "clusters", "good_arms"
     )
-    x = alt.X("rounds:Q", scale=alt.Scale(type="log"), title="rounds", axis=alt.Axis(format=".0e", values=POWERS))
+    x = alt.X(
+        "rounds:Q",
+        scale=alt.Scale(type="log"),
+        title="rounds",
+        axis=alt.Axis(format=".0e", values=POWERS),
+    )
     base = alt.Chart(rows)
     clusters = base.mark_line(interpolate="step-before", strokeWidth=3, color=ORANGE)
     arms = base.mark_line(interpolate="step-before", strokeWidth=3, color=BLUE)
@@ -456,8 +455,18 @@ def two_goals() -> Chart:
         scale=alt.Scale(domain=list(kinds), range=[GREEN, BLUE]),
         legend=alt.Legend(title=None, orient="right", labelLimit=0),
     )
-    x = alt.X("rounds:Q", scale=alt.Scale(type="log"), title="rounds", axis=alt.Axis(format=".0e", values=POWERS))
-    y = alt.Y("regret:Q", scale=alt.Scale(type="log"), title="regret", axis=alt.Axis(format=".0e", values=POWERS))
+    x = alt.X(
+        "rounds:Q",
+        scale=alt.Scale(type="log"),
+        title="rounds",
+        axis=alt.Axis(format=".0e", values=POWERS),
+    )
+    y = alt.Y(
+        "regret:Q",
+        scale=alt.Scale(type="log"),
+        title="regret",
+        axis=alt.Axis(format=".0e", values=POWERS),
+    )
     end = alt.Chart(pl.DataFrame({"rounds": [pac.rounds], "regret": [pac.regret]}))
     return (
         alt.Chart(pl.concat(frames)).mark_line(strokeWidth=3).encode(x=x, y=y, color=colour)
@@ -494,11 +503,11 @@ def growth() -> Chart:
         powers = alt.Axis(values=[10**k for k in range(9, 13)], format=".0e")
         y = alt.Y("rounds:Q", scale=alt.Scale(type="log"), axis=powers)
         hue = alt.Color("method:N", scale=colour, title="method")
-        shape = alt.Shape("problem:N", sort=["S = K", "S < K", "S > K"], title="problem")
+        mark = alt.Shape("problem:N", sort=["S = K", "S < K", "S > K"], title="problem")
         square = alt.Chart(frame.filter(pl.col("problem") == "S = K"))
         points = alt.Chart(frame).mark_point(size=70, filled=True, opacity=1)
         chart = square.mark_line().encode(x=x, y=y, color=hue) + points.encode(
-            x=x, y=y, color=hue, shape=shape
+            x=x, y=y, color=hue, shape=mark
         )
         panels.append(chart.properties(width=240, height=220))
     return alt.hconcat(*panels)
@@ -527,7 +536,7 @@ DRAWN: dict[str, Callable[[], Chart]] = {
 def themed(chart: Chart) -> Chart:
     """Return a chart in the look of all pictures."""
     return (
-        chart.configure(background="white", font="Arial, Liberation Sans, Helvetica, sans-serif", padding=ROOM)
+        chart.configure(background="white", font=FONTS, padding=ROOM)
         .configure_view(stroke=None)
         .configure_axis(gridColor="#e6e6e6", domainColor="#888888", labelColor="#333333",
                         titleFontWeight="normal", labelFontSize=12, titleFontSize=13)

@@ -119,10 +119,17 @@ def place_of(name: str) -> str:
 def as_rst(lines: list[str]) -> list[str]:
     """Return a docstring for Sphinx: `code` as code, and no other mark-up than examples and lists.
 
-    Ours are plain text with backquotes; stars, bars and underscores in them mean themselves.
+    Ours are plain text with backquotes; stars, bars and underscores in them mean themselves. An
+    example after the parameters gets a heading, or it would be taken for one of them.
     """
-    out, example = [], False
+    out: list[str] = []
+    section = example = False
     for line in lines:
+        starts = line.startswith(">>>") and not example
+        if starts and section:
+            out += ["Examples", "--------"]
+            section = False
+        section = section or line.startswith("---")
         example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
         out.append(line if example else _plain(line))
     return out
@@ -131,10 +138,10 @@ def as_rst(lines: list[str]) -> list[str]:
 def _plain(line: str) -> str:
     parts = line.split("`")
     for k in range(0, len(parts), 2):
-        bullet, words = re.match(r"(\s*(?:[*-] )?)(.*)", parts[k], re.DOTALL).groups()  # type: ignore[union-attr]
-        parts[k] = (bullet if k == 0 else parts[k][: len(bullet)]) + re.sub(
-            r"([*|])|(?<=\w)_(?!\w)", lambda sign: "\\" + sign[0], words
-        )
+        start = re.match(r"\s*[*-] ", parts[k]) if k == 0 else None
+        bullet = start[0] if start else ""
+        words = parts[k].removeprefix(bullet)
+        parts[k] = bullet + re.sub(r"[*|]|(?<=\w)_(?!\w)", lambda sign: "\\" + sign[0], words)
     return "`".join(parts)
 
 
