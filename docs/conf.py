@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 project, author = "lumpable", "The lumpable developers"
 version = release = __version__
 project_copyright = author
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["static"]
 
 # Markdown: links to headings as git hosts spell them.
@@ -32,7 +32,6 @@ autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 80
-napoleon_google_docstring = False
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 
@@ -54,7 +53,8 @@ copybutton_prompt_is_regexp = True
 def setup(app: Sphinx) -> None:
     """Fill in what git does not hold, and hand docstrings over as plain text."""
     app.connect("source-read", _fill)
-    app.connect("autodoc-process-docstring", _plain, priority=100)
+    app.connect("autodoc-process-docstring", _plain)
+    app.connect("autodoc-process-signature", _short)
 
 
 def _fill(_app: Sphinx, _page: str, source: list[str]) -> None:
@@ -63,3 +63,9 @@ def _fill(_app: Sphinx, _page: str, source: list[str]) -> None:
 
 def _plain(_app: Sphinx, _kind: str, _name: str, _thing: Any, _o: Any, lines: list[str]) -> None:
     lines[:] = site_pages.as_rst(lines)
+
+
+def _short(
+    _app: Sphinx, _kind: str, _name: str, _thing: Any, _o: Any, given: str | None, back: str | None
+) -> tuple[str | None, str | None]:
+    return site_pages.short_types(given), site_pages.short_types(back)

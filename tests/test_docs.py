@@ -397,6 +397,16 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert broken_links(page) == []
 
 
+def test_pages_that_the_code_names_exist() -> None:
+    named = {
+        name
+        for path in SOURCE.rglob("*.py")
+        for name in re.findall(r"\b[a-z][\w-]*\.md\b", text(path))
+    }
+    assert {"paper.md", "errata.md"} <= named
+    assert named <= {page.name for page in PAGES}
+
+
 def project_files() -> Iterator[Path]:
     """Yield the files of the project, without what .gitignore names."""
     ignored = [".git", *(line.strip().strip("/") for line in text(ROOT / ".gitignore").split())]

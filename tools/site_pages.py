@@ -21,6 +21,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -117,21 +118,25 @@ def place_of(name: str) -> str:
 
 
 def as_rst(lines: list[str]) -> list[str]:
-    """Return a docstring for Sphinx: `code` as code, and no other mark-up than examples and lists.
+    """Return a docstring for Sphinx: `code` as code, parameters as a list of definitions.
 
-    Ours are plain text with backquotes; stars, bars and underscores in them mean themselves. An
-    example after the parameters gets a heading, or it would be taken for one of them.
+    Ours are plain text with backquotes, examples, and sections underlined with dashes; stars, bars
+    and underscores in them mean themselves.
     """
     out: list[str] = []
     section = example = False
-    for line in lines:
-        starts = line.startswith(">>>") and not example
-        if starts and section:
-            out += ["Examples", "--------"]
-            section = False
-        section = section or line.startswith("---")
+    for line, after in pairwise([*lines, ""]):
         example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
-        out.append(line if example else _plain(line))
+        if re.fullmatch("-{3,}", after):
+            out += [f".. rubric:: {line}", ""]
+            section = True
+        elif example:
+            out.append(line)
+            section = section and line.startswith(" ")
+        elif section and re.match(r"\w", line) and after.startswith(" "):
+            out.append(f"`{line}`")
+        elif not re.fullmatch("-{3,}", line):
+            out.append(_plain(line))
     return out
 
 
@@ -143,6 +148,17 @@ def _plain(line: str) -> str:
         words = parts[k].removeprefix(bullet)
         parts[k] = bullet + re.sub(r"[*|]|(?<=\w)_(?!\w)", lambda sign: "\\" + sign[0], words)
     return "`".join(parts)
+
+
+ARRAY_LIKE = re.compile(
+    r"[\w.~]*_Buffer \| .*?_SupportsArray\[.*? \| bytes(?: \| str)?"
+    r" \| [\w.~]*_NestedSequence\[complex \| bytes \| str\]"
+)
+
+
+def short_types(signature: str | None) -> str | None:
+    """Return a signature that says `ArrayLike` where numpy spells out what that is."""
+    return None if signature is None else ARRAY_LIKE.sub("ArrayLike", signature)
 
 
 # --- The command line ---------------------------------------------------------------------------
