@@ -140,7 +140,7 @@ def _found(place: Place, name: Any) -> tuple[Any, dict[str, Any]]:
         return name, {}
     if ":" not in name and name not in catalogue.CATALOGUE:
         words = f"learner: expected a known name or module:Class, got {name!r}{_near(name)}"
-        raise Refused(place, f"{words}; lb.learners.names() lists them all")
+        raise Refused(place, f"{words}; docs/learners.md lists them all")
     try:
         return catalogue.find(name)
     except ValueError as error:

@@ -256,7 +256,7 @@ def finished(learner: ThreeLevels, epsilon: float, delta: float) -> bool:
     when one looks: the posterior takes no notice of why one stopped. It is no guarantee for a world
     that the model does not describe, nor for each world. Strengths and the number of groups are
     fitted, not known, so the posterior is too narrow by itself; CAUTION makes up for that in
-    measurements only (see exploring.md).
+    measurements only (see docs/exploring.md).
     """
     epsilon = checks.real("epsilon", epsilon, "a positive number", 0.0, 1e100)
     delta = checks.real("delta", delta, "a number in (0, 1)", 0.0, math.nextafter(1.0, 0.0))

@@ -147,7 +147,7 @@ def low_rank_exponent(effort: Effort) -> Finding:
             f"is {end[COVER] / free[-1]:.1f} times smaller at the last T, and the standard "
             f"algorithm, which the switch takes, loses {end[SWITCHED]:.0e} in all instead of "
             f"{end[COVER]:.0e}. This is measured where every context is its own cell (R = S); the "
-            "step for contexts that lie more densely is open (errata.md)."
+            "step for contexts that lie more densely is open (docs/errata.md)."
         ),
         figure=cover_figure(
             times,
