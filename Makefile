@@ -1,22 +1,33 @@
-# Two commands for newcomers: `make demo` and `make test`. Both set everything up in .venv first.
+# Two commands for newcomers: `make demo` and `make test`. Both set up what they need in .venv first.
+# Another Python: `make test PYTHON=python3.13` (in an environment of its own, .venv-3.13).
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test nightly bench reproduce compare docs clean
+.PHONY: help setup demo test check docs nightly bench reproduce compare pictures hooks release clean
 
 PYTHON ?= python3
-BIN := .venv/bin
-READY := .venv/.ready
-BROWSER := .venv/.browser
+ROOM ?= plans
+VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
+BIN := $(VENV)/bin
+LIGHT := $(VENV)/.light
+READY := $(VENV)/.ready
+BROWSER := $(VENV)/.browser
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## install everything into .venv (once; again only when the pins change)
 
-$(READY): pyproject.toml constraints.txt
+# Light: the package and its pictures, enough to see what it does.
+$(LIGHT): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "lumpable needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version 2>&1)"; exit 2; }
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) '.[plot]'
+	@touch $@
+
+# Ready: everything that tests, docs and benchmarks need.
+$(READY): $(LIGHT)
+	$(INSTALL) '.[dev]'
 	@touch $@
 
 # The pages are tested in a real browser: one that is there, or Debian's where we may install it.
@@ -29,7 +40,7 @@ $(BROWSER): $(READY)
 	fi || echo "no browser could be installed: the tests in a browser will not be run"
 	@touch $@
 
-demo: $(READY)  ## hide groups in a world, find them, draw what was found (pictures in demo/)
+demo: $(LIGHT)  ## hide groups in a world, find them, draw what was found (pictures in demo/)
 	$(BIN)/lumpable demo
 
 test: $(READY) $(BROWSER)  ## format, lint, types and all tests
@@ -38,6 +49,13 @@ test: $(READY) $(BROWSER)  ## format, lint, types and all tests
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/pytest -n 2 --dist worksteal -q -m "not nightly"
 
+check: $(READY)  ## one room in under a minute: format, lint, types, quick tests (ROOM=plans)
+	@$(BIN)/python tools/check.py $(ROOM)
+
+docs: $(READY)  ## build the documentation into site/ (open site/index.html)
+	$(BIN)/sphinx-build -q -W --keep-going -d $(VENV)/doctrees docs site
+	@echo "open site/index.html"
+
 nightly: $(READY)  ## the same guarantees over ten times as many runs (about five minutes)
 	$(BIN)/pytest -n 2 --dist worksteal -q -m nightly
 
@@ -45,21 +63,22 @@ bench: $(READY)  ## speed, as ratios, in two tables
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/learner_speed.py
 
-reproduce: $(READY)  ## measure every claim of the paper in full (ten minutes); page in docs/
+reproduce: $(READY)  ## measure every claim of the paper in full (ten minutes); page in reproduce/
 	$(BIN)/lumpable reproduce --folder reproduce
-	cp reproduce/index.html docs/reproduce.html
-	cp reproduce/rows.parquet docs/reproduce.parquet
 
-compare: $(READY)  ## the quick suite: every learner on every kind of world; page in docs/
+compare: $(READY)  ## the quick suite: every learner on every kind of world; page in compare/
 	$(BIN)/lumpable compare suite --quick --out compare/rows.parquet
-	$(BIN)/lumpable report compare/rows.parquet --out docs/compare.html
-	$(BIN)/python docs/suite.py compare/rows.parquet
+	$(BIN)/lumpable report compare/rows.parquet --out compare/index.html
+	$(BIN)/python tools/suite.py compare/rows.parquet
 
-docs: $(READY)  ## make the generated pages of docs/ anew
-	$(BIN)/python docs/generate.py
-	$(BIN)/python tests/test_cli.py
-	$(BIN)/python benchmarks/growth.py
-	$(BIN)/python benchmarks/guarantees.py
+pictures: $(READY)  ## draw the pictures of the documentation anew (half a minute)
+	$(BIN)/python tools/pictures.py
 
-clean:  ## remove .venv and everything that was made
-	rm -rf .venv dist build demo reproduce compare practical .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis
+hooks:  ## check format, lint and types before every commit
+	git config core.hooksPath tools/hooks
+
+release: $(READY)  ## build wheel and sdist into dist/ and try the wheel in a clean environment
+	$(BIN)/python tools/release.py
+
+clean:  ## remove the environments and everything that was made
+	rm -rf .venv .venv-* site dist build demo reproduce compare practical .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis

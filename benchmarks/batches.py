@@ -37,7 +37,7 @@ NEVER = 10**15
 REPETITIONS = 5
 PLAYED, ROUNDS, WORLDS = (3000, 50, 5), 30, 8
 """Where the regret of coarser tables is measured: in so many batches of all contexts."""
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "batches.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "measured" / "batches.md"
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -224,8 +224,8 @@ beforehand are combined for each arm and the maximum is taken, several arms at a
 places are known. Ratios are medians over repetitions in turn.
 
 Contexts with about the same posterior over groups share one table of indices, in which the largest
-is kept up to date. Undecided contexts need more tables: some hundreds, as "about the same" is the
-coarser the more there are, which costs no regret that can be seen (last table). With factors (low
+is kept up to date. Undecided contexts need more tables, some hundreds: the more of them, the
+coarser "about the same" becomes. That costs no measurable regret (last table). With factors (low
 rank) each context needs a table of its own, and takes about as long as `ask`.
 
 """

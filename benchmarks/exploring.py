@@ -1,9 +1,9 @@
 """How few samples find a good policy, and how often the stopping rule is wrong.
 
-Run `python benchmarks/exploring.py`; it prints its tables and writes docs/exploring.md. A number
-after it is the percentage of the 1,000 runs of the stopping rule that is made. CAUTION was derived
-on world seeds 0 .. 24 at (20, 6, 3) and 5000 .. 5099 at (12, 5, 3), the choice of arms on seeds
-1000 .. 1011; the seeds here begin at FIRST.
+Run `python benchmarks/exploring.py`; it prints its tables and writes docs/measured/exploring.md. A
+number after it is the percentage of the 1,000 runs of the stopping rule that is made. CAUTION was
+derived on world seeds 0 .. 24 at (20, 6, 3) and 5000 .. 5099 at (12, 5, 3), the choice of arms on
+seeds 1000 .. 1011; the seeds here begin at FIRST.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from growth import table
 from scipy import stats
+from tables import table
 
 from lumpable import worlds
 from lumpable.comparisons import roster
@@ -28,7 +28,7 @@ from lumpable.runs.playing import play
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
 
-PAGE = Path(__file__).parents[1] / "docs" / "exploring.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measured" / "exploring.md"
 EPSILON = DELTA = 0.05
 SEEDS = 20
 FIRST = 7000
@@ -49,29 +49,11 @@ TEXT = """\
 
 Made by `{command}` on {date}, in {minutes:.0f} minutes beside other work.
 
-`PolicyFinder` looks for an arm for each context and does not care for rewards on the way. It plays
+`PolicyFinder` looks for an arm for each context and ignores the rewards on the way. It plays
 top-two Thompson sampling (D. Russo, "Simple Bayesian algorithms for best-arm identification",
 Operations Research 68(6), 1625-1647, 2020) under the three-level model, and stops when the policy
 that it recommends loses more than epsilon, on average over contexts, with probability at most delta
-under the posterior.
-
-## Use
-
-Contexts and arms have names, as in `Lumps`, and it can be saved and loaded.
-
-```python
->>> import numpy as np
->>> from lumpable import PolicyFinder
->>> finder = PolicyFinder(["news", "sport"], ["ann", "bob", "cem"], epsilon=0.1, seed=1)
->>> rng = np.random.default_rng(1)
->>> while not finder.finished:
-...     user = finder.contexts[int(rng.integers(3))]
-...     offer = finder.ask(user)
-...     finder.tell(user, offer, float(rng.random() < (0.9 if offer == "news" else 0.2)))
->>> finder.policy()
-{{'ann': 'news', 'bob': 'news', 'cem': 'news'}}
-
-```
+under the posterior. [How to use it](../how-to/find-a-policy.md).
 
 ## Samples
 
@@ -97,7 +79,7 @@ All together: {wrong} of {runs} runs wrong, {share:.1%}; exact 95 % interval {lo
 ## What the rule promises, and what it does not
 
 For a posterior that is right, P(loss > epsilon) <= delta at the stop holds on average over worlds
-drawn from the prior, whenever one looks: a posterior takes no notice of why one stopped. That is no
+drawn from the prior, whenever one looks: a posterior does not depend on why one stopped. That is no
 promise for each single world, and none for worlds that the model does not describe. And the
 posterior is not quite right: the number of groups and all strengths are fitted. Three things
 correct for that.

@@ -210,7 +210,7 @@ def start_rows() -> list[Row]:
     return [("a new process until it plays, warm", f"{statistics.median(times):.2f} s", "< 2 s")]
 
 
-PAGE = ROOT / "docs" / "learner-speed.md"
+PAGE = ROOT / "docs" / "measured" / "learner-speed.md"
 HEAD = """\
 # Speed of learners
 
@@ -221,7 +221,7 @@ numbers of a context. Other libraries run the same job, each in an environment o
 (`benchmarks/peer_job.py`).
 
 On the shared machine of these figures the first one lay between 2.5 and 4.9 million in runs of one
-day, the floor between 9 and 12: it is the neighbours that move both.
+day, the floor between 9 and 12: other jobs on the machine move both.
 
 """
 MIDDLE = """

@@ -3,8 +3,9 @@
     python benchmarks/practical.py            # all of it: three to four hours on two cores
     python benchmarks/practical.py --quick    # fewer seeds, fewer long runs: an hour and a half
 
-Writes docs/practical.md. Rows are kept in practical/ as they come, and a run that was stopped goes
-on where it was. Seeds follow from the commit that froze learner and measure: nobody chooses them.
+Writes docs/measured/practical.md. Rows are kept in practical/ as they come, and a run that was
+stopped goes on where it was. Seeds follow from the commit that froze learner and measure:
+nobody chooses them.
 """
 
 from __future__ import annotations
@@ -105,7 +106,9 @@ def everything(scale: Scale, way: Way) -> tuple[list[Bar], list[Measured]]:
 @click.option("--changed", is_flag=True, help="Measure changes that are not in the commit, too.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; by default all cores.")
 @click.option("--rows", default=frozen.ROOT / "practical", type=Path, help="Where rows are kept.")
-@click.option("--out", default=frozen.ROOT / "docs" / "practical.md", type=Path, help="The page.")
+@click.option(
+    "--out", default=frozen.ROOT / "docs" / "measured" / "practical.md", type=Path, help="The page."
+)
 def main(
     freeze: str | None, quick: bool, tiny: bool, most: int | None, longest: int, changed: bool,
     jobs: int | None, rows: Path, out: Path,

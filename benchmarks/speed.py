@@ -216,7 +216,7 @@ def import_rows() -> list[Row]:
     ]
 
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "speed.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "measured" / "speed.md"
 HEAD = """\
 # Speed
 

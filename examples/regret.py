@@ -1,11 +1,8 @@
-"""Learn while playing: who is alike is found on the way, and the pictures say when."""
+"""Learn while playing: groups are found on the way, and the pictures say when."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import lumpable as lb
-from lumpable.reports import charts
-from lumpable.reports.kit import save
 
 problem = lb.Problem(contexts=30, arms=20, groups=3)
 world = lb.worlds.lumpable(30, 20, 3, seed=1)
@@ -29,5 +26,4 @@ run = runs["Algorithm 4"]
 apart = next(row for row in run.rows() if row.clusters == 3)
 print(f"three clusters from phase {apart.h} on")
 
-save.chart(charts.regret(runs), Path("regret.html"))  # all three in one chart
-save.chart(run.plot(), Path("run.html"))  # clusters, fallen arms and the matrix too
+run.plot().save("run.png")  # regret, clusters, fallen arms and the matrix

@@ -1,7 +1,7 @@
 """The paper's Algorithm 2 written out line by line: the oracle for both executors.
 
 Slow and plain on purpose: one loop over rounds, with the line numbers of the pseudocode. It shares
-nothing with the executors but `Collect` and `Sample`. Readings are those of docs/paper.md.
+nothing with the executors but `Collect` and `Sample`. Readings are those of paper.md.
 """
 
 from __future__ import annotations

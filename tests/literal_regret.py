@@ -1,7 +1,7 @@
 """Algorithms 4, 5 and 6 written out line by line: the oracle for the regret plans.
 
 Sets, dictionaries and loops, as the pseudocode prints them; it shares nothing with the plans.
-Readings are those of docs/paper.md. Clusters stand in the order in which they came about.
+Readings are those of paper.md. Clusters stand in the order in which they came about.
 """
 
 from __future__ import annotations

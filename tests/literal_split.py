@@ -2,7 +2,7 @@
 
 One context comes, whoever it belongs to plays one arm and sees one reward: nothing in bulk, nothing
 ahead of its time. Slow and plain on purpose; shares nothing with the executors but the values that
-a plan says and hears. Readings are those of docs/paper.md.
+a plan says and hears. Readings are those of paper.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The command line: what it prints, what it refuses, and how it stops.
-
-`python tests/test_cli.py` writes docs/cli.md anew.
-"""
+"""The command line: what it prints, what it refuses, and how it stops."""
 
 from __future__ import annotations
 
@@ -28,7 +25,6 @@ from lumpable.cli import budgets, demo, main, simulations, watching
 from lumpable.plans.costs import METHODS
 from lumpable.runs import answers
 
-DOCS = Path(__file__).parent.parent / "docs" / "cli.md"
 SIZE = ("--contexts", "12", "--arms", "8", "--groups", "3")
 SMALL = (*SIZE, "--epsilon", "0.2")
 
@@ -78,16 +74,12 @@ def commands(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[st
 
 
 def help_page() -> str:
-    """Return docs/cli.md: the help of every command, as people see it."""
-    parts = ["# The command line\n", "What `--help` says, for every command.\n"]
+    """Return the help of every command, as people see it."""
+    parts = []
     for words in commands((), main.main):
         title = " ".join(("lumpable", *words))
         parts.append(f"## `{title}`\n\n```text\n{call(*words, '--help').stdout}```\n")
     return "\n".join(parts)
-
-
-def test_docs_hold_the_help_of_every_command() -> None:
-    assert DOCS.read_text(encoding="utf-8") == help_page()
 
 
 def test_help_is_as_wide_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -980,7 +972,3 @@ def test_clusters_are_judged_by_their_largest_group() -> None:
     assert demo.clusters(world, by_group).startswith("2 for 2 hidden groups; 100.0% of")
     everybody = lb.Run(**{**vars(run), "policy": world.group * 0})
     assert demo.clusters(world, everybody).startswith("1 for 2 hidden groups; 50.0% of")
-
-
-if __name__ == "__main__":
-    DOCS.write_text(help_page(), encoding="utf-8")

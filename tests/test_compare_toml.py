@@ -78,7 +78,7 @@ WHOLE = "a whole number of at least"
     [
         # learners
         ('"ucb"', '"ucbb"', 5, "learner: expected a known name or module:Class, got 'ucbb'; the"),
-        ('"ucb"', '"dynucbb"', 5, "the nearest is 'dynucb'; docs/learners.md lists them all"),
+        ('"ucb"', '"dynucbb"', 5, "the nearest is 'dynucb'; lb.learners.names() lists them all"),
         ('"ucb"', '"UCB1"', 5, "got 'UCB1'; the nearest is 'ucb'"),
         ('"ucb"', '"successive eliminaton"', 5, "the nearest is 'elimination'"),
         ('"ucb"', '"bad:Demanding"', 7, "width: bad:Demanding has no such parameter"),

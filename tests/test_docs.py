@@ -1,29 +1,37 @@
-"""The documentation says what is there: quoted code, cited tests, links, signatures."""
+"""The documentation says what is there: quoted code, cited tests, links, names, commands."""
 
 from __future__ import annotations
 
 import ast
 import fnmatch
 import functools
-import importlib.util
+import html
 import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from typing import Literal
 
+import click
 import pytest
 
+import browser
 import lumpable as lb
+import site_pages
 from lumpable.cli import reproducing
+from lumpable.cli.main import main
 from lumpable.reproduce import runner
 
-ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "src" / "lumpable"
-PAPER = ROOT / "docs" / "paper.md"
-REGRET = ROOT / "docs" / "paper-regret.md"
-HAND_WRITTEN = [PAPER, REGRET, ROOT / "docs" / "errata.md", ROOT / "docs" / "regret.md"]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-CITATION = re.compile(r"`((?:tests/)?(?:learners/)?\w+\.py)(?:::([\w.]+))?`")
+ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "docs").is_dir())
+DOCS, TESTS, SOURCE = ROOT / "docs", ROOT / "tests", ROOT / "src" / "lumpable"
+PAPER = DOCS / "explanation" / "paper.md"
+REGRET = DOCS / "explanation" / "paper-regret.md"
+ERRATA = DOCS / "explanation" / "errata.md"
+HAND_WRITTEN = [PAPER, REGRET, ERRATA, DOCS / "how-to" / "regret.md"]
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+CITATION = re.compile(r"`(\w+\.py)(?:::([\w.]+))?`")
 ALGORITHM = re.compile(r"(?m)^### (Algorithm \d: .*)\n")
 
 
@@ -40,8 +48,15 @@ def both() -> str:
     return text(PAPER) + "\n" + text(REGRET)
 
 
+def page_name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@functools.cache
 def cited_file(name: str) -> Path:
-    return ROOT / name if name.startswith("tests/") else SOURCE / name
+    """Return the one file of this name, in whatever folder of the tests or of the package."""
+    there = list((TESTS if name.startswith("test_") else SOURCE).rglob(name))
+    return there[0] if len(there) == 1 else ROOT / "no" / "such" / "file"
 
 
 @functools.cache
@@ -65,7 +80,7 @@ def find(path: Path, name: str) -> str | None:
     return None if found is None else ast.get_source_segment(source, found)
 
 
-# --- docs/paper.md and docs/paper-regret.md -----------------------------------------------------
+# --- The paper beside the code ------------------------------------------------------------------
 
 
 def rows(page: str) -> Iterator[tuple[str, list[str]]]:
@@ -123,7 +138,7 @@ def test_every_line_of_the_pseudocode_is_there() -> None:
     assert lines["Algorithm 6"] == list(range(1, 18))
 
 
-@pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=page_name)
 def test_cited_functions_and_tests_exist(page: Path) -> None:
     assert wrong_citations(text(page)) == []
 
@@ -139,7 +154,7 @@ def test_every_reading_is_there_with_reason_code_and_test() -> None:
     for reading in readings:
         assert all(word in reading for word in ("*Why:*", "*Code:*", "*Test:*")), reading[:40]
         assert ".py" in reading.split("*Code:*")[1].split("*Test:*")[0], reading[:40]
-        assert "`tests/" in reading.split("*Test:*")[1], reading[:40]
+        assert "`test_" in reading.split("*Test:*")[1], reading[:40]
 
 
 def test_readings_that_the_code_names_are_there() -> None:
@@ -153,13 +168,13 @@ def named_claims(page: str) -> set[int]:
     return {n for part in re.findall(r"--only (\d[\d,-]*)", page) for n in reproducing.parse(part)}
 
 
-@pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=page_name)
 def test_claims_that_a_page_names_are_there(page: Path) -> None:
     assert named_claims(text(page)) <= set(runner.load())
 
 
 def test_the_errata_name_their_claims() -> None:
-    assert len(named_claims(text(ROOT / "docs" / "errata.md"))) > 20
+    assert len(named_claims(text(ERRATA))) > 20
 
 
 def test_the_checks_of_quotes_and_citations_can_fail() -> None:
@@ -167,42 +182,190 @@ def test_the_checks_of_quotes_and_citations_can_fail() -> None:
     assert wrong_quotes(page.replace("`candidates.add(j)`", "`candidates.add(i)`"))
     assert wrong_quotes(page.replace("`pac.py::screen` `while", "`pac.py::near_uniform` `while"))
     assert wrong_citations(page.replace("::test_levels`", "::test_level`"))
-    assert wrong_citations(page.replace("`tests/test_plans.py::", "`tests/test_plan.py::"))
+    assert wrong_citations(page.replace("`test_plans.py::", "`test_plan.py::"))
     page = text(REGRET)
     assert wrong_quotes(page.replace("> 2 * self.threshold", ">= 2 * self.threshold"))
-    assert wrong_citations(page.replace("`learners/exp4.py::", "`learners/exp3.py::"))
+    assert wrong_citations(page.replace("`exp4.py::", "`exp3.py::"))
 
 
-# --- docs/api.md ------------------------------------------------------------------------------
+# --- The site ---------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def generate() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate_api", ROOT / "docs" / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site; a link that leads nowhere, or a page that nothing leads to, fails."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going"]
+    done = subprocess.run(
+        [*command, "-d", str(folder / "trees"), str(DOCS), str(folder / "site")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "site"
 
 
-def test_the_api_page_is_up_to_date(generate: ModuleType) -> None:
-    assert text(ROOT / "docs" / "api.md") == generate.page(), "run: python docs/generate.py"
+LOADED = re.compile(
+    r"""(?ix) <(?:script|img|iframe|source|audio|video|embed)\b[^>]*?\bsrc\s*=\s*["']?(?:https?:)?//
+    | <link\b(?![^>]*\brel=["']?(?:canonical|author|license))[^>]*?\bhref\s*=\s*["']?(?:https?:)?//
+    | @import\s+(?:url\()?["']?(?:https?:)?//  | url\(\s*["']?(?:https?:)?//"""
+)
+"""What makes a browser fetch something from another host while it reads a page."""
 
 
-def test_the_table_of_learners_is_up_to_date(generate: ModuleType) -> None:
-    page = text(ROOT / "docs" / "learners.md")
-    assert page == generate.with_table(page), "run: python docs/generate.py"
-    assert [f"| `{name}` |" in page for name in lb.learners.names()].count(False) == 0
+def test_nothing_on_the_site_comes_from_another_host(site: Path) -> None:
+    pages = [path for path in site.rglob("*") if path.suffix in {".html", ".css"}]
+    assert len(pages) > 25
+    assert [path.name for path in pages if LOADED.search(text(path))] == []
+    assert LOADED.search('<script async src="https://cdn.example/x.js"></script>')
+    assert LOADED.search('<link rel="stylesheet" href="//fonts.example/x.css">')
+    assert LOADED.search("@font-face { src: url(https://fonts.example/x.woff) }")
 
 
-def test_the_api_page_has_every_public_name(generate: ModuleType) -> None:
-    page = generate.page()
-    for name in lb.__all__:
-        module = isinstance(getattr(lb, name), ModuleType)
-        heading = f"## lumpable.{name}" if module else f"### {name}"
-        assert f"\n{heading}\n" in page, name
-    assert ">>>" not in page  # examples run in the docstrings, once
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_site_reads_and_searches_without_a_network(
+    site: Path, scheme: Literal["light", "dark"]
+) -> None:
+    asked: list[str] = []
+    complaints: list[str] = []
+    with browser.opened() as chromium:
+        context = chromium.new_context(color_scheme=scheme, offline=True)
+        context.on("request", lambda request: asked.append(request.url))
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        for name in ("index.html", "explanation/ideas.html", "reference/lumps.html"):
+            page.goto((site / name).as_uri())
+            shown = "[...document.images].every(image => image.complete && image.naturalWidth > 0)"
+            page.wait_for_function(shown)
+        page.goto((site / "search.html").as_uri() + "?q=propensity")
+        page.wait_for_selector("#search-results li a")
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert complaints == []
+
+
+def test_the_site_has_light_and_dark(site: Path) -> None:
+    with browser.opened() as chromium:
+        colours = set()
+        schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+        for scheme in schemes:
+            page = chromium.new_page(color_scheme=scheme)
+            page.goto((site / "index.html").as_uri())
+            colours.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+            assert page.locator(".theme-toggle").count() > 0
+        assert len(colours) == 2
+
+
+def test_the_site_holds_what_is_made_while_it_is_built(site: Path) -> None:
+    help_page = html.unescape(text(site / "reference" / "cli.html"))
+    for words in site_pages.commands((), main):
+        assert f"Usage: {' '.join(('lumpable', *words))} " in help_page
+    table = text(site / "reference" / "learners.html")
+    for name in lb.learners.names():
+        assert f">{name}</span>" in table
+    api = text(site / "reference" / "lumps.html")
+    assert all(f'id="lumpable.Lumps.{name}"' in api for name in ("decide", "reward", "save"))
+
+
+REFERENCE = [DOCS / "reference" / name for name in ("lumps.md", "paper.md", "comparisons.md")]
+
+
+def test_the_reference_has_every_public_name() -> None:
+    pages = "\n".join(map(text, REFERENCE))
+    shown = set(re.findall(r"(?m)^::: lumpable\.(\w+)$|`lumpable\.(\w+)`", pages))
+    names = {first or second for first, second in shown} | {"learners"}
+    assert set(lb.__all__) - names == set()
+
+
+def test_lumps_comes_first_in_the_reference() -> None:
+    first = re.findall(r"(?m)^::: (\S+)$", text(REFERENCE[0]))[0]
+    assert first == "lumpable.Lumps"
+
+
+# --- Names and commands on pages ----------------------------------------------------------------
+
+NAME = re.compile(r"\b(?:lb|lumpable)\.((?:[A-Za-z]\w*)(?:\.[A-Za-z]\w*)*)")
+FILES = ("toml", "md", "py", "parquet", "lumps", "html")
+
+
+def missing_names(page: str) -> list[str]:
+    """Return the names of the package that a page mentions and that do not exist."""
+    prose = re.sub(r"(?s)```\{?(?:eval-rst|toctree|text).*?```", "", page)
+    return sorted(
+        name
+        for name in set(NAME.findall(prose))
+        if name.rpartition(".")[2] not in FILES and not exists(name)
+    )
+
+
+def exists(name: str) -> bool:
+    try:
+        site_pages.found(f"lumpable.{name}")
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_names_that_a_page_mentions_exist(page: Path) -> None:
+    assert missing_names(text(page)) == []
+
+
+def test_a_name_that_does_not_exist_is_noticed() -> None:
+    assert missing_names("Take `lb.Lumpz` or lb.pac.near_uniform.") == ["Lumpz"]
+
+
+def shown_commands(page: str) -> Iterator[list[str]]:
+    """Yield the words of every `lumpable ...` line of a page: in a block, or between backquotes."""
+    for line in re.findall(r"(?m)^(?: {4}|\t)+(lumpable .*)$", page) + re.findall(
+        r"`(lumpable [a-z][^`]*)`", page
+    ):
+        words = shlex.split(line.replace("\n", " "), comments=True)
+        if not {"...", "|"} & set(words) and len(words) > 1:
+            yield words[1:]
+
+
+def parsed(words: list[str]) -> str:
+    """Return what is wrong with a command line, read and not run; empty: nothing."""
+    command: click.Command = main
+    context = click.Context(command, info_name="lumpable")
+    try:
+        while isinstance(command, click.Group) and words:
+            below = command.get_command(context, words[0])
+            if below is None:
+                return f"no command {words[0]!r}"
+            command, words = below, words[1:]
+        if words:
+            command.make_context("lumpable", list(words), parent=context)
+    except click.exceptions.Exit:
+        return ""
+    except click.UsageError as error:
+        return "" if isinstance(error, click.MissingParameter) else error.format_message()
+    return ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_commands_that_a_page_shows_can_be_typed(page: Path, tmp_path: Path) -> None:
+    wrong = {" ".join(words): parsed(words) for words in shown_commands(text(page))}
+    assert {line: said for line, said in wrong.items() if said} == {}
+
+
+def test_a_command_that_cannot_be_typed_is_noticed() -> None:
+    page = "\n    lumpable simulate pac --contextz 3\n\nand `lumpable simulat`\n"
+    option, command = [parsed(words) for words in shown_commands(page)]
+    assert "--contextz" in option
+    assert command == "no command 'simulat'"
+
+
+def test_there_are_commands_to_check() -> None:
+    assert sum(len(list(shown_commands(text(page)))) for page in PAGES) > 40
+
+
+def test_targets_of_make_that_a_page_shows_exist() -> None:
+    targets = set(re.findall(r"(?m)^([a-z]+):", text(ROOT / "Makefile")))
+    for page in PAGES:
+        shown = set(re.findall(r"(?m)^ {4}make ([a-z]+)|`make ([a-z]+)[` ]", text(page)))
+        assert {first or second for first, second in shown} <= targets, page
 
 
 # --- All pages and files ------------------------------------------------------------------------
@@ -229,15 +392,19 @@ def broken_links(path: Path) -> list[str]:
     return broken
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_links_lead_somewhere(page: Path) -> None:
     assert broken_links(page) == []
 
 
-def test_the_index_names_every_page() -> None:
-    index = text(ROOT / "docs" / "index.md")
-    for page in (ROOT / "docs").glob("*.md"):
-        assert page.name == "index.md" or f"]({page.name})" in index, page.name
+def test_pages_that_the_code_names_exist() -> None:
+    named = {
+        name
+        for path in SOURCE.rglob("*.py")
+        for name in re.findall(r"\b[a-z][\w-]*\.md\b", text(path))
+    }
+    assert {"paper.md", "errata.md"} <= named
+    assert named <= {page.name for page in PAGES}
 
 
 def project_files() -> Iterator[Path]:

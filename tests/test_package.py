@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
 
+import check
 import lumpable as lb
+import release
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "docs").is_dir())
 CORE = ("numpy", "numba", "msgspec", "narwhals", "click", "rich")
 
 
@@ -44,7 +48,7 @@ def test_the_sdist_is_whole(built: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.split("/", 1)[-1] for name in archive.getnames()}
     needed = ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "src/lumpable/py.typed")
-    assert {*needed, "tests/test_package.py", "Makefile", "constraints.txt"} <= names
+    assert {*needed, "tools/release.py", "docs/index.md", "Makefile", "constraints.txt"} <= names
 
 
 def test_the_wheel_runs_without_this_folder(built: Path, tmp_path: Path) -> None:
@@ -117,9 +121,33 @@ except lb.MissingExtra as problem:
 
 
 def test_versions_agree() -> None:
-    assert f'version = "{lb.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    assert release.version() == lb.__version__
+    assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text()  # from the same place
     assert f"version: {lb.__version__}" in (ROOT / "CITATION.cff").read_text()
-    assert f"## {lb.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"## {lb.__version__} (" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_a_release_needs_its_entry_in_the_changelog() -> None:
+    said = "\n".join(release.complaints("9.9.9"))
+    assert "CHANGELOG.md: expected a heading '## 9.9.9 (YYYY-MM-DD)'" in said
+    assert "CITATION.cff: expected 'version: 9.9.9'" in said
+
+
+def test_every_room_has_quick_tests() -> None:
+    rooms = {path.parent.name for path in (ROOT / "src" / "lumpable").glob("*/__init__.py")}
+    assert rooms | {"docs"} == set(check.QUICK)
+    for room, names in check.QUICK.items():
+        assert [name for name in names if not list((ROOT / "tests").rglob(f"{name}.py"))] == []
+        assert all(place.exists() for place in check.places(room))
+
+
+def test_extras_are_pinned() -> None:
+    lines = (ROOT / "constraints.txt").read_text().lower().replace("_", "-").split()
+    pins = {line.split("==")[0] for line in lines}
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    needed = {re.split(r"[>=\[]", need)[0] for needs in extras.values() for need in needs}
+    assert {name.lower().replace("_", "-") for name in needed} - {"lumpable"} <= pins
 
 
 def test_every_dependency_is_pinned() -> None:

@@ -38,8 +38,8 @@ errors.
 
 ## Problems
 
-{sizes}. Regret of `Lumps` divided by that of the best fair peer, after so many
-rounds for each context.
+{sizes}. Regret of `Lumps` divided by that of the best fair peer, after this many
+rounds per context.
 
 {short}
 

@@ -155,7 +155,7 @@ def _maker(place: Place, name: Any) -> tuple[Any, dict[str, Any]]:
     if not isinstance(name, str):
         return name, {}
     if ":" not in name and name not in catalogue.CATALOGUE:
-        got = f"{name!r}{nearest(name.lower(), _aliases())}; docs/learners.md lists them all"
+        got = f"{name!r}{nearest(name.lower(), _aliases())}; lb.learners.names() lists them all"
         raise Refused(place, "learner", "a known name or module:Class", got)
     try:
         return catalogue.find(name)

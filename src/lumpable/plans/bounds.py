@@ -181,7 +181,7 @@ def any_contexts_promise(problem: Problem, epsilon: float, delta: float) -> floa
     """Return what its steps give, bucket by bucket.
 
     Algorithm 1's promise at epsilon_l <= 3.08 epsilon / sqrt(nu(X_l)), weighted with nu(X_l) and
-    added up over L buckets, and 1.9 epsilon for the contexts that are given up (docs/paper.md).
+    added up over L buckets, and 1.9 epsilon for the contexts that are given up (paper.md).
     """
     L = lengths.last_bucket(problem, epsilon)
     inside = 10 * _root_log_x(problem, delta) + 3.9

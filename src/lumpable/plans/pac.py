@@ -1,7 +1,7 @@
 """The PAC half of the paper: Algorithm 1 (`near_uniform`) and Algorithm 3 (`any_contexts`).
 
 Plans: no randomness, clock, I/O, logging or globals. Line numbers are those of the pseudocode;
-"reading" refers to docs/paper.md.
+"reading" refers to paper.md.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def near_uniform(
     """Algorithm 1: a near-optimal policy when every context comes about equally often.
 
     The paper assumes frequencies between 1/(8S) and 8/S. What it then promises is
-    `bounds.near_uniform_promise`, which is vacuous at usual epsilon: docs/paper.md.
+    `bounds.near_uniform_promise`, which is vacuous at usual epsilon: paper.md.
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
     S, K, _ = problem.letters
@@ -143,7 +143,7 @@ def any_contexts(
 
     Estimates the frequencies, puts contexts that come about equally often into one bucket, and
     runs Algorithm 1 in each bucket; contexts that hardly ever come are given up. What the paper
-    then promises is `bounds.any_contexts_promise`: docs/paper.md.
+    then promises is `bounds.any_contexts_promise`: paper.md.
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
     S, K, r = problem.letters

@@ -1,8 +1,8 @@
 """One problem turned into another: what the paper says in prose.
 
 The switch to a standard method, any context frequencies online, an unknown number of groups, low
-rank. Plans: no randomness, clock, I/O, logging or globals; "reading" refers to docs/paper.md and
-docs/paper-regret.md.
+rank. Plans: no randomness, clock, I/O, logging or globals; "reading" refers to paper.md and
+paper-regret.md.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ def low_rank_online(
 ) -> Branching:
     """Algorithm 6 for means of low rank, frozen where the proof ends (reading 34).
 
-    For contexts that lie denser than Algorithm 5 can tell apart the order is open (docs/errata.md).
+    For contexts that lie denser than Algorithm 5 can tell apart the order is open (errata.md).
 
     `problem.groups` is the rank r, `bound` is B: R = min(S, ceil(2B/alpha)^r) cells of width alpha
     = ((S + K)/T)^(1/(3r + 2)). After phase H contexts of one cell would be split; from then on the

@@ -1,7 +1,7 @@
 """The regret half of the paper: Algorithms 4 (`equal_groups`), 5 (`split`) and 6 (`any_groups`).
 
 Plans without end: whoever runs one cuts it off. No randomness, clock, I/O, logging or globals.
-Line numbers are those of the pseudocode; "reading" refers to docs/paper-regret.md.
+Line numbers are those of the pseudocode; "reading" refers to paper-regret.md.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def any_groups(
     Phases h = 1, 2, ... without end, each with accuracy levels 1 .. h. Theorem 5: regret of order
     sqrt(r^3 (S + K) T), constants and logarithms left out (`bounds.regret_rate`).
 
-    `mended` repairs what clustering costs (docs/errata.md): a cluster is split at the accuracy of
+    `mended` repairs what clustering costs (errata.md): a cluster is split at the accuracy of
     the level that showed the gap instead of the phase's, and the others play their deepest good
     sets meanwhile. `arm` is what it would answer before it knows anything.
     """

@@ -187,7 +187,7 @@ def good_enough(learner: Levels, epsilon: float, delta: float, contexts: int | N
     when one looks: the posterior takes no notice of why one stopped. It is no guarantee for a world
     that the model does not describe, nor for each world. Strengths and the number of groups are
     fitted, not known, so the posterior is too narrow by itself; CAUTION makes up for that in
-    measurements only (see docs/exploring.md).
+    measurements only (see exploring.md).
     """
     epsilon = checks.real("epsilon", epsilon, "a positive number", 0.0, 1e100)
     delta = checks.real("delta", delta, "a number in (0, 1)", 0.0, math.nextafter(1.0, 0.0))

@@ -162,7 +162,7 @@ def word_low_rank_exponent(measured: Measured, verdict: Verdict) -> Words:
             f"{last[COVER] / last[FREE]:.1f} times smaller at the last T, and the standard "
             f"algorithm, which the switch takes, loses {last[SWITCHED]:.0e} in all instead of "
             f"{last[COVER]:.0e}. This is measured where every context is its own cell (R = S); the "
-            "step for contexts that lie more densely is open (docs/errata.md)."
+            "step for contexts that lie more densely is open (errata.md)."
         ),
     )
 
