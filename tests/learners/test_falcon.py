@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.falcon import FALCON
 from lumpable.learners.fitting.regression import Oracle, fit
+from twins.agree import agree
+from twins.stream import Stream
 
 S, K = 6, 5
 SIZE = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.jedra import SpectralPolicy, spectral
+from twins.agree import agree
+from twins.stream import Stream
 
 Matrix = npt.NDArray[np.float64]
 

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.mixture import MixtureThompson
 from lumpable.learners.thompson_beta import BetaThompson
+from twins.agree import agree
+from twins.stream import Stream
 
 Draw = tuple[list[float], list[list[float]]]
 

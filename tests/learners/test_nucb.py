@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.nucb import NUCB
+from twins.agree import agree
+from twins.stream import Stream
 
 
 class LiteralNUCB:

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners import Unfit
 from lumpable.learners.particle import ParticleThompson, draw, gather
+from twins.agree import agree
+from twins.stream import Stream
 
 Vector = npt.NDArray[np.float64]
 Scales = tuple[float, float, float]

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.fitting.regression import Oracle, fit
 from lumpable.learners.squarecb import SquareCB
+from twins.agree import agree
+from twins.stream import Stream
 
 S, K = 6, 5
 

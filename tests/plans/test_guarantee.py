@@ -19,10 +19,10 @@ import pytest
 from scipy import stats
 
 import lumpable as lb
-import witness
 from lumpable import PAPER, pac, standard, worlds
 from lumpable.base.checks import FloatMatrix, IntMatrix
-from witness import CLAIMS, Count, Setting, Watched
+from twins import witness
+from twins.witness import CLAIMS, Count, Setting, Watched
 
 RUNS = 100
 MANY = 1200

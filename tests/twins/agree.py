@@ -26,3 +26,10 @@ def agree(learner: Learner, literal: Literal, world: lb.World, rounds: int = 100
         reward = world.reward(context, arm, rng)
         learner.tell(context, arm, reward)
         literal.tell(context, arm, reward)
+
+
+def believed_means(world: lb.World) -> list[list[float]]:
+    """Return the means of each group, as somebody who knows them would hand them in."""
+    first = [int((world.group == g).argmax()) for g in range(world.groups)]
+    means: list[list[float]] = world.mean[first].tolist()
+    return means
