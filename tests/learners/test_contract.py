@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 
 import lumpable as lb
@@ -22,15 +19,7 @@ def made(name: str, noise: str):  # type: ignore[no-untyped-def]
     return make
 
 
-def groups() -> Iterator[Any]:
-    """Yield each name, marked so that what it needs is compiled by the worker that tests it."""
-    for name in catalogue.names():
-        _, room, module, *_ = catalogue.find(name)[0].__module__.split(".")
-        group = room if room == "lumps" else module
-        yield pytest.param(name, marks=pytest.mark.xdist_group(group))
-
-
-@pytest.mark.parametrize("name", groups())
+@pytest.mark.parametrize("name", catalogue.names())
 def test_contract(name: str) -> None:
     check_learner(made(name, "bernoulli"))
     maker, _ = catalogue.find(name)
