@@ -14,6 +14,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from numba import njit
 from scipy import special, stats
@@ -109,7 +110,7 @@ def test_binomials_of_many_trials(n: int, p: float, size: int) -> None:
     _unit_variance(centred)
 
 
-def _unit_variance(z: FloatVector) -> None:
+def _unit_variance(z: npt.NDArray[np.floating[Any]]) -> None:
     """The squares of standard normals add up to a chi-square."""
     squares = float(np.sum(z**2))
     tails = stats.chi2.cdf(squares, len(z)), stats.chi2.sf(squares, len(z))
