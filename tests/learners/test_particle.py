@@ -11,7 +11,7 @@ import pytest
 import lumpable as lb
 from lumpable.learners import Unfit
 from lumpable.learners.particle import ParticleThompson, draw, gather
-from twins.agree import agree
+from twins.agree import LONG_MEMORY, agree
 from twins.stream import Stream
 
 Vector = npt.NDArray[np.float64]
@@ -99,7 +99,7 @@ def test_decisions_are_the_literal_ones(
     learner = ParticleThompson(
         6, 5, rank=rank, particles=particles, sd=sd, sigma_u=sigma_u, sigma_v=sigma_v, seed=8
     )
-    agree(learner, LiteralParticles(5, rank, particles, scales, 8), world)
+    agree(learner, LiteralParticles(5, rank, particles, scales, 8), world, rounds=LONG_MEMORY)
 
 
 def test_given_v_a_context_is_bayesian_linear_regression() -> None:
