@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import browser
 import made_rows
 from lumpable.reports import compared
 
@@ -49,12 +48,6 @@ CONTRAST = """
   return found;
 }
 """
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser.opened() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -27,12 +27,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import literal
 import lumpable as lb
-from literal_split import Loop, counted
 from lumpable.base import archive
 from lumpable.live import packed
 from lumpable.plans.plan import Branching, Conversation
+from twins import literal
+from twins.literal_split import Loop, counted
 
 SMALL = dataclasses.replace(lb.PAPER, confidence=0.5, test=1.0, policy=1.0)
 FOUR = lb.Problem(contexts=4, arms=3, groups=2)

@@ -21,13 +21,13 @@ import numpy as np
 import pytest
 
 import lumpable as lb
-from literal_split import Loop, counted
 from lumpable import plans
 from lumpable.live import packed
 from lumpable.plans.plan import Branching
-from test_law import same_distribution, same_law
 from test_live import Members, Scene, members, npy, play, saved, write
-from test_split_law import divider, learner
+from twins.divided import divider, learner
+from twins.laws import same_distribution, same_law
+from twins.literal_split import Loop, counted
 
 EARLY = dataclasses.replace(
     lb.PAPER, confidence=0.3, test=0.5, policy=0.5, arrivals=0.5, levels=0.1, split=0.5, finer=1.0,

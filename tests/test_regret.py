@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import literal_regret
 import lumpable as lb
 from lumpable.base.checks import FloatMatrix
 from lumpable.plans.clusters import Clusters, Level, widest
 from lumpable.plans.plan import Plan
 from lumpable.plans.regret import any_groups, cut, equal_groups
 from scripted import Script
+from twins import literal_regret
 
 NAN = math.nan
 

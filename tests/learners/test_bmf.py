@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
 from scipy import stats
-from stream import Stream
 
 import lumpable as lb
 from lumpable.base.checks import FloatMatrix, FloatVector
 from lumpable.learners.bmf import FactorThompson
 from lumpable.learners.thompson_beta import BetaThompson
+from twins.agree import agree
+from twins.stream import Stream
 
 
 def regression(

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.club import CLUB, components, random_graph
 from lumpable.runs.measures import adjusted_rand
 from lumpable.runs.playing import play
+from twins.agree import agree
+from twins.stream import Stream
 
 
 class LiteralCLUB:

@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.cofiba import COFIBA
+from twins.agree import agree
+from twins.stream import Stream
 
 Edges = set[frozenset[int]]
 

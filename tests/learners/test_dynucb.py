@@ -7,13 +7,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.club import CLUB
 from lumpable.learners.dynucb import DynUCB
 from lumpable.runs.playing import play
+from twins.agree import agree
+from twins.stream import Stream
 
 Array = npt.NDArray[np.floating]
 

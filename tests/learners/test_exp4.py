@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from agree import agree
 from scipy import stats
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners import ConstantExperts
+from twins.agree import agree
+from twins.stream import Stream
 
 
 def exp3(losses: list[tuple[int, float]], arms: int, horizon: int) -> list[float]:

@@ -7,12 +7,12 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners import Unfit
 from lumpable.learners.exp4_lumpable import LumpableExperts
+from twins.agree import agree
+from twins.stream import Stream
 
 
 class LiteralEXP4:

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.falcon import FALCON
 from lumpable.learners.fitting.regression import Oracle, fit
+from twins.agree import LONG_MEMORY, agree
+from twins.stream import Stream
 
 S, K = 6, 5
 SIZE = {
@@ -68,7 +68,7 @@ def test_decisions_are_the_literal_ones(oracle: str, c: float, delta: float, for
         S, K, oracle=oracle, c=c, delta=delta, clusters=3, rank=2, forget=forget, seed=8
     )
     literal = LiteralFALCON(oracle, c, delta, forget, 8)
-    agree(learner, literal, world)
+    agree(learner, literal, world, rounds=LONG_MEMORY)
     for context in range(S):
         assert np.allclose(learner.probabilities(context), literal.probabilities(context))
     assert learner.policy().tolist() == np.argmax(literal.epoch()[1], axis=1).tolist()

@@ -9,13 +9,13 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.fitting.completion import als
 from lumpable.learners.jain_pal import OCTAL
 from lumpable.worlds.scene import Scene
+from twins.agree import agree
+from twins.stream import Stream
 
 Matrix = npt.NDArray[np.float64]
 

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.klucb import KLUCB, bound
+from twins.agree import agree
+from twins.stream import Stream
 
 
 def kl(p: float, q: float) -> float:

@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.kmeans import ExploreThenKMeans
 from lumpable.runs.measures import adjusted_rand
 from lumpable.runs.playing import play
+from twins.agree import agree
+from twins.stream import Stream
 
 
 class LiteralKMeans:

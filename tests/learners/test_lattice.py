@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.fitting.completion import als
 from lumpable.learners.lattice import LATTICE
 from lumpable.learners.ucb import UCB1
 from lumpable.runs.measures import adjusted_rand
+from twins.agree import agree
+from twins.stream import Stream
 
 
 class LiteralLATTICE:

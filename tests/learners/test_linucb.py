@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners import Unfit
 from lumpable.learners.linucb import LinUCB
+from twins.agree import agree
+from twins.stream import Stream
 
 
 class LiteralLinUCB:

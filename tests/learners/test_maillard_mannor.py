@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.maillard_mannor import AgnosticClusters
+from twins.agree import agree
+from twins.stream import Stream
 
 
 class LiteralAgnostic:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.maillard_mannor_known import KnownClusters
+from twins.agree import agree
+from twins.stream import Stream
 
 
 class LiteralKnown:

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.mixture import MixtureThompson
 from lumpable.learners.thompson_beta import BetaThompson
+from twins.agree import LONG_MEMORY, agree
+from twins.stream import Stream
 
 Draw = tuple[list[float], list[list[float]]]
 
@@ -158,7 +158,7 @@ def test_decisions_are_the_literal_ones(noise: str, model: str, spread: float) -
     world = lb.worlds.lumpable(6, 3, 2, noise=noise, sd=0.3, seed=3)
     learner = MixtureThompson(6, 3, groups=2, model=model, sd=0.3, spread=spread, seed=8)
     literal = LiteralMixture(6, 3, 2, model == "gaussian", 0.3, spread, 8)
-    agree(learner, literal, world)
+    agree(learner, literal, world, rounds=LONG_MEMORY)
     assert learner.state.group.tolist() == literal.z
     assert learner.state.gaussian[0] == (noise == "gaussian")
 

@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
 from scipy import stats
-from stream import Stream
-from test_mucb import believed_means
 
 import lumpable as lb
 from lumpable.learners.mts import ModelThompson
+from twins.agree import agree, believed_means
+from twins.stream import Stream
 
 
 class LiteralModelThompson:

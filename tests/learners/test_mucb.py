@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.mucb import ModelUCB
+from twins.agree import agree, believed_means
+from twins.stream import Stream
 
 
 class LiteralModelUCB:
@@ -41,12 +41,6 @@ class LiteralModelUCB:
     def tell(self, context: int, arm: int, reward: float) -> None:
         self.rounds[context].append((self.believed, arm, reward))
         self.stream.told()
-
-
-def believed_means(world: lb.World) -> list[list[float]]:
-    first = [int((world.group == g).argmax()) for g in range(world.groups)]
-    means: list[list[float]] = world.mean[first].tolist()
-    return means
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "bernoulli"])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.nmf import NMFGreedy, factor
+from twins.agree import agree
+from twins.stream import Stream
 
 Rows = list[list[float]]
 

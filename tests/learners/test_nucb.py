@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.nucb import NUCB
+from twins.agree import LONG_MEMORY, agree
+from twins.stream import Stream
 
 
 class LiteralNUCB:
@@ -79,7 +79,7 @@ def test_decisions_are_the_literal_ones(
 ) -> None:
     world = lb.worlds.lumpable(5, 4, 2, noise=noise, frequency="zipf", seed=3)
     learner = NUCB(5, 4, alpha=alpha, beta=beta, arm_beta=arm_beta, seed=8)
-    agree(learner, LiteralNUCB(5, 4, alpha, beta, arm_beta, 8), world)
+    agree(learner, LiteralNUCB(5, 4, alpha, beta, arm_beta, 8), world, rounds=LONG_MEMORY)
 
 
 def test_beats_one_ucb_for_all_and_one_for_each() -> None:

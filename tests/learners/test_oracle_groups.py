@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from agree import agree
-from literal_gaussian import LiteralGaussian
 from scipy import stats
-from test_thompson_beta import LiteralBeta
 
 import lumpable as lb
 from lumpable.learners.oracle_groups import KnownGroups
 from lumpable.learners.thompson_gaussian import GaussianThompson
+from twins.agree import agree
+from twins.literal_beta import LiteralBeta
+from twins.literal_gaussian import LiteralGaussian
 
 
 class LiteralGroupsBeta(LiteralBeta):

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners import Unfit
 from lumpable.learners.particle import ParticleThompson, draw, gather
+from twins.agree import LONG_MEMORY, agree
+from twins.stream import Stream
 
 Vector = npt.NDArray[np.float64]
 Scales = tuple[float, float, float]
@@ -99,7 +99,7 @@ def test_decisions_are_the_literal_ones(
     learner = ParticleThompson(
         6, 5, rank=rank, particles=particles, sd=sd, sigma_u=sigma_u, sigma_v=sigma_v, seed=8
     )
-    agree(learner, LiteralParticles(5, rank, particles, scales, 8), world)
+    agree(learner, LiteralParticles(5, rank, particles, scales, 8), world, rounds=LONG_MEMORY)
 
 
 def test_given_v_a_context_is_bayesian_linear_regression() -> None:

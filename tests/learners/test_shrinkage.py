@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
 from scipy import stats
-from stream import Stream
 
 import lumpable as lb
 from lumpable.base.checks import FloatMatrix
 from lumpable.learners.shrinkage import Shrinkage
+from twins.agree import agree
+from twins.stream import Stream
 
 
 class LiteralShrinkage:

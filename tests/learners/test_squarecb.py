@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.fitting.regression import Oracle, fit
 from lumpable.learners.squarecb import SquareCB
+from twins.agree import LONG_MEMORY, agree
+from twins.stream import Stream
 
 S, K = 6, 5
 
@@ -72,7 +72,7 @@ def test_decisions_are_the_literal_ones(
         seed=8,
     )  # fmt: skip
     literal = LiteralSquareCB(oracle, gamma, exponent, growth, 8)
-    agree(learner, literal, world)
+    agree(learner, literal, world, rounds=LONG_MEMORY)
     for context in range(S):
         assert np.allclose(learner.probabilities(context), literal.probabilities(context))
         best = int(np.argmax(literal.predictions(context)))

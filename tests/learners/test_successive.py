@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
 from scipy import stats
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.successive import SuccessiveElimination
+from twins.agree import agree
+from twins.stream import Stream
 
 
 class LiteralElimination:

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from agree import agree
-from literal_gaussian import LiteralGaussian
 from scipy import stats
 
 import lumpable as lb
 from lumpable.learners.thompson_gaussian import GaussianThompson
+from twins.agree import agree
+from twins.literal_gaussian import LiteralGaussian
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "bernoulli"])

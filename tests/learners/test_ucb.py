@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from agree import agree
-from stream import Stream
 
 import lumpable as lb
+from twins.agree import agree
+from twins.stream import Stream
 
 
 class LiteralUCB1:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from agree import agree
 from scipy import stats
-from stream import Stream
 
 import lumpable as lb
 from lumpable.learners.uniform import Uniform
+from twins.agree import agree
+from twins.stream import Stream
 
 
 class LiteralUniform:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stream import Stream
 
 import lumpable as lb
 from lumpable.base import extras
 from lumpable.learners.vowpal import VowpalWabbit
+from twins.stream import Stream
 
 package = importlib.import_module("vowpalwabbit")
 

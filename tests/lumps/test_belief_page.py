@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-import browser
 import lumpable
 from lumpable.base.extras import MissingExtra
 from lumpable.lumps.belief import alternatives, beliefs, posterior, summary
@@ -53,12 +51,6 @@ def written(learner: ThreeLevels, tmp_path_factory: pytest.TempPathFactory) -> P
         context_names=[f"{EVIL} {i}" for i in range(30)],
         arm_names=[f"{EVIL} {j}" for j in range(6)],
     )
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser.opened() as found:
-        yield found
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-import literal
-from literal import Draw
 from lumpable.base.checks import IntVector
 from lumpable.base.splitmix import context_keys, draw, request_key
 from lumpable.plans.plan import Belief, Collect, Plan, Reply, Request, Result, Sample
 from lumpable.worlds.world import World
+from twins import literal
+from twins.literal import Draw
 
 Path = tuple[int, ...]
 """Where a request stands: its number or, inside a split, (its number, the plan's, its own)."""

@@ -8,6 +8,7 @@ import pickle
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -97,12 +98,18 @@ def written(folder: Path, *, step: int = 1, arms: int = 4) -> None:
 
 
 def run(folder: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", RUN], capture_output=True, text=True, check=False, env=environment
-    )
+    done = started(folder, "-c", RUN, PYTHONDONTWRITEBYTECODE="1")
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def started(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Start Python with a folder on its path, and this package where it was imported from."""
+    paths = [str(folder), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **variables}
+    return subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, check=False, env=environment
+    )
 
 
 def test_compiled_code_is_cached_until_a_source_changes(tmp_path: Path) -> None:
@@ -114,16 +121,18 @@ def test_compiled_code_is_cached_until_a_source_changes(tmp_path: Path) -> None:
     assert run(tmp_path) == "300 [10, 25, 40, 55, 70, 85, 100] [0, 0, 0] 3"
 
 
-@pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a learner class whose fifth arm does not exist."""
-    written(tmp_path, arms=5)
-    monkeypatch.syspath_prepend(tmp_path)
-    for name in ("mine", "helper"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import mine  # type: ignore[import-not-found]
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Return a learner class whose fifth arm does not exist; it is compiled once."""
+    folder = tmp_path_factory.mktemp("mine")
+    written(folder, arms=5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        for name in ("mine", "helper"):
+            patch.delitem(sys.modules, name, raising=False)
+        import mine  # type: ignore[import-not-found]
 
-    return mine.Mine
+        yield mine.Mine
 
 
 def test_a_compiled_learner_that_returns_no_arm_is_named(mine: Any) -> None:
@@ -237,11 +246,8 @@ for kind in (One, Two):
 print(found)
 """
     (tmp_path / "both.py").write_text(code)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    for start in (["-c", code], ["-c", "import both"], ["-c", "import both"]):
-        done = subprocess.run(
-            [sys.executable, *start], capture_output=True, text=True, check=False, env=environment
-        )
+    for words in (code, "import both", "import both"):  # typed in, compiled, from the cache
+        done = started(tmp_path, "-c", words)
         assert done.stdout.strip() == "[10, 4]", done.stderr
 
 

@@ -14,6 +14,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from numba import njit
 from scipy import special, stats
@@ -94,18 +95,25 @@ def test_certain_outcomes(n: int, p: float) -> None:
     assert set(binomials(np.random.default_rng(0), n, p, 100).tolist()) == {int(n * p)}
 
 
+@pytest.mark.parametrize("size", [200_000, pytest.param(1_000_000, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("p", [0.5, 0.1, 1 / 7, 1e-3, 0.75])
 @pytest.mark.parametrize("n", [10**9, 10**12, 10**15, 9 * 10**18])
-def test_binomials_of_many_trials(n: int, p: float) -> None:
-    """Kolmogorov-Smirnov on a million draws, which sees differences of about 3e-3.
+def test_binomials_of_many_trials(n: int, p: float, size: int) -> None:
+    """Kolmogorov-Smirnov, which sees differences of about 7e-3 in the cdf (3e-3 at night); the
+    variance is seen to be wrong from 2 % on (1 % at night).
 
     The lattice is finer than 2e-3 / 1000 here, so the cdf may be taken as continuous.
     """
-    draws = binomials(np.random.default_rng([n, 2]), n, p, 1_000_000)
+    draws = binomials(np.random.default_rng([n, 2]), n, p, size)
     alike(float(stats.kstest(_large_cdf(draws, n, p), "uniform").pvalue), f"n = {n}, p = {p:g}")
     centred = (draws - n * p) / math.sqrt(n * p * (1 - p))
-    squares = float(np.sum(centred**2))
-    tails = stats.chi2.cdf(squares, len(draws)), stats.chi2.sf(squares, len(draws))
+    _unit_variance(centred)
+
+
+def _unit_variance(z: npt.NDArray[np.floating[Any]]) -> None:
+    """The squares of standard normals add up to a chi-square."""
+    squares = float(np.sum(z**2))
+    tails = stats.chi2.cdf(squares, len(z)), stats.chi2.sf(squares, len(z))
     alike(2 * float(min(tails)), "variance")
 
 
@@ -270,8 +278,12 @@ FAIR = [0, 1, 2, 31, 53, 54, 80, 106, 107, 108, 150, 1000, 10**5]
 
 @pytest.mark.parametrize("n", FAIR)
 def test_half_law(n: int) -> None:
-    """So many draws that the normal left uncorrected would be seen at n = 107 and 150."""
-    size = 20_000_000
+    """So many draws that the normal left uncorrected would be seen at n = 107, 108 and 150.
+
+    Coins below are counted one by one, and above the correction is smaller than what 20 million
+    draws can see: there are fewer draws there.
+    """
+    size = 20_000_000 if 107 <= n <= 150 else SAMPLE
     heads = count_heads(np.random.default_rng(n), n, size)
     expected = size * stats.binom.pmf(np.arange(n + 1), n, 0.5)
     common = expected >= 10
@@ -284,9 +296,10 @@ def test_half_law(n: int) -> None:
     assert heads.sum() == size
 
 
-@pytest.mark.parametrize("n", [107, 150])
-def test_an_uncorrected_normal_would_be_seen(n: int) -> None:
-    """The check above can fail: 20 million rounded normals do not pass it."""
+def test_an_uncorrected_normal_would_be_seen() -> None:
+    """The check above can fail: 20 million rounded normals do not pass it, even at n = 150, where
+    they are nearer to the law than at 107."""
+    n = 150
     rng = np.random.default_rng(n)
     rounded = np.floor(0.5 * (n + math.sqrt(n) * rng.standard_normal(20_000_000)) + 0.5)
     heads = np.bincount(rounded.astype(int), minlength=n + 1)
@@ -329,10 +342,14 @@ def test_the_exact_decision(n: int) -> None:
 
 @pytest.mark.parametrize("n", [10**9, 10**12, 10**15, 9 * 10**18])
 def test_halves_of_many(n: int) -> None:
-    """Standardised, they are normal to within far less than a sample can see."""
-    draws = halves(np.random.default_rng(4), n, SAMPLE)
+    """Standardised, they are normal to within far less than a sample can see.
+
+    A difference of 5e-3 in the cdf is seen, and one of 2 % in the variance.
+    """
+    draws = halves(np.random.default_rng(4), n, SAMPLE // 4)
     z = (draws - n // 2) / (math.sqrt(n) / 2)
     alike(float(stats.kstest(z, "norm").pvalue), f"half of {n}")
+    _unit_variance(z)
 
 
 def _halves_loop(rng: np.random.Generator, n: int, size: int) -> IntVector:
@@ -362,11 +379,11 @@ def test_plays_are_multinomial(arms: int, plays: int) -> None:
             distance = abs(product.mean() - expected) / error
             alike(2 * float(stats.norm.sf(distance)), f"covariance of {a} and {b}")
     rng = np.random.default_rng(8)
-    for a, b in permutations(range(arms), 2):
+    for a in range(arms):
         _uniform_rank(dealt[:, a], n, 1 / arms, rng, f"arm {a}")
-        if arms > 2:
-            rest = n - dealt[:, a]
-            _uniform_rank(dealt[:, b], rest, 1 / (arms - 1), rng, f"arm {b} given arm {a}")
+    for a, b in permutations(range(arms), 2) if arms > 2 else ():
+        rest = n - dealt[:, a]
+        _uniform_rank(dealt[:, b], rest, 1 / (arms - 1), rng, f"arm {b} given arm {a}")
 
 
 def _dealt(arms: int, plays: int) -> IntMatrix:

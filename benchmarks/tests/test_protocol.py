@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,16 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import lumpable as lb
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
-
 from protocol import bars, frozen, page, peers, policies, ratios, running, structure
 from protocol.bars import Bar
 from protocol.problems import GROUPED, LONG, OTHER, SUITE, TINY, Problem, problems
 from protocol.ratios import Ratio
 from protocol.running import OURS, Measured, Way
+
+import lumpable as lb
 
 WORLD = {"kind": "lumpable", "contexts": 10, "arms": 4, "groups": 2, "noise": "bernoulli"}
 SHORT = Problem("s", "made up", SUITE, WORLD, 60, (10, 30, 60), 60, contexts=10)

@@ -21,7 +21,7 @@ import lumpable as lb
 from lumpable.plans.plan import Collect, Plan
 from lumpable.plans.progress import Progress
 from lumpable.runs.answers import answer
-from watched_regret import allowed, watched
+from twins.watched_regret import allowed, watched
 
 SURE = 1e-9
 RUNS = 10

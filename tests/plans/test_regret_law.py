@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import literal_split
 import lumpable as lb
 from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix
 from lumpable.plans.plan import Belief, Conversation
-from test_law import same_distribution, same_law
+from twins import literal_split
+from twins.laws import same_distribution, same_law
 
 EARLY = dataclasses.replace(lb.PAPER, phase=0.1, levels=0.08, split=0.5, finer=1.0)
 """Everything that takes the paper 1e10 rounds happens within some hundred."""

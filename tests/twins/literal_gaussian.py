@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from stream import Stream
+from twins.stream import Stream
 
 
 class LiteralGaussian:

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import lumpable as lb
-from watched_regret import Witness, watched
+from twins.watched_regret import Witness, watched
 
 SMALL = replace(lb.PAPER, phase=0.05, levels=0.1, split=0.05)
 """Thresholds below 1 from the first phase on, below 1/16 from the eleventh."""
