@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 QUICK = {
-    "base": ["test_package"],
+    "base": ["test_files"],
     "worlds": ["test_worlds", "test_scene"],
     "plans": [
         *("test_plans", "test_pac_scripted", "test_regret", "test_regret_exact"),
@@ -26,7 +26,7 @@ QUICK = {
         *("test_lloyd", "test_regression", "test_completion"),
     ],
     "lumps": [
-        *("test_model", "test_levels", "test_named", "test_protocol"),
+        *("test_model", "test_levels", "test_named", "test_stored"),
         *("test_symmetries", "test_forgetting"),
     ],
     "live": ["test_live", "test_live_split"],

@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-import compared
 import lumpable as lb
 from lumpable.base import files, interrupts
 from lumpable.base import fingerprint as source
@@ -33,6 +32,7 @@ from lumpable.comparisons import toml as reading
 from lumpable.comparisons.rows import COLUMNS, KEY, Row
 from lumpable.runs.playing import checkpoints, play
 from lumpable.worlds.scene import CHUNK, Scene, Tape
+from twins import compared
 
 WORLD = {"kind": "lumpable", "contexts": 8, "arms": 4, "groups": 2, "noise": "bernoulli"}
 UCB = 'name = "ucb"\nlabel = "mine"\nwidth = 0.3'

@@ -19,8 +19,8 @@ from lumpable.base.checks import FloatMatrix
 from lumpable.plans.clusters import Clusters, Level, widest
 from lumpable.plans.plan import Plan
 from lumpable.plans.regret import any_groups, cut, equal_groups
-from scripted import Script
 from twins import literal_regret
+from twins.scripted import Script
 
 NAN = math.nan
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from test_comparison_browser import CONTRAST, Opened
 
 import lumpable
 from lumpable.base.extras import MissingExtra
@@ -20,7 +21,6 @@ from lumpable.reports.charts import belief_charts
 from lumpable.reports.kit import canvas
 from lumpable.reports.kit.theme import DARK, LIGHT
 from lumpable.reports.pages import belief_page
-from test_comparison_browser import CONTRAST, Opened
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

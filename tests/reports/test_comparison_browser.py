@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import made_rows
 from lumpable.reports import compared
+from twins import made_rows
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -23,7 +23,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-import made_rows
 from lumpable import MissingExtra
 from lumpable.cli import reporting
 from lumpable.comparisons import standing, statistics
@@ -35,6 +34,7 @@ from lumpable.reports.kit import axes, canvas, svg
 from lumpable.reports.kit.numbers import interval
 from lumpable.reports.kit.table import Cell, Table
 from lumpable.reports.pages import comparison_tables as tables
+from twins import made_rows
 
 FEW = ["ucb", "ucb-one", "club", "mts", "lattice", "suplinrel"]
 MANY = [*list(made_rows.TITLES)[:14], "club", "mts", "lattice", "oracle-groups"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_report import inline
 
 from lumpable import (
     PAPER,
@@ -31,7 +32,6 @@ from lumpable.reports.charts import cluster_counts, cost, drops
 from lumpable.reports.kit import axes, save, theme
 from lumpable.runs import questions as history
 from lumpable.runs.run import RequestRow, Side, Turn
-from test_report import inline
 
 # --- A run made by hand ---------------------------------------------------------------------
 

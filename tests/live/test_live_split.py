@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_live import Members, Scene, members, npy, play, saved, write
 
 import lumpable as lb
 from lumpable import plans
 from lumpable.live import packed
 from lumpable.plans.plan import Branching
-from test_live import Members, Scene, members, npy, play, saved, write
 from twins.divided import divider, learner
 from twins.laws import same_distribution, same_law
 from twins.literal_split import Loop, counted

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import lumpable as lb
 from lumpable.base.checks import BoolMatrix
-from scripted import Script, column
+from twins.scripted import Script, column
 
 # --- Scripted: Algorithm 1 ------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from lumpable.plans.reductions import (
     side_by_side,
     unknown_groups,
 )
-from scripted import Script
+from twins.scripted import Script
 
 NAN = math.nan
 

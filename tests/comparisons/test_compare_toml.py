@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-import compared
 import lumpable as lb
 from lumpable.cli import main
 from lumpable.comparisons import positions, running, toml
+from twins import compared
 
 GOOD = """\
 horizon = 50
