@@ -18,7 +18,9 @@ import check
 import lumpable as lb
 import release
 
-ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "docs").is_dir())
+ROOT = next(
+    folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file()
+)
 CORE = ("numpy", "numba", "msgspec", "narwhals", "click", "rich")
 
 

@@ -24,7 +24,9 @@ from lumpable.cli import reproducing
 from lumpable.cli.main import main
 from lumpable.reproduce import runner
 
-ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "docs").is_dir())
+ROOT = next(
+    folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file()
+)
 DOCS, TESTS, SOURCE = ROOT / "docs", ROOT / "tests", ROOT / "src" / "lumpable"
 PAPER = DOCS / "explanation" / "paper.md"
 REGRET = DOCS / "explanation" / "paper-regret.md"

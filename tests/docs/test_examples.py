@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "examples").is_dir())
+ROOT = next(
+    folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file()
+)
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 

@@ -17,7 +17,7 @@ The recipe, in a module of `claims` (`good_event.py` is the model):
 7. `draw_x(measured)`: an Altair chart with a title and a description; or `draw=None`.
 8. `X = Claim(number, title, printed=..., ...)` below them, and `module.X` in `listed.py`.
 9. Nothing is computed twice: what `measure_x` put into `facts` is read, never run again.
-10. `pytest tests/reproduce/test_reproduce_quick.py -k claim-N` runs all four on what came back from JSON.
+10. `pytest -k claim-N` runs all four on what came back from JSON.
 """
 
 from __future__ import annotations
