@@ -640,13 +640,19 @@ def test_pictures_are_written_as_they_come(few: list[dict[str, Any]], tmp_path: 
 def test_the_command_shows_pictures_on_a_terminal_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with reporting._shown() as advance:
-        advance(1, 7, "a.png")
+    def pictures(rows: Any, folder: Path, progress: Any) -> list[Path]:
+        progress(1, 7, "a.png")
+        return []
+
+    for name, done in (("read", None), ("report", None), ("pictures", pictures)):
+        monkeypatch.setattr(compared, name, done or (lambda *rows, title="": None))
+    command = reporting.report.callback
+    assert command is not None
+    command(Path("rows.parquet"), None, Path("pictures"), "")
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    with reporting._shown() as advance:
-        advance(1, 7, "a.png")
+    command(Path("rows.parquet"), None, Path("pictures"), "")
     assert "1 of 7, a.png" in capsys.readouterr().err
 
 

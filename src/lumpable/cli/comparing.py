@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.words import counted, runs
+from lumpable.base.words import counted, runs, time_left
+from lumpable.cli import bars
 from lumpable.cli.options import rounds
 
 if TYPE_CHECKING:
@@ -89,11 +87,11 @@ def compare(
     """
     from lumpable.comparisons import toml
     from lumpable.comparisons.comparison import Comparison
-    from lumpable.comparisons.running import Broken, run
+    from lumpable.comparisons.running import Broken, Step, run
     from lumpable.comparisons.store import Store
 
     if experiment != toml.SUITE and not Path(experiment).exists():
-        raise BadArgument("", why=f"no such file: {experiment!r}{toml.meant(experiment)}")
+        raise BadArgument("", why=f"no such file: {experiment!r}{toml.nearest_file(experiment)}")
     if quick and experiment != toml.SUITE:
         raise BadArgument("quick", "it with suite", "a file")
     changes = {"seeds": seeds, "horizon": horizon}
@@ -104,17 +102,25 @@ def compare(
     else:
         plan = toml.read(experiment, changes)
     store = Store(out)
-    with progress() as watch:
+    again = f"to go on from there: {shlex.join(['lumpable', *sys.argv[1:]])}"
+    last = Step(0, 0, 0, None, None)
+    with bars.progress(QUIET) as (say, advance):
+
+        def watch(step: Step) -> None:
+            nonlocal last
+            last = step
+            if step.latest is None:
+                say(opening(step))
+            advance(step.done, step.total, state(step))
+
         try:
             table = run(plan, store, backend=backend, jobs=jobs, address=address, watch=watch)
         except KeyboardInterrupt:
-            done, total = watch.reached
-            typed = shlex.join(["lumpable", *sys.argv[1:]])
-            words = f"stopped after {done:,} of {total:,} cells, which are in {out}"
-            raise KeyboardInterrupt(f"{words}; to go on from there: {typed}") from None
+            far = f"{last.done + last.taken:,} of {last.total + last.taken:,} cells"
+            words = f"stopped after {far}, which are in {out}; {again}"
+            raise KeyboardInterrupt(words) from None
         except Broken as error:
-            typed = shlex.join(["lumpable", *sys.argv[1:]])
-            click.echo(f"broken off: {error}\nto go on from there: {typed}", err=True)
+            click.echo(f"broken off: {error}\n{again}", err=True)
             ctx.exit(FAILED)
     found = Comparison(table)
     conclude(found, out)
@@ -123,49 +129,6 @@ def compare(
 
 
 # --- While it runs ----------------------------------------------------------------------------
-
-
-class Watch:
-    """Tells people how far a comparison is, and remembers it."""
-
-    def __init__(self, say: Callable[[str], None], show: Callable[[Step], None]) -> None:
-        self._say, self._show = say, show
-        self.reached = (0, 0)
-
-    def __call__(self, step: Step) -> None:
-        """Take note of a step."""
-        self.reached = (step.done + step.taken, step.total + step.taken)
-        if step.latest is None:
-            self._say(opening(step))
-        self._show(step)
-
-
-@contextlib.contextmanager
-def progress() -> Iterator[Watch]:
-    """Show on stderr how far it is: a bar in a terminal, else a line now and then."""
-    with _live() if sys.stderr.isatty() else _plain() as (say, show):
-        yield Watch(say, show)
-
-
-@contextlib.contextmanager
-def _plain() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
-    last = time.monotonic()
-
-    def show(step: Step) -> None:
-        nonlocal last
-        if step.latest is not None and time.monotonic() - last > QUIET:
-            last = time.monotonic()
-            click.echo(state(step), err=True)
-
-    yield lambda words: click.echo(words, err=True), show
-
-
-@contextlib.contextmanager
-def _live() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
-    from lumpable.cli.bars import bar
-
-    with bar() as (say, advance):
-        yield say, lambda step: advance(step.done, step.total, state(step))
 
 
 def opening(step: Step) -> str:
@@ -180,8 +143,6 @@ def opening(step: Step) -> str:
 
 def state(step: Step) -> str:
     """Say in one line where a comparison is."""
-    from lumpable.base.words import time_left
-
     words = f"{step.done:,} of {step.total:,} cells"
     if step.failed:
         words += f", {step.failed:,} failed"

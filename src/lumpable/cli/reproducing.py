@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +10,7 @@ import click
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import duration, short, time_left
+from lumpable.cli import bars
 
 if TYPE_CHECKING:
     from lumpable.reproduce.record import Row
@@ -58,7 +57,15 @@ def reproduce(
     from lumpable.reproduce import runner
 
     numbers = None if only is None else parse(only)
-    with progress() as watch:
+    with bars.progress() as (say, advance):
+
+        def watch(step: Step) -> None:
+            if step.latest is not None:
+                say(result_line(step, step.latest))
+            elif not step.running and step.taken:
+                say(taken_over_line(step))
+            advance(len(step.rows), step.total, state(step))
+
         rows = runner.run(numbers, quick, folder, jobs, fresh=fresh, watch=watch)
     conclude(rows, folder)
     if not all(row.as_expected for row in rows):
@@ -85,34 +92,6 @@ def parse(text: str) -> list[int]:
 
 
 # --- While it runs --------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def progress() -> Iterator[Callable[[Step], None]]:
-    """Show on stderr what is done: a line a claim, and a live line below it in a terminal."""
-    with _live() if sys.stderr.isatty() else _plain() as (say, show):
-
-        def watch(step: Step) -> None:
-            if step.latest is not None:
-                say(result_line(step, step.latest))
-            elif not step.running and step.taken:
-                say(taken_over_line(step))
-            show(step)
-
-        yield watch
-
-
-@contextlib.contextmanager
-def _plain() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
-    yield lambda words: click.echo(words, err=True), lambda step: None
-
-
-@contextlib.contextmanager
-def _live() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
-    from lumpable.cli.bars import bar
-
-    with bar() as (say, advance):
-        yield say, lambda step: advance(len(step.rows), step.total, state(step))
 
 
 def state(step: Step) -> str:

@@ -90,8 +90,8 @@ def _what_stands_twice(text: str, line: int, words: str) -> str:
     return f"[{key}]: expected once, got it again, after line {first}"
 
 
-def meant(name: str) -> str:
-    """Name what was probably meant by a name that is no file: the suite, or a file beside it."""
+def nearest_file(name: str) -> str:
+    """Name what was probably meant by a name without a file: the suite, or a file beside it."""
     files = sorted(str(file) for file in Path(name).parent.glob("*.toml"))
     return nearest(name, [SUITE, *files], cutoff=0.6)
 
