@@ -139,68 +139,71 @@ def call(packed: bytes) -> Any:
     return function(argument)
 
 
+def keep_busy(tasks: Iterable[Task], many: int, submit: Callable[[bytes], Future[Any]]) -> Events:
+    """Keep `many` tasks under way at a time, and yield the answer to each as it comes."""
+    waiting = deque(tasks)
+    running: dict[Future[Any], tuple[Any, float]] = {}
+
+    def hand_out() -> None:
+        while waiting and len(running) < many:
+            task = waiting.popleft()
+            try:
+                packed = pack(task)
+            except Exception as error:
+                future = _failed(error)
+            else:
+                future = submit(packed)
+            running[future] = (task.key, time.monotonic())
+
+    hand_out()
+    while running:
+        yield Event(None, dict(running.values()))
+        done, _ = concurrent.futures.wait(
+            running, TICK, return_when=concurrent.futures.FIRST_COMPLETED
+        )
+        ended = [(running.pop(future)[0], future) for future in done]
+        hand_out()  # before anybody looks at the answers
+        for key, future in ended:
+            yield Event(_answer(key, future), dict(running.values()))
+
+
+def _failed(error: Exception) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_exception(error)
+    return future
+
+
+def _answer(key: Any, future: Future[Any]) -> Answer:
+    error = future.exception()
+    if error is None:
+        return Answer(key, future.result())
+    return Answer(key, error=Died() if isinstance(error, BrokenProcessPool) else error)
+
+
 # --- Processes ------------------------------------------------------------------------------
-
-
-class _Running(NamedTuple):
-    """A task in a process, and since when by the monotonic clock."""
-
-    task: Task
-    since: float
-    pool: ProcessPoolExecutor
 
 
 def in_processes(tasks: Iterable[Task], jobs: int) -> Events:
     """Do the work in worker processes, each a pool of its own: if one dies, its task is known."""
-    waiting = deque(tasks)
-    running: dict[Future[Any], _Running] = {}
     free: list[ProcessPoolExecutor] = []
+    busy: dict[Future[Any], ProcessPoolExecutor] = {}
     with contextlib.ExitStack() as pools, _ended_with_us():
 
-        def hand_out() -> None:
-            while waiting and len(running) < jobs:
-                pool = free.pop() if free else pools.enter_context(_worker())
-                task = waiting.popleft()
-                running[_submit(pool, task)] = _Running(task, time.monotonic(), pool)
+        def submit(packed: bytes) -> Future[Any]:
+            for future in [future for future in busy if future.done()]:
+                pool = busy.pop(future)
+                if not isinstance(future.exception(), BrokenProcessPool):
+                    free.append(pool)
+            pool = free.pop() if free else pools.enter_context(_worker())
+            try:
+                with deferred(), _nobody_is_main():
+                    future = pool.submit(call, packed)
+            except Exception as error:  # its process has ended
+                return _failed(error)
+            busy[future] = pool
+            return future
 
-        while waiting or running:
-            hand_out()
-            yield Event(None, _since(running.values()))
-            done, _ = concurrent.futures.wait(
-                running, TICK, return_when=concurrent.futures.FIRST_COMPLETED
-            )
-            ended = [(running.pop(future), future) for future in done]
-            free += [one.pool for one, future in ended if not _died(future)]
-            hand_out()  # before anybody looks at the answers
-            for one, future in ended:
-                yield Event(_answer(one.task, future), _since(running.values()))
-
-
-def _since(running: Iterable[_Running]) -> dict[Any, float]:
-    return {one.task.key: one.since for one in running}
-
-
-def _died(future: Future[Any]) -> bool:
-    return isinstance(future.exception(), BrokenProcessPool)
-
-
-def _answer(task: Task, future: Future[Any]) -> Answer:
-    error = future.exception()
-    if error is None:
-        return Answer(task.key, future.result())
-    return Answer(task.key, error=Died() if isinstance(error, BrokenProcessPool) else error)
-
-
-def _submit(pool: ProcessPoolExecutor, task: Task) -> Future[Any]:
-    """Hand a task to a worker; what cannot be sent, or to nobody, has that error for an answer."""
-    try:
-        packed = pack(task)
-        with deferred(), _nobody_is_main():
-            return pool.submit(call, packed)
-    except Exception as error:
-        failed: Future[Any] = Future()
-        failed.set_exception(error)
-        return failed
+        yield from keep_busy(tasks, jobs, submit)
 
 
 def _worker() -> ProcessPoolExecutor:

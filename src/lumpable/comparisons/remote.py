@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lumpable.base.extras import need
 from lumpable.base.interrupts import deferred
-from lumpable.comparisons.jobs import Answer, Event, Events, Task, call, pack
+from lumpable.comparisons.jobs import Events, Task, call, keep_busy
 
 AHEAD = 2
 """Tasks for each core that a cluster is handed at once."""
@@ -25,23 +24,8 @@ def on_dask(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Eve
         client = distributed.Client(**where)
     with client:
         many = jobs or AHEAD * max(1, sum(client.ncores().values()))
-        waiting, running = deque(tasks), {}
-        coming = distributed.as_completed()
-
-        def hand_out() -> None:
-            task = waiting.popleft()
-            future = client.submit(call, pack(task), pure=False)
-            running[future.key] = task
-            coming.add(future)
-
-        for _ in range(min(many, len(tasks))):
-            hand_out()
-        for future in coming:
-            task = running.pop(future.key)
-            if waiting:
-                hand_out()
-            error = future.exception()
-            yield Event(Answer(task.key, None if error else future.result(), error), {})
+        submit = client.get_executor(pure=False).submit
+        yield from keep_busy(tasks, many, lambda packed: submit(call, packed))
 
 
 def on_ray(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Events:
@@ -50,19 +34,7 @@ def on_ray(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Even
     with _ray(ray, jobs, address) as available:
         many = jobs or AHEAD * available
         remote = ray.remote(max_retries=0)(call)
-        waiting, running = deque(tasks), dict[Any, Task]()
-        while waiting or running:
-            while waiting and len(running) < many:
-                task = waiting.popleft()
-                running[remote.remote(pack(task))] = task
-            done, _ = ray.wait(list(running))
-            for reference in done:
-                task = running.pop(reference)
-                try:
-                    answer = Answer(task.key, ray.get(reference))
-                except Exception as error:
-                    answer = Answer(task.key, error=error)
-                yield Event(answer, {})
+        yield from keep_busy(tasks, many, lambda packed: remote.remote(packed).future())
 
 
 @contextlib.contextmanager

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def run(
     ahead.sort(key=lambda cell: seeds[cell.seed])
     left = {cell.key: cell for cell in ahead}
     store.begin()
-    pace = Pace.of(ahead)
+    pace = Pace(ahead)
     step = Step(0, len(ahead), len(cells) - len(ahead), None, None, 0, len(older), tuple(damaged))
     watch(step)
     try:
@@ -149,30 +149,21 @@ def _left(cells: Sequence[Cell], total: int, error: Exception) -> str:
     return f"{why}; {came}, left are {', '.join(named[:SHOWN])}{more}"
 
 
-@dataclass(slots=True)
 class Pace:
     """How long the rest will take, from the seconds of what has come.
 
     A learner's first cell compiles it, so how long that took does not count.
     """
 
-    ahead: Counter[tuple[str, str]]
-    last: float
-    """When the last cell came."""
-    took: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
-    came: Counter[tuple[str, str]] = field(default_factory=Counter)
-    warm: set[str] = field(default_factory=set)
-    """Learners of which a cell has come."""
-    passed: float = 0.0
-    """Time that went by until cells came that were no learner's first."""
-    paid: float = 0.0
-    """The seconds that those took by themselves."""
-
-    @classmethod
-    def of(cls, cells: Sequence[Cell]) -> Pace:
-        """Begin with these cells ahead."""
-        pairs = Counter((cell.learner.label, cell.world.label) for cell in cells)
-        return cls(pairs, time.monotonic())
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        self.ahead = Counter((cell.learner.label, cell.world.label) for cell in cells)
+        self.came: Counter[tuple[str, str]] = Counter()
+        self.took: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self.warm: set[str] = set()
+        """Learners of which a cell has come."""
+        self.passed = self.paid = 0.0
+        """Time until cells came that were no learner's first, and what those took by themselves."""
+        self.last = time.monotonic()
 
     def left(self, row: Row) -> float | None:
         """Take note of a cell that has come; returns about how many seconds are left.
@@ -190,8 +181,8 @@ class Pace:
             self.paid += took
         self.warm.add(row.learner)
         self.last = now
-        done = sum(self.came.values())
-        if not self.paid or done < EARLY * (done + sum(self.ahead.values())):
+        done = self.came.total()
+        if not self.paid or done < EARLY * (done + self.ahead.total()):
             return None
         usual = sum(self.took.values()) / done
         rest = sum(
