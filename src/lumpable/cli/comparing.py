@@ -1,4 +1,4 @@
-"""The command `lumpable compare`: options in, progress on stderr, what came of it on stdout."""
+"""The command `lumpable compare`: options in, progress on stderr, a summary on stdout."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAILED = 1
 QUIET = 10.0
 """Seconds between two lines about progress where there is no terminal."""
 SHOWN = 10
-"""Lines about cells that failed or were not run, at the end."""
+"""Lines about cells that failed or were not run."""
 
 
 @click.command("compare")
@@ -132,7 +132,7 @@ def compare(
 
 
 def opening(step: Step) -> str:
-    """Say what lies ahead."""
+    """Say how many cells are to be run, and which again."""
     taken = f", {step.taken:,} were done before" if step.taken else ""
     again = ""
     if step.older:
@@ -156,7 +156,7 @@ def state(step: Step) -> str:
 
 
 def conclude(found: Comparison, out: Path) -> None:
-    """Print what came of it: cells that failed, those that were not run and why, and the file."""
+    """Print how many cells are done, which failed or were not run and why, and the file."""
     from lumpable.cli import show
     from lumpable.comparisons.comparison import count_cells
 
@@ -182,7 +182,7 @@ def rows_with(found: Comparison, status: str) -> list[Row]:
 
 
 def group(rows: list[Row]) -> list[str]:
-    """Say what became of cells: a line for each learner, world and kind of reason, with seeds."""
+    """Return a line for each learner, world and kind of reason, with the seeds."""
     seeds: dict[tuple[str, str, str], list[int]] = {}
     first: dict[tuple[str, str, str], str] = {}
     for row in rows:
@@ -199,7 +199,7 @@ def group(rows: list[Row]) -> list[str]:
 
 
 def list_seeds(seeds: list[int]) -> str:
-    """Say which seeds.
+    """Write seeds briefly.
 
     >>> list_seeds([0, 1, 2, 5]), list_seeds([3])
     ('seeds 0-2, 5', 'seed 3')

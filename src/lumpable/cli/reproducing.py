@@ -104,7 +104,7 @@ def state(step: Step) -> str:
 
 
 def result_line(step: Step, row: Row) -> str:
-    """Say in one line what came of a claim."""
+    """Say in one line how a claim came out."""
     place = f"[{len(step.rows)}/{step.total}]"
     return f"{place} {row.number} {row.title}: {outcome(row)}, {duration(row.seconds)}"
 
@@ -117,7 +117,7 @@ def taken_over_line(step: Step) -> str:
 
 
 def outcome(row: Row) -> str:
-    """Say whether a claim came out as expected, and if not, in what."""
+    """Say whether a claim came out as expected, and if not, what did not."""
     from lumpable.reproduce import verdicts as wording
 
     if row.error:
@@ -138,7 +138,7 @@ BRIEF = {"does not hold": "fails", "not caught": "missed", "not measured": "erro
 
 
 def conclude(rows: Sequence[Row], folder: Path) -> None:
-    """Print the verdicts, which are not as expected, and where the page is."""
+    """Print the verdicts, those that are not as expected, and where the page is."""
     from lumpable.cli import show
 
     head = ("claim", "printed", "repaired", "broken", "seeds", "expected")

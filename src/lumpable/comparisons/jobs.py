@@ -1,9 +1,9 @@
 """Tasks on many processes or machines: on this machine, on Dask or on Ray. Knows no task.
 
-Answers come in any order, each as soon as it is there. A task that fails, or kills its worker, is
-an answer with an error, and the others go on. Workers are spawned, so that threads and compiled
-code are safe in them; they leave Ctrl-C to their parent and end with it. When nobody listens any
-more, nothing goes on.
+Answers come as soon as they are there, in any order. A task that fails, or kills its worker, is an
+answer with an error, and the others go on. Workers are spawned, so that threads and compiled code
+are safe in them; they leave Ctrl-C to their parent and end with it. Once the events are no longer
+read, all work stops.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.base.interrupts import deferred
@@ -43,7 +44,7 @@ class Task(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What came of a task: what its function returned, or the error."""
+    """The result of a task, or its error."""
 
     key: Any
     result: Any = None
@@ -51,7 +52,7 @@ class Answer(NamedTuple):
 
 
 class Event(NamedTuple):
-    """An answer that has come, or None about once a second, and what is running then."""
+    """An answer, or None about once a second, and what is running then."""
 
     answer: Answer | None
     running: dict[Any, float]
@@ -79,13 +80,11 @@ class Workers:
     """Where a cluster is."""
 
     def __post_init__(self) -> None:
-        if self.backend not in BACKENDS:
-            raise BadArgument("backend", f"one of {', '.join(BACKENDS)}", repr(self.backend))
-        jobs = self.jobs
-        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-            raise BadArgument("jobs", "a whole number of at least 1", repr(jobs))
+        checks.choice("backend", self.backend, BACKENDS)
+        if self.jobs is not None:
+            checks.whole("jobs", self.jobs, 1)
         if self.address is not None and self.backend == "local":
-            raise BadArgument("address", "a backend dask or ray with it", "local")
+            raise BadArgument("address", "it with the backend dask or ray", "local")
 
     def carry_out(self, tasks: Sequence[Task]) -> Events:
         """Yield the answer to each task as it comes."""
@@ -108,7 +107,7 @@ def cores() -> int:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an error: compiled code and clusters make others of it."""
+    """Whether Ctrl-C caused an error: compiled code and clusters turn it into others."""
     while error.__context__ is not None:
         error = error.__context__
         if isinstance(error, KeyboardInterrupt):
@@ -196,7 +195,7 @@ def in_processes(tasks: Iterable[Task], jobs: int) -> Events:
                     free.append(pool)
             pool = free.pop() if free else pools.enter_context(_worker())
             try:
-                with deferred(), _nobody_is_main():
+                with deferred(), _without_main():
                     future = pool.submit(call, packed)
             except Exception as error:  # its process has ended
                 return _failed(error)
@@ -212,8 +211,8 @@ def _worker() -> ProcessPoolExecutor:
 
 
 @contextlib.contextmanager
-def _nobody_is_main() -> Iterator[None]:
-    """Let a worker start without the script that started us, which may have no guard.
+def _without_main() -> Iterator[None]:
+    """Let a worker start without importing the main script, which may have no guard.
 
     What the script defines goes with each task instead.
     """
@@ -227,7 +226,7 @@ def _nobody_is_main() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ended_with_us() -> Iterator[None]:
-    """Whatever happens, no process that is started here outlives this."""
+    """End the processes that were started here, whatever happens."""
     others = set(multiprocessing.active_children())
     try:
         yield

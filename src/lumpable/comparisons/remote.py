@@ -1,4 +1,4 @@
-"""Tasks on a cluster, Dask or Ray, which brings its own workers and queue. Knows no task."""
+"""Tasks on a cluster, Dask or Ray, which has its own workers and queue. Knows no task."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lumpable.base.interrupts import deferred
 from lumpable.comparisons.jobs import Events, Task, call, keep_busy
 
 AHEAD = 2
-"""Tasks for each core that a cluster is handed at once."""
+"""Tasks that a cluster is handed at once, for each core."""
 
 
 def on_dask(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Events:
-    """Do the work on Dask: at an address, or on workers for this alone."""
+    """Do the work on Dask: at an address, or on workers of its own."""
     distributed = need("distributed", "dask", "comparing on Dask")
     where: dict[str, Any] = {"address": address}
     if address is None:
@@ -29,7 +29,7 @@ def on_dask(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Eve
 
 
 def on_ray(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Events:
-    """Do the work on Ray: at an address, on one that runs here, or on one for this alone."""
+    """Do the work on Ray: at an address, on the one that runs here, or on one of its own."""
     ray = need("ray", "ray", "comparing on Ray")
     with _ray(ray, jobs, address) as available:
         many = jobs or AHEAD * available
@@ -39,7 +39,7 @@ def on_ray(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Even
 
 @contextlib.contextmanager
 def _ray(ray: Any, jobs: int | None, address: str | None) -> Iterator[int]:
-    """Connect to Ray: the one that runs, at an address or here, or else one for this alone."""
+    """Connect to Ray and return its cores; start one if none runs."""
     mine = not ray.is_initialized()
     if mine:
         quiet = {"log_to_driver": False, "logging_level": "warning"}
