@@ -7,7 +7,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lumpable.comparisons.results import gathered
+from lumpable.comparisons.results import gather
 from lumpable.comparisons.standing import Overall, Standing, stand
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "measured" / "suite.md"
@@ -65,7 +65,7 @@ def main(path: str) -> None:
     text = PAGE.read_text(encoding="utf-8")
     head, rest = text.split(START)
     foot = rest.split(END)[1]
-    made = written(stand(gathered(path)), datetime.now(UTC))
+    made = written(stand(gather(path)), datetime.now(UTC))
     PAGE.write_text(head + START + made + END + foot, encoding="utf-8")
 
 

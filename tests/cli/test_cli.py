@@ -753,7 +753,7 @@ def test_what_people_can_mend_is_one_line(
 
 
 def test_too_large_a_world_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_large(_: simulations.Settings) -> None:
+    def too_large(_: dict[str, Any]) -> None:
         raise MemoryError("Unable to allocate 728. TiB")
 
     monkeypatch.setattr(simulations, "make_world", too_large)

@@ -1063,7 +1063,7 @@ def test_the_time_left_is_told_late_and_without_what_compiling_takes(
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     said = {"learner": ["ucb", "ucb-one"], "world": [WORLD], "horizon": 9, "seeds": 30}
-    pace = runner.Pace.of(plan.parse(said).cells())
+    pace = runner.Pace(plan.parse(said).cells())
     told = []
     for number, took in enumerate([60.0, 30.0, 0.5, 0.5]):
         now[0] += took

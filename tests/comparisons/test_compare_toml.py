@@ -108,7 +108,7 @@ WHOLE = "a whole number of at least"
         ("[[learner]]", "[[lerner]]", 4, "lerner: an experiment has no such key"),
         ("[[learner]]", "[[lerner]]", 4, "the nearest is 'learner'"),
         ("[[world]]", '[[learner]]\nname = "ucb-one"\nlabel = "mine"\n\n[[world]]', 11,
-         "label: expected one of its own, got 'mine', as learner 1 has"),
+         "label: expected a label of its own, got 'mine', which is the label of learner 1"),
         ("[[world]]", '[[learner]]\nname = "bad:Plain"\npause = "long"\n\n[[world]]', 11,
          "pause: expected a number, got 'long'"),
         # worlds
@@ -139,7 +139,7 @@ WHOLE = "a whole number of at least"
          "path: no such file: "),
         ("[[world]]", '[[world]]\nkind = "hard"\nlabel = "small"\ncase = 2\ncontexts = 6\n'
          "arms = 4\ngroups = 3\nepsilon = 0.1\n\n[[world]]", 19,
-         "label: expected one of its own, got 'small', as world 1 has"),
+         "label: expected a label of its own, got 'small', which is the label of world 1"),
         # at the top
         ("horizon = 50", "horizon = -50", 1, f"horizon: expected {WHOLE} 1, got -50"),
         ("horizon = 50", "horizon = 0", 1, f"horizon: expected {WHOLE} 1, got 0"),
@@ -204,7 +204,7 @@ def test_nothing_at_all_is_refused(tmp_path: Path) -> None:
         (("--horizon", "-3"), "expected a whole number from 1 to 9.22e18, got '-3'"),
         (("--jobs", "0"), "--jobs"),
         (("--backend", "slurm"), "slurm"),
-        (("--address", "tcp://x:1"), "address: expected a backend dask or ray with it, got local"),
+        (("--address", "tcp://x:1"), "address: expected it with backend dask or ray, got local"),
         (("--quick",), "quick: expected it with suite, got a file"),
     ],
 )

@@ -26,7 +26,7 @@ from scipy import stats
 from lumpable import MissingExtra
 from lumpable.cli import reporting
 from lumpable.comparisons import standing, statistics
-from lumpable.comparisons.results import gathered
+from lumpable.comparisons.results import gather
 from lumpable.comparisons.rows import COLUMNS
 from lumpable.reports import compared
 from lumpable.reports.charts import curves, figure_kinds, figures
@@ -47,7 +47,7 @@ def few() -> list[dict[str, Any]]:
 
 
 def read(rows: list[dict[str, Any]]) -> standing.Overall:
-    return standing.stand(gathered(rows))
+    return standing.stand(gather(rows))
 
 
 def row(**changes: Any) -> dict[str, Any]:
@@ -285,11 +285,11 @@ def test_rows_come_as_people_have_them(few: list[dict[str, Any]], tmp_path: Path
     import polars as pl
 
     done = [line for line in few if line["status"] == "done" and line["learner"] != "LATTICE"]
-    expected = gathered(done).worlds[0].measures["regret"]
+    expected = gather(done).worlds[0].measures["regret"]
     path = write(done, tmp_path / "rows.parquet")
     frames = (pd.DataFrame(done), pl.DataFrame(done, infer_schema_length=None))
     for rows in (path, str(path), pa.Table.from_pylist(done), iter(done), *frames):
-        found = gathered(rows).worlds[0].measures["regret"]
+        found = gather(rows).worlds[0].measures["regret"]
         np.testing.assert_array_equal(found, expected)
 
 
@@ -355,7 +355,7 @@ def test_the_same_label_twice_is_told_apart() -> None:
 def test_worlds_of_one_label_are_named_by_what_differs(
     changes: list[dict[str, Any]], names: list[str]
 ) -> None:
-    found = gathered([row(world="w", **change) for change in changes])
+    found = gather([row(world="w", **change) for change in changes])
     assert [world.name for world in found.worlds] == names
 
 
@@ -374,7 +374,7 @@ def test_worlds_of_one_label_are_named_by_what_differs(
 )
 def test_bad_rows_are_named(rows: Any, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
-        gathered(rows)
+        gather(rows)
 
 
 # --- The page -------------------------------------------------------------------------------------
@@ -640,13 +640,19 @@ def test_pictures_are_written_as_they_come(few: list[dict[str, Any]], tmp_path: 
 def test_the_command_shows_pictures_on_a_terminal_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with reporting._shown() as advance:
-        advance(1, 7, "a.png")
+    def pictures(rows: Any, folder: Path, progress: Any) -> list[Path]:
+        progress(1, 7, "a.png")
+        return []
+
+    for name, done in (("read", None), ("report", None), ("pictures", pictures)):
+        monkeypatch.setattr(compared, name, done or (lambda *rows, title="": None))
+    command = reporting.report.callback
+    assert command is not None
+    command(Path("rows.parquet"), None, Path("pictures"), "")
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    with reporting._shown() as advance:
-        advance(1, 7, "a.png")
+    command(Path("rows.parquet"), None, Path("pictures"), "")
     assert "1 of 7, a.png" in capsys.readouterr().err
 
 

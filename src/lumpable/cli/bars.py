@@ -1,4 +1,4 @@
-"""How far something is, live on a terminal: a bar, the time, and words that may be cut short.
+"""How far something is, on stderr: a bar in a terminal, else a line now and then.
 
 Knows nothing of what is under way. Rich is imported only when a bar is shown.
 """
@@ -6,8 +6,13 @@ Knows nothing of what is under way. Rich is imported only when a bar is shown.
 from __future__ import annotations
 
 import contextlib
+import math
+import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
+
+import click
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,8 +25,11 @@ Advance = Callable[[int, int, str], None]
 
 
 @contextlib.contextmanager
-def bar() -> Iterator[tuple[Say, Advance]]:
-    """Show a bar on stderr while this is under way; printed lines stand above it."""
+def progress(every: float = math.inf) -> Iterator[tuple[Say, Advance]]:
+    """Show how far something is; without a terminal, a line after `every` seconds or more."""
+    if not sys.stderr.isatty():
+        yield lambda words: click.echo(words, err=True), _lines(every)
+        return
     from rich.console import Console
     from rich.progress import BarColumn
 
@@ -33,6 +41,18 @@ def bar() -> Iterator[tuple[Say, Advance]]:
             shown.update(task, total=total, completed=done, description=words)
 
         yield console.print, advance
+
+
+def _lines(every: float) -> Advance:
+    last = time.monotonic()
+
+    def advance(done: int, total: int, words: str) -> None:
+        nonlocal last
+        if time.monotonic() - last > every:
+            last = time.monotonic()
+            click.echo(words, err=True)
+
+    return advance
 
 
 def display(console: Console, first: ProgressColumn) -> Progress:

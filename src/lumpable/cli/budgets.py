@@ -57,7 +57,7 @@ def _bound(loss: float | None) -> str:
 
 
 def advice(found: Budget) -> str:
-    """Say which method is cheaper at the same epsilon, and from which size on the other one is."""
+    """Say which method is cheaper at the same epsilon, and from what size on the other one is."""
     rounds = {m.name: m.rounds for m in found.methods}
     return "At the same epsilon, " + _choice(found.cheaper, found.other_from, rounds)
 

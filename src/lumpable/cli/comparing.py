@@ -1,19 +1,17 @@
-"""The command `lumpable compare`: options in, progress on stderr, what came of it on stdout."""
+"""The command `lumpable compare`: options in, progress on stderr, a summary on stdout."""
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.words import counted, runs
+from lumpable.base.words import counted, runs, time_left
+from lumpable.cli import bars
 from lumpable.cli.options import rounds
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ FAILED = 1
 QUIET = 10.0
 """Seconds between two lines about progress where there is no terminal."""
 SHOWN = 10
-"""Lines about cells that failed or were not run, at the end."""
+"""Lines about cells that failed or were not run."""
 
 
 @click.command("compare")
@@ -89,11 +87,11 @@ def compare(
     """
     from lumpable.comparisons import toml
     from lumpable.comparisons.comparison import Comparison
-    from lumpable.comparisons.running import Broken, run
+    from lumpable.comparisons.running import Broken, Step, run
     from lumpable.comparisons.store import Store
 
     if experiment != toml.SUITE and not Path(experiment).exists():
-        raise BadArgument("", why=f"no such file: {experiment!r}{toml.meant(experiment)}")
+        raise BadArgument("", why=f"no such file: {experiment!r}{toml.nearest_file(experiment)}")
     if quick and experiment != toml.SUITE:
         raise BadArgument("quick", "it with suite", "a file")
     changes = {"seeds": seeds, "horizon": horizon}
@@ -104,17 +102,25 @@ def compare(
     else:
         plan = toml.read(experiment, changes)
     store = Store(out)
-    with progress() as watch:
+    again = f"to go on from there: {shlex.join(['lumpable', *sys.argv[1:]])}"
+    last = Step(0, 0, 0, None, None)
+    with bars.progress(QUIET) as (say, advance):
+
+        def watch(step: Step) -> None:
+            nonlocal last
+            last = step
+            if step.latest is None:
+                say(opening(step))
+            advance(step.done, step.total, state(step))
+
         try:
             table = run(plan, store, backend=backend, jobs=jobs, address=address, watch=watch)
         except KeyboardInterrupt:
-            done, total = watch.reached
-            typed = shlex.join(["lumpable", *sys.argv[1:]])
-            words = f"stopped after {done:,} of {total:,} cells, which are in {out}"
-            raise KeyboardInterrupt(f"{words}; to go on from there: {typed}") from None
+            far = f"{last.done + last.taken:,} of {last.total + last.taken:,} cells"
+            words = f"stopped after {far}, which are in {out}; {again}"
+            raise KeyboardInterrupt(words) from None
         except Broken as error:
-            typed = shlex.join(["lumpable", *sys.argv[1:]])
-            click.echo(f"broken off: {error}\nto go on from there: {typed}", err=True)
+            click.echo(f"broken off: {error}\n{again}", err=True)
             ctx.exit(FAILED)
     found = Comparison(table)
     conclude(found, out)
@@ -125,51 +131,8 @@ def compare(
 # --- While it runs ----------------------------------------------------------------------------
 
 
-class Watch:
-    """Tells people how far a comparison is, and remembers it."""
-
-    def __init__(self, say: Callable[[str], None], show: Callable[[Step], None]) -> None:
-        self._say, self._show = say, show
-        self.reached = (0, 0)
-
-    def __call__(self, step: Step) -> None:
-        """Take note of a step."""
-        self.reached = (step.done + step.taken, step.total + step.taken)
-        if step.latest is None:
-            self._say(opening(step))
-        self._show(step)
-
-
-@contextlib.contextmanager
-def progress() -> Iterator[Watch]:
-    """Show on stderr how far it is: a bar in a terminal, else a line now and then."""
-    with _live() if sys.stderr.isatty() else _plain() as (say, show):
-        yield Watch(say, show)
-
-
-@contextlib.contextmanager
-def _plain() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
-    last = time.monotonic()
-
-    def show(step: Step) -> None:
-        nonlocal last
-        if step.latest is not None and time.monotonic() - last > QUIET:
-            last = time.monotonic()
-            click.echo(state(step), err=True)
-
-    yield lambda words: click.echo(words, err=True), show
-
-
-@contextlib.contextmanager
-def _live() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
-    from lumpable.cli.bars import bar
-
-    with bar() as (say, advance):
-        yield say, lambda step: advance(step.done, step.total, state(step))
-
-
 def opening(step: Step) -> str:
-    """Say what lies ahead."""
+    """Say how many cells are to be run, and which again."""
     taken = f", {step.taken:,} were done before" if step.taken else ""
     again = ""
     if step.older:
@@ -180,8 +143,6 @@ def opening(step: Step) -> str:
 
 def state(step: Step) -> str:
     """Say in one line where a comparison is."""
-    from lumpable.base.words import time_left
-
     words = f"{step.done:,} of {step.total:,} cells"
     if step.failed:
         words += f", {step.failed:,} failed"
@@ -195,7 +156,7 @@ def state(step: Step) -> str:
 
 
 def conclude(found: Comparison, out: Path) -> None:
-    """Print what came of it: cells that failed, those that were not run and why, and the file."""
+    """Print how many cells are done, which failed or were not run and why, and the file."""
     from lumpable.cli import show
     from lumpable.comparisons.comparison import count_cells
 
@@ -221,7 +182,7 @@ def rows_with(found: Comparison, status: str) -> list[Row]:
 
 
 def group(rows: list[Row]) -> list[str]:
-    """Say what became of cells: a line for each learner, world and kind of reason, with seeds."""
+    """Return a line for each learner, world and kind of reason, with the seeds."""
     seeds: dict[tuple[str, str, str], list[int]] = {}
     first: dict[tuple[str, str, str], str] = {}
     for row in rows:
@@ -238,7 +199,7 @@ def group(rows: list[Row]) -> list[str]:
 
 
 def list_seeds(seeds: list[int]) -> str:
-    """Say which seeds.
+    """Write seeds briefly.
 
     >>> list_seeds([0, 1, 2, 5]), list_seeds([3])
     ('seeds 0-2, 5', 'seed 3')

@@ -39,7 +39,7 @@ SIZES = (
 
 
 def run(folder: Path) -> None:
-    """Do everything, and write the pictures into the folder."""
+    """Explain, learn, compare, and write the pictures into the folder."""
     say(
         f"Imagine {PROBLEM.contexts} users and {PROBLEM.arms} offers. Showing an offer to a user "
         "(a round) earns a reward that is mostly chance. The users belong to "
@@ -81,10 +81,7 @@ def judge(world: World, found: Run) -> None:
     near = np.mean(world.loss_by_context(found.policy) <= EPSILON)
     rows = [
         ("loss of the policy", f"{world.loss(found.policy):.4f} of reward a round, on average"),
-        (
-            "promised loss",
-            show.loss_bound(bounds.any_contexts_promise(PROBLEM, EPSILON, DELTA)),
-        ),
+        ("promised loss", show.loss_bound(bounds.any_contexts_promise(PROBLEM, EPSILON, DELTA))),
         ("rounds used", short(found.rounds)),
         (
             "the paper's bound",
@@ -133,7 +130,7 @@ def compare_growth(found: Run) -> list[dict[str, Any]]:
 
 
 def row(make: Algorithm[...], problem: Problem, rounds: int, loss: float | None) -> dict[str, Any]:
-    """Return one run as a row; no loss: it was not run, since its rounds are known."""
+    """Return one run as a row; without a loss it was not run, since its rounds are known."""
     S, K, r = problem.letters
     sizes = {"contexts": S, "arms": K, "groups": r, "epsilon": EPSILON}
     return {**sizes, "method": make.about.title, "rounds": rounds, "loss": loss}

@@ -27,22 +27,23 @@ from lumpable.plans.problem import Problem
 OUR_FAULT, BAD_INPUT, STOPPED = 1, 2, 130
 BUG = f"""
 This is a bug in lumpable {__version__}, not in what you typed. Please report it, with the lines
-above and the command, to whoever gave you the package (see CONTRIBUTING.md, "Report a bug")."""
+above and the command, to the people you have the package from (see CONTRIBUTING.md,
+"Report a bug")."""
 
 
 class Careful(click.Group):
-    """A group of commands that tells whose fault an error is.
+    """A group of commands that tells bad input from bugs.
 
     Bad input is one line and exit code 2. Anything else is a bug: a traceback, exit code 1 and
     where to report it.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, and turn what goes wrong into words and an exit code."""
+        """Run the command; turn errors into a message and an exit code."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise  # click ends quietly when nobody reads on
+            raise  # click ends quietly when the reader is gone
         except (BadArgument, OSError, MissingExtra, MemoryError) as error:
             lines = str(error).splitlines() or [type(error).__name__]
             click.echo(f"Error: {lines[0]}", err=True)
@@ -93,23 +94,16 @@ def main() -> None:
 
 
 main.add_command(simulate)
-main.add_command(
-    Later(
-        "reproduce",
-        "lumpable.cli.reproducing",
-        "Measure every claim of the paper that a program can check.",
-    )
-)
-main.add_command(
-    Later(
+for name, module, about in (
+    ("reproduce", "reproducing", "Measure every claim of the paper that a program can check."),
+    (
         "compare",
-        "lumpable.cli.comparing",
+        "comparing",
         "Play learners against each other: the same worlds, contexts and luck for all.",
-    )
-)
-main.add_command(
-    Later("report", "lumpable.cli.reporting", "Turn the rows of a comparison into one page.")
-)
+    ),
+    ("report", "reporting", "Turn the rows of a comparison into one page."),
+):
+    main.add_command(Later(name, f"lumpable.cli.{module}", about))
 
 
 @main.command("budget")

@@ -15,7 +15,7 @@ Rows = list[tuple[str, str] | None]
 
 
 def print_policy(result: PolicyOutcome, run: Run) -> None:
-    """Print what looking for a policy came to."""
+    """Print how good a policy is, what it cost and what was promised."""
     epsilon, delta = result.parameters["epsilon"], result.parameters["delta"]
     promise = run.ran.promise
     by_paper = promise is not None and promise.whole is not None
@@ -40,7 +40,7 @@ def print_policy(result: PolicyOutcome, run: Run) -> None:
 
 
 def print_regret(result: RegretOutcome, run: Run, comparable: bool) -> None:
-    """Print what playing up to a horizon came to; `comparable` says whether rates are."""
+    """Print what playing up to a horizon cost; `comparable`: whether rates can be compared."""
     repaired = ", mended" if result.parameters["mended"] else ""
     _print(
         result,
@@ -97,12 +97,12 @@ def _per_round(regret: float) -> str:
 
 def _rate(rate: float | None, formula: str) -> str:
     if rate is None:
-        return "no theorem gives one here"
+        return "none: no theorem applies here"
     return f"{short(rate)} = {formula} without constants and logarithms"
 
 
 def _clusters(result: RegretOutcome) -> Rows:
-    """Say what was found and when; one line where a method forms no clusters."""
+    """Say which clusters were found and when; one line where a method forms none."""
     if result.buckets is not None:
         return list(_in_buckets(result.buckets))
     if result.clusters is None:
@@ -134,7 +134,7 @@ def _after(rounds: int | None) -> str:
 
 
 def regret_advice(result: RegretOutcome, run: Run, comparable: bool) -> str:
-    """Say when something can happen if nothing has, else which bound is the better one here."""
+    """Say when the first split is possible if there was none, else which bound is smaller here."""
     fell = [result.first_fall, *(share.first_fall for share in result.buckets or ())]
     clusters = [result.clusters or 1, *(share.clusters or 1 for share in result.buckets or ())]
     if result.fall_possible and fell == [None] * len(fell) and max(clusters) == 1:

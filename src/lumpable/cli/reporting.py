@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from lumpable.cli.bars import Advance
+from lumpable.cli import bars
 
 
 @click.command("report")
@@ -50,18 +45,10 @@ def report(rows: Path, out: Path | None, folder: Path | None, title: str) -> Non
     compared.report(read, page, title=title)
     click.echo(f"page: {page}")
     if folder is not None:
-        with _shown() as advance:
-            files = compared.pictures(read, folder, progress=advance)
+        with bars.progress() as (_, advance):
+
+            def show(done: int, total: int, name: str) -> None:
+                advance(done, total, f"{done} of {total}, {name}")
+
+            files = compared.pictures(read, folder, progress=show)
         click.echo(f"pictures: {len(files)} in {folder}")
-
-
-@contextlib.contextmanager
-def _shown() -> Iterator[Advance]:
-    """Show how far the pictures are where somebody looks; a file or a pipe gets nothing."""
-    if not sys.stderr.isatty():
-        yield lambda done, total, words: None
-        return
-    from lumpable.cli import bars
-
-    with bars.bar() as (_, advance):
-        yield lambda done, total, words: advance(done, total, f"{done} of {total}, {words}")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +10,7 @@ import click
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import duration, short, time_left
+from lumpable.cli import bars
 
 if TYPE_CHECKING:
     from lumpable.reproduce.record import Row
@@ -58,7 +57,15 @@ def reproduce(
     from lumpable.reproduce import runner
 
     numbers = None if only is None else parse(only)
-    with progress() as watch:
+    with bars.progress() as (say, advance):
+
+        def watch(step: Step) -> None:
+            if step.latest is not None:
+                say(result_line(step, step.latest))
+            elif not step.running and step.taken:
+                say(taken_over_line(step))
+            advance(len(step.rows), step.total, state(step))
+
         rows = runner.run(numbers, quick, folder, jobs, fresh=fresh, watch=watch)
     conclude(rows, folder)
     if not all(row.as_expected for row in rows):
@@ -87,34 +94,6 @@ def parse(text: str) -> list[int]:
 # --- While it runs --------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def progress() -> Iterator[Callable[[Step], None]]:
-    """Show on stderr what is done: a line a claim, and a live line below it in a terminal."""
-    with _live() if sys.stderr.isatty() else _plain() as (say, show):
-
-        def watch(step: Step) -> None:
-            if step.latest is not None:
-                say(result_line(step, step.latest))
-            elif not step.running and step.taken:
-                say(taken_over_line(step))
-            show(step)
-
-        yield watch
-
-
-@contextlib.contextmanager
-def _plain() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
-    yield lambda words: click.echo(words, err=True), lambda step: None
-
-
-@contextlib.contextmanager
-def _live() -> Iterator[tuple[Callable[[str], None], Callable[[Step], None]]]:
-    from lumpable.cli.bars import bar
-
-    with bar() as (say, advance):
-        yield say, lambda step: advance(len(step.rows), step.total, state(step))
-
-
 def state(step: Step) -> str:
     """Say in one line where a run is."""
     words = f"{len(step.rows)} of {step.total} done"
@@ -125,7 +104,7 @@ def state(step: Step) -> str:
 
 
 def result_line(step: Step, row: Row) -> str:
-    """Say in one line what came of a claim."""
+    """Say in one line how a claim came out."""
     place = f"[{len(step.rows)}/{step.total}]"
     return f"{place} {row.number} {row.title}: {outcome(row)}, {duration(row.seconds)}"
 
@@ -138,7 +117,7 @@ def taken_over_line(step: Step) -> str:
 
 
 def outcome(row: Row) -> str:
-    """Say whether a claim came out as expected, and if not, in what."""
+    """Say whether a claim came out as expected, and if not, what did not."""
     from lumpable.reproduce import verdicts as wording
 
     if row.error:
@@ -159,7 +138,7 @@ BRIEF = {"does not hold": "fails", "not caught": "missed", "not measured": "erro
 
 
 def conclude(rows: Sequence[Row], folder: Path) -> None:
-    """Print the verdicts, which are not as expected, and where the page is."""
+    """Print the verdicts, those that are not as expected, and where the page is."""
     from lumpable.cli import show
 
     head = ("claim", "printed", "repaired", "broken", "seeds", "expected")

@@ -1,4 +1,4 @@
-"""What every command prints with: the console, tables, and loss bounds in words.
+"""The console, tables and loss bounds, for every command.
 
 Computes nothing. Rich is imported when something is shown, so that `--help` is quick.
 """

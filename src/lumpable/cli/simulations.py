@@ -1,10 +1,10 @@
-"""The commands `lumpable simulate pac | regret`: options in, a world, a run, what came of it."""
+"""The commands `lumpable simulate pac | regret`: options in, a run in a world, its result out."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +44,11 @@ UNUSED = {
     "hard": ("sizes", "frequency", "noise", "sd", "means", "rank"),
     "rank": ("sizes", "means"),
 }
-"""Options that have no effect beside another one; people who give both are told."""
+"""Options that have no effect beside another one; to give both is an error."""
 
 
 def _list(makers: dict[str, Algorithm[...]]) -> str:
-    """Say what each method is, one a line, for the end of a help page."""
+    """List the methods with a summary of each, for the end of a help page."""
     lines = ["\b", "Methods:"]
     for option, make in makers.items():
         about = make.about
@@ -62,45 +62,18 @@ def _list(makers: dict[str, Algorithm[...]]) -> str:
     return "\n".join([*lines, "", RANK])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """The options that say in which world which method learns, as given."""
-
-    algorithm: str
-    contexts: int
-    arms: int
-    groups: int
-    sizes: str
-    frequency: str
-    noise: str
-    sd: float
-    means: str
-    rank: int | None
-    matrix: Path | None
-    seed: int
-    hard: int | None = None
-    epsilon: float | None = None
-    delta: float | None = None
-    horizon: int | None = None
-    mended: bool | None = None
-
-
 @click.group()
 def simulate() -> None:
     """Let a method learn in a made-up world.
 
-    What comes out has exactly the distribution of playing round by round.
+    The result has exactly the distribution of playing round by round.
     """
 
 
 @simulate.command("pac", epilog=_list(POLICY))
 @size_options(1000, 1000, 5)
 @accuracy_options
-@one_of(
-    "--algorithm",
-    *POLICY,
-    help=METHODS,
-)
+@one_of("--algorithm", *POLICY, help=METHODS)
 @world_options
 @hard_option
 @matrix_option
@@ -123,15 +96,14 @@ def simulate_pac(
     """
     from lumpable.reports import charts
 
-    settings = Settings(**given)
+    make = POLICY[given["algorithm"]]
     pictures = _pictures(png and png / "matrix.png", html)
-    world, problem = _setting(ctx, settings, POLICY[settings.algorithm].about)
-    epsilon, delta = given["epsilon"], given["delta"]
-    make = POLICY[settings.algorithm]
+    world, problem = _setting(ctx, given, make.about)
+    epsilon, delta, seed = given["epsilon"], given["delta"], given["seed"]
     found = budget(_grouped_problem(make.about, problem, epsilon), epsilon, delta)
-    run = watch_run(make(problem, epsilon=epsilon, delta=delta), world, seed=settings.seed + 1)
+    run = watch_run(make(problem, epsilon=epsilon, delta=delta), world, seed=seed + 1)
     asked = _parameters(given, problem)
-    result = policy_outcome(run, found, version=__version__, seed=settings.seed, given=asked)
+    result = policy_outcome(run, found, version=__version__, seed=seed, given=asked)
     if as_json:
         click.echo(msgspec.json.encode(result))
     else:
@@ -144,11 +116,7 @@ def simulate_pac(
 @simulate.command("regret", epilog=_list(REGRET))
 @size_options(200, 100, 3)
 @horizon_option
-@one_of(
-    "--algorithm",
-    *REGRET,
-    help=METHODS,
-)
+@one_of("--algorithm", *REGRET, help=METHODS)
 @click.option(
     "--mended",
     is_flag=True,
@@ -172,18 +140,17 @@ def simulate_regret(
       lumpable simulate regret --algorithm any-groups --sizes giant --mended
       lumpable simulate regret --algorithm unknown-groups --json
     """
-    settings = Settings(**given)
-    make = REGRET[settings.algorithm]
-    if settings.mended and not make.about.mendable:
+    make = REGRET[given["algorithm"]]
+    if given["mended"] and not make.about.mendable:
         mendable = [option for option, other in REGRET.items() if other.about.mendable]
         raise click.UsageError(f"--mended goes with {', '.join(mendable)} only", ctx)
     pictures = _pictures(png and png / "run.png", html)
-    world, problem = _setting(ctx, settings, make.about)
-    options = {"horizon": settings.horizon, "mended": settings.mended}
-    plan = make(problem, **{name: options[name] for name in options if name in make.about.takes})
-    run = watch_run(plan, world, seed=settings.seed + 1, horizon=settings.horizon)
+    world, problem = _setting(ctx, given, make.about)
+    taken = [name for name in ("horizon", "mended") if name in make.about.takes]
+    plan = make(problem, **{name: given[name] for name in taken})
+    run = watch_run(plan, world, seed=given["seed"] + 1, horizon=given["horizon"])
     asked = _parameters(given, problem)
-    result = regret_outcome(run, problem, version=__version__, seed=settings.seed, given=asked)
+    result = regret_outcome(run, problem, version=__version__, seed=given["seed"], given=asked)
     if as_json:
         click.echo(msgspec.json.encode(result))
     else:
@@ -198,49 +165,48 @@ def _grouped_problem(about: About, problem: Problem, epsilon: float) -> Problem:
     return Problem(problem.contexts, problem.arms, lengths.cover(problem, 1.0, epsilon))
 
 
-def make_world(settings: Settings) -> World:
+def make_world(given: Mapping[str, Any]) -> World:
     """Make the world that the options ask for."""
-    s = settings
-    noise: dict[str, Any] = {"frequency": s.frequency, "noise": s.noise, "sd": s.sd, "seed": s.seed}
-    if s.matrix is not None:
-        return worlds.read(s.matrix, **noise)
-    if s.rank is not None:
-        return worlds.low_rank(s.contexts, s.arms, s.rank, **noise)
-    if s.hard is not None and s.epsilon is not None:
-        return worlds.hard(s.hard, s.contexts, s.arms, s.groups, epsilon=s.epsilon, seed=s.seed)
-    return worlds.lumpable(s.contexts, s.arms, s.groups, sizes=s.sizes, means=s.means, **noise)
+    noise = {name: given[name] for name in ("frequency", "noise", "sd", "seed")}
+    S, K, r = given["contexts"], given["arms"], given["groups"]
+    if given["matrix"] is not None:
+        return worlds.read(given["matrix"], **noise)
+    if given["rank"] is not None:
+        return worlds.low_rank(S, K, given["rank"], **noise)
+    if given.get("hard") is not None:
+        return worlds.hard(given["hard"], S, K, r, epsilon=given["epsilon"], seed=given["seed"])
+    return worlds.lumpable(S, K, r, sizes=given["sizes"], means=given["means"], **noise)
 
 
-def _setting(ctx: click.Context, settings: Settings, about: About) -> tuple[World, Problem]:
+def _setting(ctx: click.Context, given: Mapping[str, Any], about: About) -> tuple[World, Problem]:
     """Return the world, and the problem as the learner is told it."""
-    _refuse_unused(ctx, settings)
-    world = make_world(settings)
-    groups = settings.groups
+    _refuse_unused(ctx)
+    world = make_world(given)
+    groups = given["groups"]
     if about.guesses:
         groups = 1  # the paper's first guess
     elif _by_default(ctx, "groups"):
-        if settings.matrix is not None:
+        if given["matrix"] is not None:
             groups = world.groups
-        elif settings.rank is not None and about.low_rank:
-            groups = settings.rank
+        elif given["rank"] is not None and about.low_rank:
+            groups = given["rank"]
     return world, Problem(world.contexts, world.arms, groups)
 
 
 def _parameters(given: dict[str, Any], problem: Problem) -> dict[str, Any]:
-    """Return the parameters that had a meaning, sizes as they turned out."""
-    asked = given | asdict(problem)
+    """Return the parameters that had an effect, with the sizes of the problem."""
+    asked = dict(given)
     asked["matrix"] = None if given["matrix"] is None else str(given["matrix"])
     for kind, unused in UNUSED.items():
         if asked.get(kind) is not None:
-            nothing = {name for name in unused if name not in ("contexts", "arms")}
-            asked |= dict.fromkeys(nothing & set(given))
-    return asked
+            asked |= dict.fromkeys(set(unused) & set(given))
+    return asked | asdict(problem)
 
 
-def _refuse_unused(ctx: click.Context, settings: Settings) -> None:
-    """Tell people when an option that they gave would have no effect."""
+def _refuse_unused(ctx: click.Context) -> None:
+    """Refuse an option that would have no effect."""
     for kind, unused in UNUSED.items():
-        if getattr(settings, kind) is None:
+        if ctx.params.get(kind) is None:
             continue
         for name in unused:
             if name in ctx.params and not _by_default(ctx, name):

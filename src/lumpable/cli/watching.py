@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 
-from lumpable.base.words import short
+from lumpable.base.words import counted, short
 from lumpable.plans.plan import Plan
 from lumpable.runs.bulk import simulate
 from lumpable.runs.run import Run, Step
@@ -49,8 +49,8 @@ def watch_run(
 def _ctrl_c(tell: Callable[[], None]) -> Iterator[list[int]]:
     """Only take note of Ctrl-C: raised inside compiled code it would end in a `SystemError`.
 
-    The second Ctrl-C is raised at once. Where Python does not handle Ctrl-C itself (it is ignored
-    under nohup, or somebody else handles it), nothing changes.
+    A second Ctrl-C is raised at once. Where Python does not handle Ctrl-C itself (under nohup, or
+    with another handler), nothing changes.
     """
     pressed: list[int] = []
 
@@ -70,7 +70,7 @@ def _ctrl_c(tell: Callable[[], None]) -> Iterator[list[int]]:
 
 
 def progress(step: Step, horizon: int | None = None) -> str:
-    """Say where a run is, in one line; plans side by side count on clocks of their own."""
+    """Say where a run is, in one line; buckets count rounds of their own."""
     belief = step.request.belief
     words = f"{_bucket(step)}request {step.number + 1}, {short(step.rounds)}"
     far = "" if horizon is None or step.bucket else f" of {short(horizon)}"
@@ -79,7 +79,7 @@ def progress(step: Step, horizon: int | None = None) -> str:
         return words
     found = f", {len(belief.candidates)} candidates" if belief.candidates else ""
     if belief.good is not None:
-        found = f", {len(belief.good)} cluster{'s' if len(belief.good) > 1 else ''}"
+        found = f", {counted(len(belief.good), 'cluster')}"
     return f"{words}{found}: {belief.phase}"
 
 
@@ -98,7 +98,7 @@ def how_far(step: Step | None) -> str:
 
 @contextlib.contextmanager
 def _line(label: str) -> Iterator[Callable[[str], None]]:
-    """Show a line that is written over and over; nothing when stderr is not a terminal."""
+    """Show a line that is updated in place; nothing when stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield lambda words: None
         return

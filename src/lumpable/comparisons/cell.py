@@ -22,7 +22,7 @@ from lumpable.base.version import __version__
 from lumpable.comparisons import roster
 from lumpable.comparisons.jobs import is_interrupt
 from lumpable.comparisons.parquet import WHAT
-from lumpable.comparisons.rows import Key, Row
+from lumpable.comparisons.rows import KEY, Key, Row
 from lumpable.runs.measures import Checkpoint, Misbehaved
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
@@ -37,22 +37,22 @@ KINDS: dict[str, str] = {
 }
 """Kinds of worlds, and the functions of `lumpable.worlds` that make them."""
 GIVEN = "given"
-"""The kind of a world that was handed over as it is."""
+"""The kind of a world that is handed over itself, not described."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearnerSpec:
-    """A learner of a comparison: how it is called and how it is made."""
+    """A learner of a comparison: its label and how it is made."""
 
     label: str
     name: str | Callable[..., Any]
-    """A name of the catalogue, `module:Class`, or what makes one."""
+    """A name of the catalogue, `module:Class`, or a callable that makes it."""
     given: Mapping[str, Any] = field(default_factory=dict)
     parameters: str = "{}"
-    """JSON of what differs from the defaults of its class, and a digest of code of one's own."""
+    """JSON of what differs from the defaults of its class, and a digest of the user's own code."""
     knows: str = ""
     folder: str = ""
-    """Where a module of one's own may lie."""
+    """Where a module of the user may lie."""
 
     def make(self, scene: Scene, *, horizon: int, seed: int) -> Any:
         """Make the learner for a scene."""
@@ -67,7 +67,7 @@ class LearnerSpec:
 
 @dataclass(frozen=True, slots=True)
 class WorldSpec:
-    """A world of a comparison: how it is called, drawn and met."""
+    """A world of a comparison: its label, how it is drawn and how its contexts arrive."""
 
     label: str
     kind: str
@@ -77,11 +77,11 @@ class WorldSpec:
     drift: float = 0.0
     """The share of contexts that move to another group half-way."""
     at: tuple[int, ...] = ()
-    """Rounds for each context to measure at too, as far as the horizon goes."""
+    """More rounds to measure at, per context, up to the horizon."""
     setting: str = "{}"
-    """JSON of all this, as far as it differs from the defaults."""
+    """JSON of everything that differs from the defaults."""
     scene: Scene | None = None
-    """The scene itself, if it was handed over as it is."""
+    """The scene, if it was handed over itself."""
 
     def make(self, *, horizon: int, seed: int) -> Scene:
         """Draw the world with this seed."""
@@ -103,7 +103,7 @@ class Cell:
 
     @property
     def key(self) -> Key:
-        """What it is known by."""
+        """What identifies it."""
         learner, world = self.learner, self.world
         return (
             *(learner.label, learner.parameters, world.label, world.setting),
@@ -153,7 +153,7 @@ def own_seed(seed: int) -> int:
 
 
 def run_cell(cell: Cell) -> list[Row]:
-    """Play a cell: a row for each checkpoint, or one row that says why there are none."""
+    """Play a cell: a row for each checkpoint, or one row with the reason for none."""
     from lumpable.learners.learner import Unfit
 
     about = _about(cell)
@@ -179,9 +179,9 @@ def run_cell(cell: Cell) -> list[Row]:
 
 
 def one_thread() -> Any:
-    """Let linear algebra use one thread: more add up in another order, and the last digits differ.
+    """Limit linear algebra to one thread: more would add in another order and change last digits.
 
-    Processes that run beside each other have no use for more.
+    Processes that run beside each other gain nothing from more.
     """
     return need("threadpoolctl", "research", WHAT).threadpool_limits(1, user_api="blas")
 
@@ -196,7 +196,7 @@ def failure(cell: Cell, error: BaseException, about: Mapping[str, Any] | None = 
 
 
 def _steps(learner: Any, scene: Scene, cell: Cell) -> list[Checkpoint]:
-    """Measure a learner: by its own way through a scene if it has one, else round by round."""
+    """Measure a learner: by its own `through_scene` if it has one, else round by round."""
     through = getattr(learner, "through_scene", None)
     if through is not None:
         own: list[Checkpoint] = through(scene, horizon=cell.horizon)
@@ -211,7 +211,7 @@ def _steps(learner: Any, scene: Scene, cell: Cell) -> list[Checkpoint]:
 
 
 def missing_methods(learner: Any) -> list[str]:
-    """Return the methods that a learner lacks; one that has its own way needs none."""
+    """Return the methods that a learner lacks; one with `through_scene` needs no others."""
     if callable(getattr(learner, "through_scene", None)):
         return []
     return [name for name in ("ask", "tell") if not callable(getattr(learner, name, None))]
@@ -221,7 +221,7 @@ _last: list[tuple[tuple[str, int, int], Scene]] = []
 
 
 def _scene_of(cell: Cell) -> Scene:
-    """Draw the world of a cell; the last one is kept, for the next learner will meet it too."""
+    """Draw the world of a cell; the last one is kept, for the next learner plays it too."""
     if cell.world.scene is not None:
         return cell.world.scene
     asked = (cell.world.label + cell.world.setting, cell.horizon, cell.seed)
@@ -234,14 +234,5 @@ def _scene_of(cell: Cell) -> Scene:
 
 
 def _about(cell: Cell) -> dict[str, Any]:
-    return {
-        "learner": cell.learner.label,
-        "parameters": cell.learner.parameters,
-        "knows": cell.learner.knows,
-        "world": cell.world.label,
-        "setting": cell.world.setting,
-        "horizon": cell.horizon,
-        "seed": cell.seed,
-        "round": 0,
-        "version": __version__,
-    }
+    about = {"knows": cell.learner.knows, "round": 0, "version": __version__}
+    return about | dict(zip(KEY, cell.key, strict=True))

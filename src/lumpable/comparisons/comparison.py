@@ -14,8 +14,8 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.words import counted
 from lumpable.comparisons import parquet
-from lumpable.comparisons.experiment import Experiment, parse
-from lumpable.comparisons.rows import Row, rows_of
+from lumpable.comparisons.experiment import parse
+from lumpable.comparisons.rows import Row, keys, rows_of
 from lumpable.comparisons.running import Step, run
 from lumpable.comparisons.store import Store
 from lumpable.comparisons.values import Refused
@@ -24,9 +24,6 @@ from lumpable.worlds.world import World
 
 One = str | Mapping[str, Any] | Callable[..., Any] | World | Scene
 """A single learner or world."""
-
-
-TABLES = (("learner",), ("world",))
 
 
 class Comparison:
@@ -40,18 +37,13 @@ class Comparison:
         """The rows as an Arrow table: `polars.from_arrow(c.table)`, `c.table.to_pandas()`."""
 
     def rows(self) -> list[Row]:
-        """Return the rows, with named fields; pandas and polars take the list as it is."""
+        """Return the rows, with named fields; pandas and polars make a frame of the list."""
         return rows_of(self.table)
 
     @property
     def cells(self) -> Counter[str]:
         """How many cells are `done`, `not run` and `failed`."""
-        ends = {
-            (row["learner"], row["world"], row["horizon"], row["seed"]): row["status"]
-            for row in self.table.select(
-                ["learner", "world", "horizon", "seed", "status"]
-            ).to_pylist()
-        }
+        ends = dict(zip(keys(self.table), self.table.column("status").to_pylist(), strict=True))
         return Counter(ends.values())
 
     def save(self, path: str | Path) -> None:
@@ -82,7 +74,7 @@ class Comparison:
 
 
 def count_cells(cells: Mapping[str, int]) -> str:
-    """Say how many cells came to what.
+    """Say how many cells are done, not run and failed.
 
     >>> count_cells({"done": 1200, "failed": 1})
     '1,200 cells done, 1 failed'
@@ -116,19 +108,19 @@ def compare(
     worlds
         Worlds, scenes, or mappings as in a TOML file: a `kind`, the parameters of its maker in
         `lumpable.worlds`, `arrivals`, `delay`, `drift`, `at`, `label`. Those are drawn anew for
-        each seed; a world that is handed over is the same for all. Or a mapping from labels to
-        these, or a single one.
+        each seed; a world itself is the same for all seeds. Or a mapping from labels to these, or
+        a single one.
     horizon, pulls
         Rounds, in all or for each context.
     seeds
-        How many, or which.
+        How many, or a list of them.
     out
-        A Parquet file for the rows. What it holds is not run again, and its other rows stay.
+        A Parquet file for the rows. Cells that it holds are not run again; its other rows stay.
     jobs, backend, address
-        How many processes (1: in this one; by default as many as there are cores), `local`, `dask`
-        or `ray`, and where that is.
+        How many processes (1: this one; by default one for each core), `local`, `dask` or `ray`,
+        and the address of that cluster.
     watch
-        Is told how far the comparison is.
+        Called with each `Step`: how far the comparison is.
 
     >>> found = compare(
     ...     ["ucb", {"name": "ucb", "width": 0.2}],
@@ -138,35 +130,21 @@ def compare(
     >>> found
     Comparison(24 rows; 4 cells done)
     """
-    experiment = describe(learners, worlds, horizon=horizon, pulls=pulls, seeds=seeds)
+    top = {"horizon": horizon, "pulls": pulls, "seeds": seeds}
+    said = {key: value for key, value in top.items() if value is not None}
+    said |= {"learner": _as_list(learners, "learners"), "world": _as_list(worlds, "worlds")}
+    try:
+        experiment = parse(said)
+    except Refused as error:
+        table, number = (*error.spot, None, None)[:2]
+        place = "" if number is None or table == "seeds" else f"{table}s[{number}]"
+        raise error.at(place) from error
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder, "rows.parquet") if out is None else Path(out))
         tell = watch or (lambda step: None)
         return Comparison(
             run(experiment, store, backend=backend, jobs=jobs, address=address, watch=tell)
         )
-
-
-def describe(
-    learners: Iterable[Any] | One,
-    worlds: Iterable[Any] | One,
-    *,
-    horizon: int | None,
-    pulls: int | None,
-    seeds: int | Iterable[int],
-) -> Experiment:
-    """Return the experiment that these describe; what is wrong is named with its place."""
-    top = {"horizon": horizon, "pulls": pulls, "seeds": seeds}
-    said = {key: value for key, value in top.items() if value is not None}
-    try:
-        return parse(
-            {**said, "learner": _as_list(learners, "learners"), "world": _as_list(worlds, "worlds")}
-        )
-    except Refused as error:
-        table, number = (*error.spot, None, None)[:2]
-        raise error.at(
-            "" if number is None or table == "seeds" else f"{table}s[{number}]"
-        ) from error
 
 
 def _as_list(items: Any, name: str) -> list[Any]:

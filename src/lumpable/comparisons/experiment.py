@@ -1,7 +1,7 @@
-"""What an experiment says, checked before anything runs: learners, worlds, horizons and seeds.
+"""The description of an experiment, checked before anything runs.
 
 One description serves TOML files and Python alike: a mapping with `horizon` or `pulls`, `seeds`,
-`learner` and `world`. What is wrong is a `Refused` that knows where it stands in the description.
+`learner` and `world`. A bad value is a `Refused` that knows where it stands in the description.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from lumpable.worlds.scene import Scene
 
 TOP = ("horizon", "pulls", "seeds", "learner", "world")
 SEEDS = 20
-"""How many seeds there are unless an experiment says so."""
+"""How many seeds by default."""
 MOST_SEEDS = 1_000_000
 MADE_FOR = ("contexts", "arms", "seed", "horizon")
-"""What a learner is handed, and nobody else says."""
+"""What a learner is always handed, so that no description may set it."""
 HANDED = (*MADE_FOR, "sd", *catalogue.ORACLES)
 LARGEST = 1_000_000
 """Learners are tried out beforehand on the smallest world, if it has at most this many pairs."""
@@ -56,7 +56,7 @@ class Experiment:
     """One for each world."""
     seeds: tuple[int, ...]
     left_out: tuple[str, ...] = ()
-    """Worlds that need an extra which is not installed, and what to type for it."""
+    """Worlds that need a missing extra, and how to install it."""
 
     def cells(self) -> list[Cell]:
         """Return all cells in the order of their rows: by learner, by world, by seed."""
@@ -71,10 +71,10 @@ class Experiment:
 def parse(
     said: Mapping[str, Any], folder: Path | None = None, *, optional: bool = False
 ) -> Experiment:
-    """Check what an experiment says and return it; nothing has run then.
+    """Check a description and return the experiment; nothing runs yet.
 
-    Paths and modules of one's own are looked for in `folder`. With `optional`, worlds that need an
-    extra which is not installed are left out.
+    Paths and the user's modules are looked for in `folder`. With `optional`, worlds that need a
+    missing extra are left out.
     """
     for key in said:
         check_key((), key, TOP, "an experiment")
@@ -124,16 +124,13 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
     try:
         signature = inspect.signature(found).parameters
     except (TypeError, ValueError) as error:
-        raise Refused(at, "learner", "a class or what makes one", repr(name)) from error
-    _check_parameters(place, title or _name_of(name), signature, given)
+        raise Refused(at, "learner", "a class or a callable that makes one", repr(name)) from error
+    who = title or _name_of(name)
+    _check_parameters(place, who, signature, given)
     for key, parameter in signature.items():
         free = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-        if (
-            parameter.default is parameter.empty
-            and key not in (*HANDED, *given, *sets)
-            and not free
-        ):
-            who = title or _name_of(name)
+        needed = parameter.default is parameter.empty and not free
+        if needed and key not in (*HANDED, *given, *sets):
             raise Refused(at, who, why=f"needs a value for its parameter {key!r}")
     differs = {k: v for k, v in (sets | given).items() if signature[k].default != v}
     if label != title and (label is not None or not title):
@@ -141,7 +138,7 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
     if not title:
         differs["source"] = digest(found)
     return LearnerSpec(
-        label=label_of(title or _name_of(name), given) if label is None else label,
+        label=label_of(who, given) if label is None else label,
         name=name,
         given=given,
         parameters=as_json(differs),
@@ -151,7 +148,7 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
 
 
 def _maker(place: Place, name: Any) -> tuple[Any, dict[str, Any]]:
-    """Return what makes a learner, and what its name sets."""
+    """Return the callable that makes a learner, and the parameters that its name sets."""
     if not isinstance(name, str):
         return name, {}
     if ":" not in name and name not in catalogue.CATALOGUE:
@@ -161,13 +158,13 @@ def _maker(place: Place, name: Any) -> tuple[Any, dict[str, Any]]:
         return catalogue.find(name)
     except BadArgument as error:
         raise refusal(place, None, "", error) from error
-    except (Exception, SystemExit) as error:  # of a module of one's own
+    except (Exception, SystemExit) as error:  # of the user's module
         words = f"cannot import {name!r}: {type(error).__name__}: {error}"
         raise Refused(place, "learner", why=words.partition("\n")[0]) from error
 
 
 def _aliases() -> dict[str, str]:
-    """Return what people may call a learner, and its name: that, its title or its class."""
+    """Return the words that may be meant for a learner (its name, class or title), and its name."""
     words: dict[str, str] = {}
     for key, entry in catalogue.CATALOGUE.items():
         for word in (key, entry.place.rpartition(":")[2], entry.title):
@@ -201,7 +198,7 @@ def _try_out(
     horizons: Sequence[int],
     seed: int,
 ) -> None:
-    """Make each learner once: a value that it refuses is found out before anything runs."""
+    """Make each learner once, so that values it refuses are found before anything runs."""
     small = min(range(len(scenes)), key=lambda i: scenes[i].world.mean.size)
     if scenes[small].world.mean.size > LARGEST:
         return
@@ -215,12 +212,12 @@ def _try_out(
         try:
             made = spec.make(scenes[small], horizon=horizons[small], seed=own_seed(seed))
         except (Unfit, MissingExtra):
-            continue  # a row will say so
+            continue  # its row will say so
         except ValueError as error:
             who = f"{spec.label} in {worlds[small].label}"
             raise refusal(place, items(said, "learner")[i], who, error) from error
         except (Exception, SystemExit):
-            continue  # its own fault, not that of a value: the row of the cell will say so
+            continue  # the learner's fault, not that of a value: the row of the cell will say so
         for method in missing_methods(made) if unlike else ():
             item = items(said, "learner")[i]
             place = (*place, "name") if isinstance(item, Mapping) else place
@@ -228,7 +225,7 @@ def _try_out(
 
 
 def _unlike(spec: LearnerSpec) -> bool:
-    """Whether it is a class without the methods of a learner; an object of it may have them."""
+    """Whether its class lacks the methods of a learner; its objects may still have them."""
     if isinstance(spec.name, str) and spec.name in catalogue.CATALOGUE:
         return False
     found = catalogue.find(spec.name)[0] if isinstance(spec.name, str) else spec.name

@@ -1,9 +1,9 @@
 """Tasks on many processes or machines: on this machine, on Dask or on Ray. Knows no task.
 
-Answers come in any order, each as soon as it is there. A task that fails, or kills its worker, is
-an answer with an error, and the others go on. Workers are spawned, so that threads and compiled
-code are safe in them; they leave Ctrl-C to their parent and end with it. When nobody listens any
-more, nothing goes on.
+Answers come as soon as they are there, in any order. A task that fails, or kills its worker, is an
+answer with an error, and the others go on. Workers are spawned, so that threads and compiled code
+are safe in them; they leave Ctrl-C to their parent and end with it. Once the events are no longer
+read, all work stops.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.base.interrupts import deferred
@@ -43,7 +44,7 @@ class Task(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What came of a task: what its function returned, or the error."""
+    """The result of a task, or its error."""
 
     key: Any
     result: Any = None
@@ -51,7 +52,7 @@ class Answer(NamedTuple):
 
 
 class Event(NamedTuple):
-    """An answer that has come, or None about once a second, and what is running then."""
+    """An answer, or None about once a second, and what is running then."""
 
     answer: Answer | None
     running: dict[Any, float]
@@ -79,13 +80,11 @@ class Workers:
     """Where a cluster is."""
 
     def __post_init__(self) -> None:
-        if self.backend not in BACKENDS:
-            raise BadArgument("backend", f"one of {', '.join(BACKENDS)}", repr(self.backend))
-        jobs = self.jobs
-        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-            raise BadArgument("jobs", "a whole number of at least 1", repr(jobs))
+        checks.choice("backend", self.backend, BACKENDS)
+        if self.jobs is not None:
+            checks.whole("jobs", self.jobs, 1)
         if self.address is not None and self.backend == "local":
-            raise BadArgument("address", "a backend dask or ray with it", "local")
+            raise BadArgument("address", "it with backend dask or ray", "local")
 
     def carry_out(self, tasks: Sequence[Task]) -> Events:
         """Yield the answer to each task as it comes."""
@@ -108,7 +107,7 @@ def cores() -> int:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an error: compiled code and clusters make others of it."""
+    """Whether Ctrl-C caused an error: compiled code and clusters turn it into others."""
     while error.__context__ is not None:
         error = error.__context__
         if isinstance(error, KeyboardInterrupt):
@@ -139,68 +138,71 @@ def call(packed: bytes) -> Any:
     return function(argument)
 
 
+def keep_busy(tasks: Iterable[Task], many: int, submit: Callable[[bytes], Future[Any]]) -> Events:
+    """Keep `many` tasks under way at a time, and yield the answer to each as it comes."""
+    waiting = deque(tasks)
+    running: dict[Future[Any], tuple[Any, float]] = {}
+
+    def hand_out() -> None:
+        while waiting and len(running) < many:
+            task = waiting.popleft()
+            try:
+                packed = pack(task)
+            except Exception as error:
+                future = _failed(error)
+            else:
+                future = submit(packed)
+            running[future] = (task.key, time.monotonic())
+
+    hand_out()
+    while running:
+        yield Event(None, dict(running.values()))
+        done, _ = concurrent.futures.wait(
+            running, TICK, return_when=concurrent.futures.FIRST_COMPLETED
+        )
+        ended = [(running.pop(future)[0], future) for future in done]
+        hand_out()  # before anybody looks at the answers
+        for key, future in ended:
+            yield Event(_answer(key, future), dict(running.values()))
+
+
+def _failed(error: Exception) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_exception(error)
+    return future
+
+
+def _answer(key: Any, future: Future[Any]) -> Answer:
+    error = future.exception()
+    if error is None:
+        return Answer(key, future.result())
+    return Answer(key, error=Died() if isinstance(error, BrokenProcessPool) else error)
+
+
 # --- Processes ------------------------------------------------------------------------------
-
-
-class _Running(NamedTuple):
-    """A task in a process, and since when by the monotonic clock."""
-
-    task: Task
-    since: float
-    pool: ProcessPoolExecutor
 
 
 def in_processes(tasks: Iterable[Task], jobs: int) -> Events:
     """Do the work in worker processes, each a pool of its own: if one dies, its task is known."""
-    waiting = deque(tasks)
-    running: dict[Future[Any], _Running] = {}
     free: list[ProcessPoolExecutor] = []
+    busy: dict[Future[Any], ProcessPoolExecutor] = {}
     with contextlib.ExitStack() as pools, _ended_with_us():
 
-        def hand_out() -> None:
-            while waiting and len(running) < jobs:
-                pool = free.pop() if free else pools.enter_context(_worker())
-                task = waiting.popleft()
-                running[_submit(pool, task)] = _Running(task, time.monotonic(), pool)
+        def submit(packed: bytes) -> Future[Any]:
+            for future in [future for future in busy if future.done()]:
+                pool = busy.pop(future)
+                if not isinstance(future.exception(), BrokenProcessPool):
+                    free.append(pool)
+            pool = free.pop() if free else pools.enter_context(_worker())
+            try:
+                with deferred(), _without_main():
+                    future = pool.submit(call, packed)
+            except Exception as error:  # its process has ended
+                return _failed(error)
+            busy[future] = pool
+            return future
 
-        while waiting or running:
-            hand_out()
-            yield Event(None, _since(running.values()))
-            done, _ = concurrent.futures.wait(
-                running, TICK, return_when=concurrent.futures.FIRST_COMPLETED
-            )
-            ended = [(running.pop(future), future) for future in done]
-            free += [one.pool for one, future in ended if not _died(future)]
-            hand_out()  # before anybody looks at the answers
-            for one, future in ended:
-                yield Event(_answer(one.task, future), _since(running.values()))
-
-
-def _since(running: Iterable[_Running]) -> dict[Any, float]:
-    return {one.task.key: one.since for one in running}
-
-
-def _died(future: Future[Any]) -> bool:
-    return isinstance(future.exception(), BrokenProcessPool)
-
-
-def _answer(task: Task, future: Future[Any]) -> Answer:
-    error = future.exception()
-    if error is None:
-        return Answer(task.key, future.result())
-    return Answer(task.key, error=Died() if isinstance(error, BrokenProcessPool) else error)
-
-
-def _submit(pool: ProcessPoolExecutor, task: Task) -> Future[Any]:
-    """Hand a task to a worker; what cannot be sent, or to nobody, has that error for an answer."""
-    try:
-        packed = pack(task)
-        with deferred(), _nobody_is_main():
-            return pool.submit(call, packed)
-    except Exception as error:
-        failed: Future[Any] = Future()
-        failed.set_exception(error)
-        return failed
+        yield from keep_busy(tasks, jobs, submit)
 
 
 def _worker() -> ProcessPoolExecutor:
@@ -209,8 +211,8 @@ def _worker() -> ProcessPoolExecutor:
 
 
 @contextlib.contextmanager
-def _nobody_is_main() -> Iterator[None]:
-    """Let a worker start without the script that started us, which may have no guard.
+def _without_main() -> Iterator[None]:
+    """Let a worker start without importing the main script, which may have no guard.
 
     What the script defines goes with each task instead.
     """
@@ -224,7 +226,7 @@ def _nobody_is_main() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ended_with_us() -> Iterator[None]:
-    """Whatever happens, no process that is started here outlives this."""
+    """End the processes that were started here, whatever happens."""
     others = set(multiprocessing.active_children())
     try:
         yield

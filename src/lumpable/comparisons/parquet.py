@@ -1,12 +1,11 @@
 """Parquet files, written and read in one place, with a checksum: a flipped bit is noticed.
 
-Knows nothing of what the rows mean. Arrow arrays are made out of Python values without pandas:
-pyarrow's own way imports it if it is there, which takes longer than many a comparison.
+Knows nothing of what the rows mean. Arrow arrays are made from Python values by hand: pyarrow would
+import pandas if it is installed, which takes longer than many a comparison.
 
 The checksum stands in the file's footer: the SHA-256 of all its bytes, with zeros in its own place.
 Pages have checksums of their own, but the footer and what lies between have none. A file without
-ours was written by somebody else and is taken as it is; the mark tells it from one whose checksum
-was damaged.
+our checksum and mark was written by another program and is read without this check.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 import array
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -93,21 +92,28 @@ def encode(rows: Any) -> bytes:
 
 
 def read(path: Path, columns: Mapping[str, str]) -> Any:
-    """Read these columns as an Arrow table; what is wrong with a file names it."""
+    """Read these columns as an Arrow table; errors name the file."""
     files = need("pyarrow.parquet", "research", WHAT)
     content = path.read_bytes()
     if not _whole(content):
         raise BadArgument(str(path), why="the file is damaged: its checksum does not fit")
     try:  # read_table would import pandas
         with files.ParquetFile(arrow().BufferReader(content)) as file:
-            names = file.schema_arrow.names
-            if lacking := [name for name in columns if name not in names]:
-                words = f"expected the rows of a comparison, but it lacks {', '.join(lacking)}"
-                raise BadArgument(str(path), why=words)
+            check_columns(str(path), "it", file.schema_arrow.names, columns)
             return file.read(list(columns)).select(list(columns)).cast(schema(columns))
     except (arrow().ArrowException, OSError) as error:
         words = (str(error).splitlines() or [""])[0]
         raise BadArgument(str(path), why=f"not a Parquet file: {words}") from None
+
+
+def check_columns(
+    argument: str, who: str, names: Iterable[str], columns: Mapping[str, str]
+) -> None:
+    """Refuse a table that lacks columns."""
+    there = set(names)
+    if lacking := [name for name in columns if name not in there]:
+        words = f"expected the rows of a comparison, but {who} lacks {', '.join(lacking)}"
+        raise BadArgument(argument, why=words)
 
 
 def _whole(content: bytes) -> bool:

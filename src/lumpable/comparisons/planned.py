@@ -47,10 +47,10 @@ def algorithm_4(
     Parameters
     ----------
     constants
-        Numbers that differ from the printed ones, by their names in `lumpable.Constants`. With the
-        printed ones it plays at random for billions of rounds; smaller ones give up the proofs.
+        Changes to the printed constants, by their names in `lumpable.Constants`. With the printed
+        ones it plays at random for billions of rounds; the proofs do not cover smaller ones.
     through
-        `session`: round by round. `bulk`: by the bulk simulator, for horizons that nobody can play.
+        `session`: round by round. `bulk`: the bulk simulator, for horizons too long to play.
 
     >>> learner = algorithm_4(6, 3, groups=2, seed=1)
     >>> 0 <= learner.ask(5) < 3
@@ -72,7 +72,7 @@ def algorithm_6(
 ) -> Planned | Bulk:
     """Algorithm 6, for contexts that come about equally often and groups of any size; knows r.
 
-    Parameters as those of `algorithm_4`; `mended` repairs what clustering costs.
+    Parameters as for `algorithm_4`; `mended` repairs what clustering costs.
     """
     problem, changed = Problem(contexts, arms, groups), changed_constants(constants)
     return _through(
@@ -117,7 +117,7 @@ class Planned:
         return self._session.policy
 
     def labels(self) -> IntVector | None:
-        """Return the clusters that the plan has found; None where it forms none."""
+        """Return the plan's clusters; None where it forms none."""
         belief = self._session.belief
         return None if belief is None else belief.cluster
 
@@ -149,7 +149,7 @@ class Bulk:
 
         def watch(step: Step) -> None:
             belief = step.request.belief
-            if belief is not None:  # what it was asked with is what the request before had taught
+            if belief is not None:  # it comes from the answer to the request before
                 ends[-1] = ends[-1]._replace(answer=belief.policy, cluster=belief.cluster)
             ends.append(ends[-1]._replace(rounds=step.rounds, regret=step.regret,
                                           seconds=time.perf_counter() - began))  # fmt: skip

@@ -1,22 +1,21 @@
-"""Tasks on a cluster, Dask or Ray, which brings its own workers and queue. Knows no task."""
+"""Tasks on a cluster, Dask or Ray, which has its own workers and queue. Knows no task."""
 
 from __future__ import annotations
 
 import contextlib
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lumpable.base.extras import need
 from lumpable.base.interrupts import deferred
-from lumpable.comparisons.jobs import Answer, Event, Events, Task, call, pack
+from lumpable.comparisons.jobs import Events, Task, call, keep_busy
 
 AHEAD = 2
-"""Tasks for each core that a cluster is handed at once."""
+"""Tasks that a cluster is handed at once, for each core."""
 
 
 def on_dask(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Events:
-    """Do the work on Dask: at an address, or on workers for this alone."""
+    """Do the work on Dask: at an address, or on workers of its own."""
     distributed = need("distributed", "dask", "comparing on Dask")
     where: dict[str, Any] = {"address": address}
     if address is None:
@@ -25,49 +24,22 @@ def on_dask(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Eve
         client = distributed.Client(**where)
     with client:
         many = jobs or AHEAD * max(1, sum(client.ncores().values()))
-        waiting, running = deque(tasks), {}
-        coming = distributed.as_completed()
-
-        def hand_out() -> None:
-            task = waiting.popleft()
-            future = client.submit(call, pack(task), pure=False)
-            running[future.key] = task
-            coming.add(future)
-
-        for _ in range(min(many, len(tasks))):
-            hand_out()
-        for future in coming:
-            task = running.pop(future.key)
-            if waiting:
-                hand_out()
-            error = future.exception()
-            yield Event(Answer(task.key, None if error else future.result(), error), {})
+        submit = client.get_executor(pure=False).submit
+        yield from keep_busy(tasks, many, lambda packed: submit(call, packed))
 
 
 def on_ray(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Events:
-    """Do the work on Ray: at an address, on one that runs here, or on one for this alone."""
+    """Do the work on Ray: at an address, on the one that runs here, or on one of its own."""
     ray = need("ray", "ray", "comparing on Ray")
     with _ray(ray, jobs, address) as available:
         many = jobs or AHEAD * available
         remote = ray.remote(max_retries=0)(call)
-        waiting, running = deque(tasks), dict[Any, Task]()
-        while waiting or running:
-            while waiting and len(running) < many:
-                task = waiting.popleft()
-                running[remote.remote(pack(task))] = task
-            done, _ = ray.wait(list(running))
-            for reference in done:
-                task = running.pop(reference)
-                try:
-                    answer = Answer(task.key, ray.get(reference))
-                except Exception as error:
-                    answer = Answer(task.key, error=error)
-                yield Event(answer, {})
+        yield from keep_busy(tasks, many, lambda packed: remote.remote(packed).future())
 
 
 @contextlib.contextmanager
 def _ray(ray: Any, jobs: int | None, address: str | None) -> Iterator[int]:
-    """Connect to Ray: the one that runs, at an address or here, or else one for this alone."""
+    """Connect to Ray and return its cores; start one if none runs."""
     mine = not ray.is_initialized()
     if mine:
         quiet = {"log_to_driver": False, "logging_level": "warning"}

@@ -1,7 +1,4 @@
-"""The rows of a comparison, read, checked and laid out as arrays: world by world.
-
-Takes a file, the folder of an unfinished run, a frame or a list of rows; computes nothing.
-"""
+"""Rows of a comparison as arrays, world by world: read and checked, but nothing is computed."""
 
 from __future__ import annotations
 
@@ -17,7 +14,8 @@ import numpy as np
 from lumpable.base.checks import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.comparisons import store
-from lumpable.comparisons.rows import COLUMNS, KEY, STATUSES, Row, missing_columns
+from lumpable.comparisons.parquet import arrow, check_columns
+from lumpable.comparisons.rows import COLUMNS, KEY, STATUSES, Row
 
 MEASURES = ("regret", "simple_regret", "worse_off", "clusters", "ari", "seconds", "bytes")
 MISSING = "not yet run"
@@ -66,15 +64,12 @@ def read(path: Path) -> Comparison:
         folder = store.parts_of(path)
         empty = f" ({folder.name} is empty)" if folder.is_dir() else ""
         raise BadArgument("rows", why=f"no such file: {str(path)!r}{empty}")
-    columns = {
-        name: [value for rows in (*whole, *parts) for value in rows.column(name).to_pylist()]
-        for name in COLUMNS
-    }
-    return arrange(columns, unfinished=bool(parts))
+    rows = arrow().concat_tables([*whole, *parts])
+    return arrange(rows.to_pydict(), unfinished=bool(parts))
 
 
-def gathered(rows: object) -> Comparison:
-    """Take rows as people have them: a path, a frame, or an iterable of rows or mappings."""
+def gather(rows: object) -> Comparison:
+    """Lay out rows: a path, a frame, or an iterable of rows or mappings."""
     if isinstance(rows, Comparison):
         return rows
     if isinstance(rows, str | Path):
@@ -84,23 +79,16 @@ def gathered(rows: object) -> Comparison:
         if not all(isinstance(row, Mapping) for row in listed):
             raise BadArgument("rows", why="expected rows, mappings, a frame or a path")
         for row in listed[:1]:
-            _check_columns(row, "the first row")
+            check_columns("rows", "the first row", row, COLUMNS)
         return arrange({name: [row.get(name) for row in listed] for name in COLUMNS})
     import narwhals as nw
 
     try:
         frame = nw.from_native(rows, eager_only=True)  # type: ignore[call-overload]
     except TypeError as cause:
-        raise BadArgument("rows", "rows or a frame", f"{type(rows).__name__}") from cause
-    _check_columns(frame.columns, "the frame")
+        raise BadArgument("rows", "rows or a frame", type(rows).__name__) from cause
+    check_columns("rows", "the frame", frame.columns, COLUMNS)
     return arrange({name: frame[name].to_list() for name in COLUMNS})
-
-
-def _check_columns(names: Iterable[str], where: str) -> None:
-    if missing := missing_columns(names):
-        raise BadArgument(
-            "rows", why=f"expected the rows of a comparison, but {where} lacks {', '.join(missing)}"
-        )
 
 
 # --- Arrays -------------------------------------------------------------------------------------
@@ -128,9 +116,10 @@ def arrange(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Compa
         of_world[worlds[world, setting, horizon]].append(number)
     names = tuple(dict.fromkeys(learners.values()))
     knows = {
-        learners[pair]: ", ".join(KNOWN.get(key, key) for key in (known or "").split(","))
-        for *pair_, known in _pairs(columns, "learner", "parameters", "knows")
-        for pair in [tuple(pair_)]
+        learners[label, parameters]: ", ".join(
+            KNOWN.get(key, key) for key in (known or "").split(",")
+        )
+        for label, parameters, known in _pairs(columns, "learner", "parameters", "knows")
     }
     label = [learners[pair] for pair in zip(columns["learner"], columns["parameters"], strict=True)]
     return Comparison(
@@ -151,7 +140,7 @@ def _pairs(columns: Mapping[str, list[Any]], *names: str) -> list[tuple[Any, ...
 
 
 def _learner_names(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
-    """Name each learner by its label, with its parameters where two have the same."""
+    """Name each learner by its label, and its parameters where two have the same label."""
     labels = [str(label) for label, _ in keys]
     return {
         key: label if labels.count(label) == 1 else f"{label} {key[1]}"
@@ -160,7 +149,7 @@ def _learner_names(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
 
 
 def _world_names(keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
-    """Name each world by its label, and by what differs where several have the same."""
+    """Name each world by its label, and by what differs where several have the same label."""
     found: dict[tuple[Any, ...], str] = {}
     for key in keys:
         label, setting, horizon = key
@@ -188,13 +177,11 @@ def _world(
     seeds = tuple(sorted({columns["seed"][i] for i in numbers}))
     done = [i for i in numbers if columns["status"][i] == "done"]
     rounds = sorted({columns["round"][i] for i in done})
-    place = (
-        {x: k for k, x in enumerate(learners)},
-        {x: k for k, x in enumerate(seeds)},
-        {x: k for k, x in enumerate(rounds)},
+    learner_at, seed_at, round_at = (
+        {value: k for k, value in enumerate(values)} for values in (learners, seeds, rounds)
     )
     at = [
-        (place[0][label[i]], place[1][columns["seed"][i]], place[2][columns["round"][i]])
+        (learner_at[label[i]], seed_at[columns["seed"][i]], round_at[columns["round"][i]])
         for i in done
     ]
     where = tuple(np.array(at, dtype=np.int64).reshape(-1, 3).T)
@@ -208,7 +195,7 @@ def _world(
     }
     for i in numbers:
         if columns["status"][i] != "done":
-            key = (place[0][label[i]], place[1][columns["seed"][i]])
+            key = (learner_at[label[i]], seed_at[columns["seed"][i]])
             undone[key] = (columns["status"][i], columns["reason"][i] or "no reason was given")
     for one, seed, _ in at:  # what failed once and was done later is done
         undone.pop((one, seed), None)
@@ -239,12 +226,12 @@ def _number(measure: str, value: Any) -> float:
 
 
 def _pretty(setting: str | None) -> str:
-    """Return a JSON object as `name value, name value`; anything else as it is."""
+    """Return a JSON object as `name value, name value`; any other text unchanged."""
     return ", ".join(f"{name} {value}".strip() for name, value in _parts(setting).items())
 
 
 def _parts(setting: str | None) -> dict[str, str]:
-    """Return the names and values of a JSON object in words; anything else is one name."""
+    """Return the names and values of a JSON object as text; any other text is one name."""
     try:
         made = json.loads(setting or "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""A learner for a scene: it is handed what it names in its signature, the truth too if it asks."""
+"""Make a learner for a scene: it gets what its signature names, the truth included."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lumpable.learners.learner import Unfit
 from lumpable.worlds.scene import Scene
 
 TINIEST = 1e-6
-"""The scale of the noise that learners are told where there is none."""
+"""The scale of the noise that learners are told where there is no noise."""
 
 
 def make(
@@ -27,7 +27,7 @@ def make(
     seed: int,
     given: Mapping[str, Any] | None = None,
 ) -> Learner:
-    """Make a learner, by its name or by what makes it, for a scene: what it names it is handed.
+    """Make a learner, from its name or a callable, with the parameters that it names.
 
     >>> from lumpable import worlds
     >>> scene = Scene(worlds.lumpable(contexts=6, arms=4, groups=2, seed=1))
@@ -49,9 +49,9 @@ def make(
 
 
 def facts_of(scene: Scene, horizon: int, seed: int) -> dict[str, Any]:
-    """Return everything that a learner may name, from this scene.
+    """Return everything about a scene that a learner may name.
 
-    The scale of the noise, `sd`, is told to whoever asks and makes no oracle.
+    To know the scale of the noise, `sd`, does not make a learner an oracle.
     """
     world = scene.world
     inhabited, group = np.unique(world.group, return_inverse=True)

@@ -1,9 +1,9 @@
-"""A row of a comparison: what it says, and what a cell is known by. Reads and writes no file."""
+"""A row of a comparison: its columns, and what identifies a cell. Reads and writes no file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
@@ -15,7 +15,7 @@ from lumpable.comparisons import parquet
 class Row:
     """A learner in a world with a seed, measured at one round.
 
-    A list of rows turns into a frame as it is: `pandas.DataFrame(rows)`, `polars.DataFrame(rows)`.
+    A list of rows turns into a frame: `pandas.DataFrame(rows)`, `polars.DataFrame(rows)`.
     """
 
     learner: str
@@ -23,7 +23,7 @@ class Row:
     parameters: str
     """JSON of what differs from the learner's defaults, keys sorted."""
     knows: str
-    """What only an oracle can know, comma-separated; empty for a fair peer."""
+    """What it knows that only an oracle can, comma-separated; empty for a fair peer."""
     world: str
     """Label of the world or scene, unique in an experiment."""
     setting: str
@@ -46,7 +46,7 @@ class Row:
     """None likewise."""
     seconds: float | None
     bytes: int | None
-    """None where nobody can say."""
+    """None where it cannot be measured."""
     status: str
     """`done`, `not run` or `failed`."""
     reason: str
@@ -56,13 +56,13 @@ class Row:
 
     @classmethod
     def of(cls, known: Mapping[str, Any]) -> Row:
-        """Make a row; what nobody knows is None."""
+        """Make a row; what is not known is None."""
         values: dict[str, Any] = {name: known.get(name) for name in COLUMNS}
         return cls(**values)
 
     @property
     def key(self) -> Key:
-        """What the cell of this row is known by."""
+        """What identifies the cell of this row."""
         return (
             *(self.learner, self.parameters, self.world, self.setting),
             *(self.horizon, self.seed),
@@ -77,7 +77,7 @@ COLUMNS: dict[str, str] = {
 STATUSES = ("done", "not run", "failed")
 Key = tuple[str, str, str, str, int, int]
 KEY = ("learner", "parameters", "world", "setting", "horizon", "seed")
-"""What a cell is known by: a cell whose key is in the rows is not run again."""
+"""What identifies a cell: a cell whose key is in the rows is not run again."""
 
 
 def table(rows: Sequence[Row]) -> Any:
@@ -114,9 +114,3 @@ def _without_source(parameters: str) -> str:
 def as_json(value: Mapping[str, Any]) -> str:
     """Write a mapping as JSON with its keys in order."""
     return json.dumps(value, sort_keys=True, default=str)
-
-
-def missing_columns(names: Iterable[str]) -> list[str]:
-    """Return the columns of a table of rows that are not among these names."""
-    there = set(names)
-    return [name for name in COLUMNS if name not in there]

@@ -1,12 +1,12 @@
-"""Run an experiment: take over what is done, carry out the rest, keep every cell as it comes."""
+"""Run an experiment: take over what is done, run the rest, keep every cell as it comes."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from lumpable.comparisons.store import MANY, Store
 from lumpable.learners.catalogue import CATALOGUE
 
 EARLY = 0.05
-"""The share of cells that must have come before anything is said of the time left."""
+"""The share of cells that must have come before the time left is estimated."""
 SHOWN = 10
 """Cells that are named when a run breaks down."""
 
@@ -42,7 +42,7 @@ class Step:
     latest: Row | None
     """The last row of the cell that came just now."""
     left: float | None
-    """About how many seconds are left; None: nobody knows yet."""
+    """About how many seconds are left; None: not known yet."""
     failed: int = 0
     """Cells of this run that failed."""
     older: int = 0
@@ -52,7 +52,7 @@ class Step:
 
 
 class Broken(RuntimeError):
-    """What runs the cells broke down; the message says which are left. A new run goes on."""
+    """The processes or the cluster broke down; a new run goes on from there."""
 
 
 def run(
@@ -66,8 +66,8 @@ def run(
 ) -> Any:
     """Run all cells that are not done, and return the table of the experiment's rows.
 
-    On Ctrl-C what has come is in the file, and `KeyboardInterrupt` goes on. So it is if processes
-    or a cluster break down, which is `Broken`.
+    After Ctrl-C the file holds what has come. The same if processes or a cluster break down, which
+    raises `Broken`.
     """
     workers = Workers(backend, jobs, address)
     _ready(workers)
@@ -76,12 +76,12 @@ def run(
     before, damaged = store.done()
     older = {cell.key for cell in cells if cell.key in before and _outdated(cell, before[cell.key])}
     ahead = [cell for cell in cells if cell.key not in before or cell.key in older]
-    # all learners meet a seed before the next one: whoever stops has all of them with fewer seeds
+    # seed by seed: a run that is stopped has all learners, with fewer seeds
     seeds = {seed: place for place, seed in enumerate(experiment.seeds)}
     ahead.sort(key=lambda cell: seeds[cell.seed])
     left = {cell.key: cell for cell in ahead}
     store.begin()
-    pace = Pace.of(ahead)
+    pace = Pace(ahead)
     step = Step(0, len(ahead), len(cells) - len(ahead), None, None, 0, len(older), tuple(damaged))
     watch(step)
     try:
@@ -132,12 +132,12 @@ def _rows(cells: Sequence[Cell], workers: Workers) -> Generator[list[Row], None,
 
 
 def _outdated(cell: Cell, version: str) -> bool:
-    """Whether a cell was run by another version; code of one's own has a digest instead."""
+    """Whether a cell was run by another version; the user's own code has a digest instead."""
     return cell.learner.name in CATALOGUE and version != __version__
 
 
 def _left(cells: Sequence[Cell], total: int, error: Exception) -> str:
-    """Say which cells are left after an error that no cell is to blame for."""
+    """Say which cells are left after an error that no cell caused."""
     pairs = Counter((cell.learner.label, cell.world.label) for cell in cells)
     named = [
         f"{learner} in {world} ({counted(n, 'seed')})" for (learner, world), n in pairs.items()
@@ -149,36 +149,27 @@ def _left(cells: Sequence[Cell], total: int, error: Exception) -> str:
     return f"{why}; {came}, left are {', '.join(named[:SHOWN])}{more}"
 
 
-@dataclass(slots=True)
 class Pace:
     """How long the rest will take, from the seconds of what has come.
 
     A learner's first cell compiles it, so how long that took does not count.
     """
 
-    ahead: Counter[tuple[str, str]]
-    last: float
-    """When the last cell came."""
-    took: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
-    came: Counter[tuple[str, str]] = field(default_factory=Counter)
-    warm: set[str] = field(default_factory=set)
-    """Learners of which a cell has come."""
-    passed: float = 0.0
-    """Time that went by until cells came that were no learner's first."""
-    paid: float = 0.0
-    """The seconds that those took by themselves."""
-
-    @classmethod
-    def of(cls, cells: Sequence[Cell]) -> Pace:
-        """Begin with these cells ahead."""
-        pairs = Counter((cell.learner.label, cell.world.label) for cell in cells)
-        return cls(pairs, time.monotonic())
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        self.ahead = Counter((cell.learner.label, cell.world.label) for cell in cells)
+        self.came: Counter[tuple[str, str]] = Counter()
+        self.took: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self.warm: set[str] = set()
+        """Learners of which a cell has come."""
+        self.passed = self.paid = 0.0
+        """Time on the clock, and by the cells themselves, without each learner's first one."""
+        self.last = time.monotonic()
 
     def left(self, row: Row) -> float | None:
-        """Take note of a cell that has come; returns about how many seconds are left.
+        """Take note of a cell that has come; return about how many seconds are left.
 
-        A cell takes what others of its learner and world took, or else an average one. None as
-        long as less than a twentieth of the cells has come, or only first ones.
+        A cell is expected to take the mean of its learner and world, or else of all. None while
+        less than a twentieth of the cells has come, or only first ones.
         """
         pair = (row.learner, row.world)
         took, now = row.seconds or 0.0, time.monotonic()
@@ -190,8 +181,8 @@ class Pace:
             self.paid += took
         self.warm.add(row.learner)
         self.last = now
-        done = sum(self.came.values())
-        if not self.paid or done < EARLY * (done + sum(self.ahead.values())):
+        done = self.came.total()
+        if not self.paid or done < EARLY * (done + self.ahead.total()):
             return None
         usual = sum(self.took.values()) / done
         rest = sum(

@@ -1,7 +1,7 @@
 """How the learners of a comparison stand: in each world, and over all of them.
 
-A fair peer is a learner that is told nothing that only an oracle can know; the best fair peer is
-what all others are measured by.
+A fair peer is a learner that knows nothing that only an oracle can know. All others are measured
+by the best fair peer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lumpable.comparisons.statistics import (
 )
 
 SHARES = (0.1, 0.3, 1.0)
-"""Of the horizon, at which regrets are compared."""
+"""Shares of the horizon at which regrets are compared."""
 COLOURED = 8
 """Fair peers of a world that get a colour of their own; the others are grey."""
 NAMED_ORACLES = 3
@@ -115,12 +115,12 @@ class Overall:
 
 
 def mean(values: FloatVector) -> float:
-    """Return the mean of what is known; NaN when nothing is."""
+    """Return the mean of the known values; NaN if there are none."""
     return math.nan if np.isnan(values).all() else float(np.nanmean(values))
 
 
 def stand(comparison: Comparison) -> Overall:
-    """Compute how everyone stands."""
+    """Compute how learners stand, in each world and over all."""
     plain = [_standing(world, ()) for world in comparison.worlds]
     table = np.array([[r.value for r in one.ratios] for one in plain]).T
     knows = comparison.worlds[0].knows
@@ -182,9 +182,9 @@ def _mark(world: World, k: int) -> Mark:
 
 
 def best_peer(regret: FloatVector, knows: Sequence[str]) -> int | None:
-    """Return the fair peer of least mean regret, among those with half of the most seeds or more.
+    """Return the fair peer of least mean regret, among those with at least half of the most seeds.
 
-    Without that a learner of which one lucky seed is done would be the measure of all others.
+    Otherwise a learner with a single lucky seed could be the measure of all others.
     """
     seeds = (~np.isnan(regret)).sum(axis=1)
     fair = [i for i, known in enumerate(knows) if not known and seeds[i] > 0]
@@ -196,16 +196,16 @@ def best_peer(regret: FloatVector, knows: Sequence[str]) -> int | None:
 
 
 def colour_wishes(order: Sequence[int], fair: Sequence[bool]) -> tuple[int, ...]:
-    """Return each learner's place among fair peers overall: who is ahead chooses its colour first.
+    """Return each learner's place among fair peers overall: those ahead choose colours first.
 
-    It wishes for the colour of its place in every world, so that it looks the same in most.
+    In every world a learner wishes for the colour of its place, so that it looks the same in most.
     """
     place = {i: k for k, i in enumerate(i for i in order if fair[i])}
     return tuple(place.get(i, 0) for i in range(len(fair)))
 
 
 def _looks(world: World, order: Sequence[int], wishes: Sequence[int]) -> tuple[int, ...]:
-    """Give the best of a world their colours: the wished one, or one that nobody has."""
+    """Give the best of a world their colours: the one they wish for, or a free one."""
     fair = [i for i in order if not world.knows[i]][:COLOURED]
     oracles = [i for i in order if world.knows[i]]
     given: dict[int, int] = {}

@@ -15,7 +15,7 @@ from lumpable.base.checks import FloatVector
 from lumpable.base.extras import need
 
 LEVEL = 0.95
-"""Of every interval."""
+"""Confidence of every interval."""
 
 
 class Band(NamedTuple):
@@ -84,16 +84,16 @@ def ratio(a: FloatVector, b: FloatVector) -> Ratio:
     if n == 1:
         return Ratio(value, math.nan, math.nan, n)
     (aa, ab), (_, bb) = np.cov(a, b) * (t_quantile(n - 1) ** 2 / n)
-    # the quadratic: second ρ² − 2 first ρ + none ≤ 0
+    # the interval solves second ρ² − 2 first ρ + none ≤ 0
     second, first, none = mean_b**2 - bb, mean_a * mean_b - ab, mean_a**2 - aa
-    if second <= 0:  # the mean below the line cannot be told from zero: no bounded interval
+    if second <= 0:  # the denominator cannot be told from zero: no bounded interval
         return Ratio(value, -math.inf, math.inf, n)
     root = math.sqrt(max(0.0, first**2 - second * none))
     return Ratio(value, float((first - root) / second), float((first + root) / second), n)
 
 
 def wins(a: FloatVector, b: FloatVector) -> Wins:
-    """Count in how many paired seeds a has less than b, and test whether that is luck.
+    """Count in how many paired seeds a has less than b, with a sign test.
 
     >>> wins(np.array([1.0, 1, 1, 1, 1, 1]), np.array([2.0, 2, 2, 2, 2, 2]))
     Wins(share=1.0, p=0.03125, pairs=6)
@@ -107,7 +107,7 @@ def wins(a: FloatVector, b: FloatVector) -> Wins:
 
 
 def sign_test(less: int, more: int) -> float:
-    """Return the two-sided p-value of the exact sign test; ties are left out before.
+    """Return the two-sided p-value of the exact sign test, without ties.
 
     >>> sign_test(0, 5), sign_test(3, 3), sign_test(1, 7)
     (0.0625, 1.0, 0.0703125)
@@ -118,7 +118,7 @@ def sign_test(less: int, more: int) -> float:
 
 
 def geometric_mean(values: FloatVector) -> float:
-    """Return the geometric mean of what is known; NaN when nothing is, 0 when a value is.
+    """Return the geometric mean of the known values; NaN if there are none, 0 if one is 0.
 
     >>> geometric_mean(np.array([1.0, 4.0, float("nan")]))
     2.0

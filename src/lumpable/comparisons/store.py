@@ -1,8 +1,8 @@
-"""Rows on disk: each finished cell at once as a part, all of them at last as one Parquet file.
+"""Rows on disk: each finished cell at once as a part, all of them in the end as one Parquet file.
 
-A part is written whole, so that a crash at any moment leaves whole cells only. Parts and file
-together say which cells are done; a part that is damaged is not, and is run again. Several
-comparisons may write to one file. Knows nothing of how rows come about.
+A part is written whole, so that a crash at any moment leaves whole cells only. The cells of parts
+and file are done; that of a damaged part is run again. Several comparisons may write to one file.
+Knows nothing of how rows are made.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lumpable.comparisons.parquet import arrow, column_of
 from lumpable.comparisons.rows import COLUMNS, Key, Row, keys, table, without_code
 
 MANY = 500
-"""After this many cells the parts are put into the file, even if there are more to come."""
+"""After this many cells the parts are put into the file, even if more are to come."""
 
 
 def read(path: Path) -> Any:
@@ -59,15 +59,15 @@ class Store:
         path.parent.mkdir(parents=True, exist_ok=True)
 
     def begin(self) -> None:
-        """Make the folder of parts; what was under way when somebody was killed is forgotten."""
+        """Make the folder of parts, without what a killed run left half-written."""
         self.folder.mkdir(exist_ok=True)
         sweep(self.folder)
 
     def done(self) -> tuple[dict[Key, str], list[Path]]:
         """Return the cells that are done, with the version of each, and the parts that are damaged.
 
-        Those that failed are run again, and so are those that were not run: to be refused again
-        costs next to nothing, and the reason may be gone.
+        Cells that failed or were not run are run again: to be refused again costs next to nothing,
+        and the reason may be gone.
         """
         found: dict[Key, str] = {}
         parts = list(read_parts(self.path))
@@ -94,9 +94,8 @@ class Store:
     def combine(self, order: Mapping[Key, int]) -> Any:
         """Put all parts into the file, in this order, and remove them; returns its table.
 
-        Rows of other experiments stay, after these. A part takes the place of older rows, be they
-        of other code of the same learner. Parts that are damaged are removed: their cells were run
-        again.
+        Rows of other experiments stay, after these. A part replaces older rows of its cell, even of
+        other code of the same learner. Damaged parts are removed: their cells were run again.
         """
         with alone(self.path.resolve().parent):
             parts = list(read_parts(self.path))

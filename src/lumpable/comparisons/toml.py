@@ -1,4 +1,4 @@
-"""Experiments as TOML files: read, checked, and refused with the file's name and the line."""
+"""Experiments as TOML files: read and checked; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TABLES = ("learner", "world")
 
 
 def read(path: str | Path, changes: Mapping[str, Any] | None = None) -> Experiment:
-    """Read an experiment; what is wrong in it is a `ValueError` with file and line.
+    """Read an experiment; a `ValueError` names the file and line of what is wrong.
 
     Parameters
     ----------
     changes
-        Seeds or a horizon that take the place of those in the file, for all worlds.
+        Seeds or a horizon, instead of those in the file, for all worlds.
     """
     path = Path(path)
     try:
@@ -38,7 +38,7 @@ def read(path: str | Path, changes: Mapping[str, Any] | None = None) -> Experime
 def suite(quick: bool = False, changes: Mapping[str, Any] | None = None) -> Experiment:
     """Return the comparison that comes with the package, or a quick look at it.
 
-    Worlds that need an extra which is not installed are left out.
+    Worlds that need a missing extra are left out.
     """
     folder = resources.files("lumpable.comparisons")
     said = tomllib.loads((folder / "suite.toml").read_text(encoding="utf-8"))
@@ -54,11 +54,11 @@ def _parse_text(text: str, name: str, folder: Path, changes: Mapping[str, Any]) 
         words = str(error)
         at = re.search(r"line (\d+)", words)
         line = int(at[1]) if at else text.count("\n") + 1
-        why = _what_stands_twice(text, line, words) or words
+        why = _repetition(text, line, words) or words
         raise BadArgument("", why=why, place=f"{name}:{line}") from error
     try:
         found = parse(said, folder.absolute())
-        changed = _with_changes(said, changes)  # after the file as it is, whose errors have lines
+        changed = _with_changes(said, changes)  # after the file itself, whose errors have lines
         return found if changed == said else parse(changed, folder.absolute())
     except Refused as error:
         raise error.at(f"{name}:{positions.line(text, error.spot)}") from error
@@ -67,8 +67,8 @@ def _parse_text(text: str, name: str, folder: Path, changes: Mapping[str, Any]) 
 _KEY = re.compile(r"""\s*(?P<open>\[{0,2})\s*(?P<key>[\w-]+|"[^"]*"|'[^']*')\s*(?P<end>[\]=])""")
 
 
-def _what_stands_twice(text: str, line: int, words: str) -> str:
-    """Say what stands twice, if that is what is wrong with a line; else nothing."""
+def _repetition(text: str, line: int, words: str) -> str:
+    """Say which key or table is repeated, if that is what is wrong with a line."""
     lines = text.splitlines()
     here = _KEY.match(lines[line - 1]) if line <= len(lines) else None
     if here is None or not re.match("Cannot (overwrite|declare|mutate)", words):
@@ -90,14 +90,14 @@ def _what_stands_twice(text: str, line: int, words: str) -> str:
     return f"[{key}]: expected once, got it again, after line {first}"
 
 
-def meant(name: str) -> str:
-    """Name what was probably meant by a name that is no file: the suite, or a file beside it."""
+def nearest_file(name: str) -> str:
+    """Name what was probably meant by a name without a file: the suite, or a file beside it."""
     files = sorted(str(file) for file in Path(name).parent.glob("*.toml"))
     return nearest(name, [SUITE, *files], cutoff=0.6)
 
 
 def _with_changes(said: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is said with other seeds or another horizon, which then holds for all worlds."""
+    """Return the description with other seeds, or another horizon for all worlds."""
     changed = dict(said) | {key: value for key, value in changes.items() if value is not None}
     if changes.get("horizon") is not None:
         changed.pop("pulls", None)

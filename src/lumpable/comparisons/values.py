@@ -1,6 +1,6 @@
-"""Checks of what an experiment says, value by value. Knows no learners and no worlds.
+"""Checks of single values of an experiment. Knows no learners and no worlds.
 
-What is wrong is a `Refused`, a `BadArgument` that knows where it stands in the description.
+A bad value is a `Refused`: a `BadArgument` that knows where it stands in the description.
 """
 
 from __future__ import annotations
@@ -31,26 +31,19 @@ class Refused(BadArgument):
     """Something in an experiment is wrong; `spot` says where: keys and numbers from the top."""
 
     def __init__(
-        self,
-        spot: Place,
-        argument: str,
-        expected: str = "",
-        got: str = "",
-        *,
-        why: str = "",
-        place: str = "",
+        self, spot: Place, argument: str, expected: str = "", got: str = "", **words: str
     ) -> None:
-        super().__init__(argument, expected, got, why=why, place=place)
+        super().__init__(argument, expected, got, **words)
         self.spot = spot
 
     def at(self, place: str) -> BadArgument:
-        """Return the error with the file and line, or whatever people know the spot by."""
+        """Return the error with its place in words: a file and line, or an item of a list."""
         where = ": ".join(part for part in (place, self.place) if part)
         return BadArgument(self.argument, self.expected, self.got, why=self.why, place=where)
 
 
 def refusal(spot: Place, said: object, place: str, error: Exception) -> Refused:
-    """Return an error of what was made from a description, at the key that is to blame if known."""
+    """Return an error in what was described, at the key that caused it if that is known."""
     if not isinstance(error, BadArgument):
         first = (str(error).splitlines() or [type(error).__name__])[0]
         return Refused(spot, place, why=first)
@@ -60,7 +53,7 @@ def refusal(spot: Place, said: object, place: str, error: Exception) -> Refused:
 
 
 def items(said: Mapping[str, Any], key: str) -> Sequence[Any]:
-    """Return the tables of this name, of which there must be some."""
+    """Return the tables of this name; there must be at least one."""
     found = said.get(key, [])
     if isinstance(found, str | Mapping) or not isinstance(found, Sequence):
         raise Refused((key,), key, f"[[{key}]] tables", repr(found))
@@ -107,7 +100,7 @@ def check_key(spot: Place, key: str, names: Iterable[str], who: str, what: str =
 
 
 def check_type(spot: Place, key: str, parameter: inspect.Parameter, value: Any) -> None:
-    """Refuse a value that does not suit the annotation, where that is a simple one."""
+    """Refuse a value of the wrong type, where the annotation is a simple one."""
     annotation = parameter.annotation
     if annotation is parameter.empty:
         return
@@ -129,10 +122,10 @@ def check_labels(kind: str, labels: Sequence[str]) -> None:
     """Refuse a label that two have."""
     for i, label in enumerate(labels):
         if label in labels[:i]:
-            got = f"{label!r}, as {kind} {labels.index(label) + 1} has"
-            raise Refused((kind, i, "label"), "label", "one of its own", got)
+            got = f"{label!r}, which is the label of {kind} {labels.index(label) + 1}"
+            raise Refused((kind, i, "label"), "label", "a label of its own", got)
 
 
 def label_of(title: str, given: Mapping[str, Any]) -> str:
-    """Return a label that says what was given."""
+    """Return a label made of a title and parameters."""
     return ", ".join([title, *(f"{key}={value}" for key, value in given.items())])

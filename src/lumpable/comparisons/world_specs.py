@@ -1,4 +1,4 @@
-"""The worlds of an experiment: what is said of each, checked and drawn once. Runs nothing."""
+"""The worlds of an experiment: descriptions, checked and drawn once. Runs nothing."""
 
 from __future__ import annotations
 
@@ -33,30 +33,11 @@ from lumpable.worlds.world import World
 SCENE = ("kind", "label", "arrivals", "delay", "drift", "at", "horizon", "pulls")
 
 
-def _specs(
-    said: Mapping[str, Any], folder: Path | None
-) -> tuple[tuple[WorldSpec, ...], list[Mapping[str, Any]]]:
-    """Return the worlds, and beside each what is said of it, which may be its own horizon."""
-    specs: list[WorldSpec] = []
-    drafts: list[Mapping[str, Any]] = []
-    for i, item in enumerate(items(said, "world")):
-        place: Place = ("world", i)
-        if isinstance(item, World | Scene):
-            specs.append(_spec_of(item))
-            drafts.append({})
-        elif isinstance(item, WorldSpec):
-            specs.append(item)
-            drafts.append({})
-        elif isinstance(item, Mapping):
-            specs.append(_world(place, item, folder))
-            drafts.append(item)
-        else:
-            raise Refused(place, "world", "a table with a kind", repr(item))
-    check_labels("world", [spec.label for spec in specs])
-    return tuple(specs), drafts
-
-
-def _world(place: Place, item: Mapping[str, Any], folder: Path | None) -> WorldSpec:
+def _spec(place: Place, item: Any, folder: Path | None) -> WorldSpec:
+    if isinstance(item, World | Scene):
+        return _spec_of(item)
+    if not isinstance(item, Mapping):
+        raise Refused(place, "world", "a table with a kind", repr(item))
     if "kind" not in item:
         why = f"expected a key 'kind', one of {', '.join(KINDS)}; got none"
         raise Refused(place, "world", why=why)
@@ -73,9 +54,9 @@ def _world(place: Place, item: Mapping[str, Any], folder: Path | None) -> WorldS
     for key, parameter in parameters.items():
         if parameter.default is parameter.empty and key not in given:
             raise Refused(place, "world", why=f"kind {kind} needs a key {key!r}, got none")
-    met = _manners(place, item)
+    dynamics = _dynamics(place, item)
     label = text(place, "label", item["label"]) if "label" in item else ""
-    setting = {"kind": kind, **given, **met}
+    setting = {"kind": kind, **given, **dynamics}
     if "path" in given:
         path = (folder or Path()) / text(place, "path", given["path"])
         setting |= {"path": path.name, "sha256": _digest(place, path)}
@@ -86,22 +67,22 @@ def _world(place: Place, item: Mapping[str, Any], folder: Path | None) -> WorldS
         kind=kind,
         given=given,
         setting=as_json(setting),
-        **met,
+        **dynamics,
     )
 
 
-def _manners(place: Place, item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a world is met, as far as that is said."""
-    met: dict[str, Any] = {}
+def _dynamics(place: Place, item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arrivals, delay, drift and rounds to measure at, where they are not the defaults."""
+    found: dict[str, Any] = {}
     if item.get("arrivals", "iid") != "iid":
-        met["arrivals"] = choice(place, "arrivals", item["arrivals"], ARRIVALS)
+        found["arrivals"] = choice(place, "arrivals", item["arrivals"], ARRIVALS)
     if item.get("delay", 0) != 0:
-        met["delay"] = whole((*place, "delay"), "delay", item["delay"], 0, 10**7)
+        found["delay"] = whole((*place, "delay"), "delay", item["delay"], 0, 10**7)
     drift = item.get("drift", 0)
     if isinstance(drift, bool) or not isinstance(drift, int | float) or not 0 <= drift <= 1:
         raise Refused((*place, "drift"), "drift", "a share from 0 to 1", repr(drift))
-    met |= {"drift": float(drift)} if drift else {}
-    return met | ({"at": _rounds(place, item["at"])} if "at" in item else {})
+    found |= {"drift": float(drift)} if drift else {}
+    return found | ({"at": _rounds(place, item["at"])} if "at" in item else {})
 
 
 def _rounds(place: Place, said: Any) -> tuple[int, ...]:
@@ -116,14 +97,14 @@ def _digest(place: Place, path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     except FileNotFoundError as error:
         raise Refused((*place, "path"), "path", why=f"no such file: {str(path)!r}") from error
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+    except (OSError, ValueError) as error:  # ValueError: an impossible name
         why = str(getattr(error, "strerror", None) or error).lower()
         got = f"{str(path)!r}: {why}"
         raise Refused((*place, "path"), "path", "a CSV or Parquet file", got) from error
 
 
 def _spec_of(item: World | Scene) -> WorldSpec:
-    """Describe a world that was handed over: a digest tells it from others."""
+    """Describe a world or scene itself: a digest tells it from others."""
     scene = item if isinstance(item, Scene) else Scene(item)
     world = scene.world
     digest = hashlib.sha256()
@@ -131,22 +112,27 @@ def _spec_of(item: World | Scene) -> WorldSpec:
         digest.update(f"{start} {each.noise} {each.sd}".encode())
         for array in (each.mean, each.frequency, each.group):
             digest.update(np.ascontiguousarray(array).tobytes())
-    met = {"arrivals": scene.arrivals} if scene.arrivals != "iid" else {}
-    met |= {"delay": str(scene.delay)} if scene.delay else {}
-    setting = {"kind": GIVEN, "sha256": digest.hexdigest()[:16], **met}
+    dynamics = {"arrivals": scene.arrivals} if scene.arrivals != "iid" else {}
+    dynamics |= {"delay": str(scene.delay)} if scene.delay else {}
+    setting = {"kind": GIVEN, "sha256": digest.hexdigest()[:16], **dynamics}
     size = f"{world.name} {world.contexts} x {world.arms}, {world.groups} groups"
-    return WorldSpec(scene.name or label_of(size, met), GIVEN, setting=as_json(setting),
-                     scene=scene)  # fmt: skip
+    label = scene.name or label_of(size, dynamics)
+    return WorldSpec(label, GIVEN, setting=as_json(setting), scene=scene)
 
 
 def draw(
     said: Mapping[str, Any], folder: Path | None, seed: int, left_out: list[str] | None
 ) -> Iterator[tuple[WorldSpec, Scene, int]]:
-    """Draw every world once, which finds bad values; yields it, its scene and its horizon.
+    """Draw every world once, which finds bad values; yield it, its scene and its horizon.
 
-    Worlds that need an extra which is not installed are left out, if somebody takes note of it.
+    A world that needs a missing extra is left out and noted in `left_out`; without that list it is
+    an error.
     """
-    for i, (spec, draft) in enumerate(zip(*_specs(said, folder), strict=True)):
+    listed = items(said, "world")
+    specs = [_spec(("world", i), item, folder) for i, item in enumerate(listed)]
+    check_labels("world", [spec.label for spec in specs])
+    for i, (spec, item) in enumerate(zip(specs, listed, strict=True)):
+        draft = item if isinstance(item, Mapping) else {}
         try:
             scene = spec.make(horizon=2, seed=seed)
         except MissingExtra as error:

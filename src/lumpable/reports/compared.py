@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lumpable.base.files import replace
-from lumpable.comparisons.results import gathered, read
+from lumpable.comparisons.results import gather, read
 from lumpable.comparisons.standing import Overall, stand
 from lumpable.reports.charts import curves, dots
 from lumpable.reports.charts.figures import Figure, Series, paper
@@ -36,7 +36,7 @@ def report(rows: object, path: str | Path, *, title: str = TITLE) -> None:
     path
         The HTML file that is written.
     """
-    overall = stand(gathered(rows))
+    overall = stand(gather(rows))
     drawn, figures = draw_all(overall)
     save.page(comparison_page.page(overall, drawn, figures, title, datetime.now(UTC)), path)
 
@@ -58,7 +58,7 @@ def pictures(
     progress
         Is told how many are done, of how many, and the name of the next file.
     """
-    overall = stand(gathered(rows))
+    overall = stand(gather(rows))
     drawn, figures = draw_all(overall)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ def file_name(key: str, world: str | None) -> str:
 
 def summary_html(rows: object) -> str:
     """Return a short table and one picture as HTML, for a notebook; works without script."""
-    overall = stand(gathered(rows))
+    overall = stand(gather(rows))
     drawn, figures = draw_all(overall)
     several = len(overall.standings) > 1
     wanted = [one for one in figures if (one.kind == "strip" if several else one.choice)]
