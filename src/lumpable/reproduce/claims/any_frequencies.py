@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from lumpable.base import words
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words
-from lumpable.reproduce.claims import sketch, skewed
+from lumpable.reproduce.claims import skewed
 from lumpable.reproduce.claims.frozen import frozen_at_once
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.claims.sketch import GUIDE, Axis, Rows, Sketch
 from lumpable.reproduce.claims.skewed import SKEWED, in_bars, run_with_fault, uniform_regret
 
 
@@ -116,32 +115,6 @@ def word_any_frequencies(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_any_frequencies(measured: Measured) -> Any:
-    """Draw the regret of each part against the horizon."""
-    return sketch.picture(
-        measured.rows,
-        Axis("horizon", "horizon T", "log"),
-        Axis("regret", "regret", "log"),
-        {
-            "in buckets": Series(sketch.GREEN),
-            "estimating": Series(sketch.SKY),
-            "given up": Series(sketch.BLUE),
-            "bar for given up": Series("#222222", "dash"),
-            "broken, given up": Series(sketch.ORANGE),
-        },
-        title="Skewed frequencies cost √(ST) more",
-        subtitle=[
-            f"Largest of {measured.setting['runs']} runs a point. Broken: contexts below 1/(2S) "
-            "are given up.",
-        ],
-        description=(
-            "Regret against the horizon: what estimating and giving up cost grows like the square "
-            "root, far below the regret in buckets; when too many contexts are given up it grows "
-            "linearly."
-        ),
-    )
-
-
 ANY_FREQUENCIES = Claim(
     25,
     "Any context frequencies online",
@@ -157,5 +130,22 @@ ANY_FREQUENCIES = Claim(
     measure=measure_any_frequencies,
     judge=judge_any_frequencies,
     word=word_any_frequencies,
-    draw=draw_any_frequencies,
+    draw=Sketch(
+        Axis("horizon", "horizon T", "log"),
+        Axis("regret", "regret", "log"),
+        {
+            "in buckets": "green",
+            "estimating": "sky",
+            "given up": "blue",
+            "bar for given up": GUIDE,
+            "broken, given up": "orange",
+        },
+        title="Skewed frequencies cost √(ST) more",
+        subtitle="Largest of {runs} runs a point. Broken: contexts below 1/(2S) are given up.",
+        description=(
+            "Regret against the horizon: what estimating and giving up cost grows like the square "
+            "root, far below the regret in buckets; when too many contexts are given up it grows "
+            "linearly."
+        ),
+    ),
 )

@@ -17,8 +17,8 @@ from lumpable.base.extras import need
 from lumpable.plans import lengths, pac
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.claims import witness
+from lumpable.reproduce.claims.sketch import Axis, Rows, Series, Sketch
 from lumpable.reproduce.claims.witness import DELTA
 
 BUCKET_SIZE, BUCKET_EPSILON = lb.Problem(100, 10, 3), 0.1
@@ -246,34 +246,6 @@ def word_frequencies_and_buckets(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_frequencies_and_buckets(measured: Measured) -> Any:
-    """Draw how often the lower inequality fails at the worst frequencies."""
-    delta = measured.setting["delta"]
-    return sketch.picture(
-        measured.rows,
-        Axis("S", "contexts S", "log", SIZES),
-        Axis("slip", "probability that some context is below", "log"),
-        {
-            "½(ν − u), printed": Series(sketch.BLUE, "line"),
-            "½(ν − u), drawn": Series(sketch.SKY, "point"),
-            "½(ν − 2u), repaired": Series(sketch.GREEN, "line"),
-            "½(ν − 2u), a sixteenth of J": Series(sketch.ORANGE, "line"),
-        },
-        bars={f"δ = {delta:g}": delta},
-        title="An estimate may fall lower than printed",
-        subtitle=[
-            "All contexts but one at the worst frequency. Lines: exact lower bounds.",
-            f"Points: {measured.facts['draws']['points']} draws each. Broken: a sixteenth of the J "
-            "contexts.",
-        ],
-        description=(
-            "Probability that some estimated frequency is below the lower bound, against S: as "
-            "printed above delta from S = 100 on and growing, far below it with 2u, near one with "
-            "a sixteenth of the contexts."
-        ),
-    )
-
-
 FREQUENCIES_AND_BUCKETS = Claim(
     13,
     "Algorithm 3: frequencies and buckets",
@@ -292,5 +264,25 @@ FREQUENCIES_AND_BUCKETS = Claim(
     measure=measure_frequencies_and_buckets,
     judge=judge_frequencies_and_buckets,
     word=word_frequencies_and_buckets,
-    draw=draw_frequencies_and_buckets,
+    draw=Sketch(
+        Axis("S", "contexts S", "log", "points"),
+        Axis("slip", "probability that some context is below", "log"),
+        {
+            "½(ν − u), printed": Series("blue", "line"),
+            "½(ν − u), drawn": Series("sky", "point"),
+            "½(ν − 2u), repaired": Series("green", "line"),
+            "½(ν − 2u), a sixteenth of J": Series("orange", "line"),
+        },
+        bars={f"δ = {DELTA:g}": DELTA},
+        title="An estimate may fall lower than printed",
+        subtitle=(
+            "All contexts but one at the worst frequency. Lines: exact lower bounds. "
+            "Points: {draws[points]} draws each. Broken: a sixteenth of the J contexts."
+        ),
+        description=(
+            "Probability that some estimated frequency is below the lower bound, against S: as "
+            "printed above delta from S = 100 on and growing, far below it with 2u, near one with "
+            "a sixteenth of the contexts."
+        ),
+    ),
 )

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import lumpable as lb
 from lumpable import worlds
 from lumpable.plans.problem import PAPER
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.claims import witness
+from lumpable.reproduce.claims.sketch import Axis, Rows, Sketch
 from lumpable.reproduce.claims.witness import DELTA, algorithm_1
 
 # --- 3: coverage ----------------------------------------------------------------------------
@@ -90,24 +89,6 @@ def word_coverage(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_coverage(measured: Measured) -> Any:
-    """Draw the share of runs that miss an arm against the divisor."""
-    colours = (sketch.BLUE, sketch.GREEN, sketch.ORANGE)
-    return sketch.picture(
-        measured.rows,
-        Axis("divisor", "printed rounds of Step 1, divided by", "log", DIVISORS),
-        Axis("missed", "share of runs with a missing arm"),
-        {name: Series(colour) for name, colour in zip(COVERED, colours, strict=True)},
-        bars={"2δ": 2 * measured.setting["delta"]},
-        title="How much of Step 1 coverage needs",
-        subtitle=[f"{measured.setting['runs']} runs a point. Broken variant: the points at 64."],
-        description=(
-            "Share of runs in which a sizeable block lacks an arm, against the number by which "
-            "the printed rounds are divided: zero up to 8, most of them from 64 on."
-        ),
-    )
-
-
 COVERAGE = Claim(
     3,
     "Lemma pac-2: every block tries every arm",
@@ -120,7 +101,18 @@ COVERAGE = Claim(
     measure=measure_coverage,
     judge=judge_coverage,
     word=word_coverage,
-    draw=draw_coverage,
+    draw=Sketch(
+        Axis("divisor", "printed rounds of Step 1, divided by", "log", "points"),
+        Axis("missed", "share of runs with a missing arm"),
+        {"equal groups": "blue", "one giant group": "green", "most uneven": "orange"},
+        bars={"2δ": 2 * DELTA},
+        title="How much of Step 1 coverage needs",
+        subtitle="{runs} runs a point. Broken variant: the points at 64.",
+        description=(
+            "Share of runs in which a sizeable block lacks an arm, against the number by which "
+            "the printed rounds are divided: zero up to 8, most of them from 64 on."
+        ),
+    ),
 )
 
 
@@ -184,24 +176,6 @@ def word_few_candidates(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_few_candidates(measured: Measured) -> Any:
-    """Draw the most screenings at each level."""
-    r, N = measured.setting["r"], measured.setting["N"]
-    return sketch.picture(
-        measured.rows,
-        Axis("level", "accuracy level n", values=range(1, N + 1)),
-        Axis("most", "most screenings of any run", "log", (1, 2, 3, 5, 10, 20, 50, 100)),
-        {"printed": Series(sketch.BLUE), "broken": Series(sketch.ORANGE)},
-        bars={f"r = {r}": r},
-        title="A screening clears at least one block",
-        subtitle=[f"{measured.seeds} runs. Broken: the threshold is a thirty-second as wide."],
-        description=(
-            "Most screenings at each accuracy level: at most r with the printed threshold, up "
-            "to the number of contexts with the narrow one."
-        ),
-    )
-
-
 FEW_CANDIDATES = Claim(
     4,
     "Lemma pac-3: few candidates",
@@ -211,5 +185,16 @@ FEW_CANDIDATES = Claim(
     measure=measure_few_candidates,
     judge=judge_few_candidates,
     word=word_few_candidates,
-    draw=draw_few_candidates,
+    draw=Sketch(
+        Axis("level", "accuracy level n", ticks="points"),
+        Axis("most", "most screenings of any run", "log", (1, 2, 3, 5, 10, 20, 50, 100)),
+        {"printed": "blue", "broken": "orange"},
+        bars={"r = 3": 3},
+        title="A screening clears at least one block",
+        subtitle="{seeds} runs. Broken: the threshold is a thirty-second as wide.",
+        description=(
+            "Most screenings at each accuracy level: at most r with the printed threshold, up "
+            "to the number of contexts with the narrow one."
+        ),
+    ),
 )

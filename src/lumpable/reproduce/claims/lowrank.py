@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import lumpable as lb
 from lumpable.plans import bounds, lengths, reductions
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims import sketch, witness
+from lumpable.reproduce.claims import witness
 from lumpable.reproduce.claims.low_rank_worlds import Factored, decoys, spread
-from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.claims.sketch import GUIDE, Axis, Sketch, curves
 from lumpable.reproduce.claims.witness import DELTA
 
 SIZE = (500, 30)
 ACCURACY = 0.005
 """Small enough for the bound on the loss not to be vacuous."""
-COVER, GUIDE, BROKEN = "Algorithm 1, R cells", "R log R", "broken: R = S"
+COVER, FORMULA, BROKEN = "Algorithm 1, R cells", "R log R", "broken: R = S"
 
 
 def run_cover(
@@ -90,24 +89,21 @@ def measure_low_rank_pac(effort: Effort) -> Measured:
     rounds = [run_cover(truth, epsilon, PAPER, B, 0).rounds for truth, B in truths]
     series: dict[str, Sequence[float]] = {
         COVER: rounds,
-        GUIDE: [rounds[0] * each / formula[0] for each in formula],
+        FORMULA: [rounds[0] * each / formula[0] for each in formula],
         BROKEN: [run_cover(truth, epsilon, PAPER, S * epsilon, 0).rounds for truth, _ in truths],
     }
     return Measured(
         seeds=runs,
         setting={"S": S, "K": K, "delta": DELTA, "epsilon": epsilon, "B": bounds_on_u},
-        rows=[
-            {"series": name, "cells": R, "rounds": y}
-            for name, values in series.items()
-            for R, y in zip(cells, values, strict=True)
-        ],
+        rows=curves("cells", cells, "rounds", series),
         facts={
             "grid": measure_grid(runs),
             "runs": len(losses),
             "loss": max(losses),
             "mixed loss": max(loss(decoys(S, K, seed), wide, seed) for seed in range(runs)),
             "slopes": {
-                name: slope(cells, values)[0] for name, values in {**series, GUIDE: formula}.items()
+                name: slope(cells, values)[0]
+                for name, values in {**series, FORMULA: formula}.items()
             },
         },
     )
@@ -118,7 +114,7 @@ def judge_low_rank_pac(measured: Measured) -> Verdict:
     facts, grid, slopes = measured.facts, measured.facts["grid"], measured.facts["slopes"]
 
     def checks(number: float, apart: float, lost: float, way: str) -> tuple[Check, ...]:
-        exponent = abs(slopes[way] - slopes[GUIDE])
+        exponent = abs(slopes[way] - slopes[FORMULA])
         return (
             Check("cells that hold a context, over R, most", number, "<=", 1.0),
             Check("difference in a cell, over α max ‖v‖₁, most", apart, "<=", 1.0 + 1e-9),
@@ -151,29 +147,6 @@ def word_low_rank_pac(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_low_rank_pac(measured: Measured) -> Any:
-    """Draw rounds against the number of cells."""
-    at = measured.setting
-    return sketch.picture(
-        measured.rows,
-        Axis("cells", "cells R (2B/ε, at most S)", "log"),
-        Axis("rounds", "rounds", "log"),
-        {
-            COVER: Series(sketch.BLUE),
-            GUIDE: Series("#222222", "dash"),
-            BROKEN: Series(sketch.ORANGE),
-        },
-        title="Low rank: the cost grows like the number of cells",
-        subtitle=[
-            f"S = {at['S']}, K = {at['K']}, rank 1, ε = {at['epsilon']:g}; as B grows, so does R."
-        ],
-        description=(
-            "Rounds against the number of cells: a line of slope one that follows R log R; with a "
-            "cell for every context they are larger and do not depend on B."
-        ),
-    )
-
-
 LOW_RANK_PAC = Claim(
     29,
     "Low rank, PAC",
@@ -189,5 +162,15 @@ LOW_RANK_PAC = Claim(
     measure=measure_low_rank_pac,
     judge=judge_low_rank_pac,
     word=word_low_rank_pac,
-    draw=draw_low_rank_pac,
+    draw=Sketch(
+        Axis("cells", "cells R (2B/ε, at most S)", "log"),
+        Axis("rounds", "rounds", "log"),
+        {COVER: "blue", FORMULA: GUIDE, BROKEN: "orange"},
+        title="Low rank: the cost grows like the number of cells",
+        subtitle="S = {S}, K = {K}, rank 1, ε = {epsilon:g}; as B grows, so does R.",
+        description=(
+            "Rounds against the number of cells: a line of slope one that follows R log R; with a "
+            "cell for every context they are larger and do not depend on B."
+        ),
+    ),
 )

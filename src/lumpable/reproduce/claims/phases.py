@@ -7,12 +7,13 @@ epsilon_{h,b} and the level n_b(h) of a block.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 import lumpable as lb
+from lumpable import worlds
 from lumpable.base.checks import BoolMatrix, BoolVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.plans import lengths, regret
@@ -20,7 +21,11 @@ from lumpable.plans.clusters import Clusters, Level
 from lumpable.plans.lengths import Phase
 from lumpable.plans.plan import Collect, Conversation
 from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.reproduce.claims.witness import size_of
 from lumpable.runs.run import Step
+
+Variant = tuple[Callable[[Problem], lb.Plan], str]
+"""An algorithm, and the sizes of the groups of its worlds."""
 
 # --- Looks ----------------------------------------------------------------------------------
 
@@ -162,9 +167,12 @@ def explorations(seen: Iterable[Look]) -> list[Look]:
     return [look for look in seen if look.exploring]
 
 
-def size_of(world: lb.World) -> Problem:
-    """Return the problem that a world is."""
-    return Problem(world.contexts, world.arms, world.groups)
+def whole_runs(variants: Sequence[Variant], runs: int, horizon: int) -> Iterator[list[Look]]:
+    """Yield the requests of Step 1 of whole runs at (30, 20, 3), with printed constants."""
+    for seed in range(runs):
+        for algorithm, sizes in variants:
+            world = worlds.lumpable(30, 20, 3, sizes=sizes, seed=seed)
+            yield explorations(looks(algorithm(size_of(world)), world, seed, horizon))
 
 
 def delta(problem: Problem, h: int) -> float:

@@ -15,7 +15,6 @@ from lumpable.base.checks import FloatVector
 from lumpable.plans import bounds, regret, standard
 from lumpable.plans.problem import Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims import sketch
 from lumpable.reproduce.claims.rates import (
     any_logs,
     curve,
@@ -24,7 +23,7 @@ from lumpable.reproduce.claims.rates import (
     last_any_groups_phase,
     standard_logs,
 )
-from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.claims.sketch import Axis, Series, Sketch, curves
 
 Logs = Callable[[Problem, float], float]
 Worlds = Callable[[Problem, int], lb.World]
@@ -188,19 +187,15 @@ def measure_growing(effort: Effort) -> Measured:
         even = at_end(SIX, squares, 1, coarser=2)
         facts["all levels"] = in_size(even, squares, sums, SIX.logs)
         runs += 2 * len(sides)
-    curves: dict[str, Sequence[float]] = {
+    means = {
         name: [float(np.mean(at)) for at in zip(*found, strict=True)]
         for name, found in worst.items()
     }
     return Measured(
         seeds=runs,
         setting={"sides": sides, "counts": counts},
-        rows=[
-            {"series": name, "T": T, "regret": float(lost)}
-            for name, values in {**curves, FIXED: fixed.tolist()}.items()
-            for T, lost in zip(TIMES, values, strict=True)
-        ],
-        facts={**facts, "behind": curves[FOUR.name][-1] / curves[EACH.name][-1]},
+        rows=curves("T", TIMES, "regret", {**means, FIXED: fixed.tolist()}),
+        facts={**facts, "behind": means[FOUR.name][-1] / means[EACH.name][-1]},
     )
 
 
@@ -254,32 +249,6 @@ def word_growing(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_growing(measured: Measured) -> Any:
-    """Draw worst regret against T for each method, and that of a fixed world."""
-    S, K, r = SIZE.letters
-    return sketch.picture(
-        measured.rows,
-        Axis("T", "rounds T", "log", [1e10, 1e12, 1e14, 1e16, 1e18]),
-        Axis("regret", "regret", "log"),
-        {
-            SIX.name: Series(sketch.GREEN),
-            FOUR.name: Series(sketch.BLUE),
-            FIXED: Series(sketch.SKY, "line"),
-            EACH.name: Series(sketch.ORANGE),
-        },
-        title="At the worst gaps regret grows like √T",
-        subtitle=[
-            f"S = {S}, K = {K}, r = {r}; at each T the gaps that hurt most. One fixed world goes",
-            "from slope 1 to flat: what is not seen yet costs T, what is seen costs nothing.",
-        ],
-        description=(
-            "Regret against rounds on log axes: the worst regret of Algorithms 4 and 6 has slope "
-            "one half once gaps can show, that of elimination per context too, far below; on one "
-            "fixed world it goes from slope one to flat."
-        ),
-    )
-
-
 GROWING = Claim(
     22,
     "Regret grows like √T",
@@ -289,5 +258,19 @@ GROWING = Claim(
     measure=measure_growing,
     judge=judge_growing,
     word=word_growing,
-    draw=draw_growing,
+    draw=Sketch(
+        Axis("T", "rounds T", "log", [1e10, 1e12, 1e14, 1e16, 1e18]),
+        Axis("regret", "regret", "log"),
+        {SIX.name: "green", FOUR.name: "blue", FIXED: Series("sky", "line"), EACH.name: "orange"},
+        title="At the worst gaps regret grows like √T",
+        subtitle=(
+            "S = 30, K = 20, r = 3; at each T the gaps that hurt most. One fixed world goes "
+            "from slope 1 to flat: what is not seen yet costs T, what is seen costs nothing."
+        ),
+        description=(
+            "Regret against rounds on log axes: the worst regret of Algorithms 4 and 6 has slope "
+            "one half once gaps can show, that of elimination per context too, far below; on one "
+            "fixed world it goes from slope one to flat."
+        ),
+    ),
 )
