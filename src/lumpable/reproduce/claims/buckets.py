@@ -37,6 +37,12 @@ def spread_out(contexts: int, epsilon: float) -> FloatVector:
     return nu
 
 
+def arrivals_and_u(contexts: int) -> tuple[int, float]:
+    """Return the printed J, and u = log(S/delta) / J."""
+    J = lengths.arrivals(lb.Problem(contexts, 1, 1), BUCKET_EPSILON, DELTA)
+    return J, math.log(contexts / DELTA) / J
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
     """The frequencies that a run of Algorithm 3 saw, and the buckets that it made of them."""
@@ -46,15 +52,10 @@ class Estimate:
     bucket: IntVector
     last: int
 
-    @property
-    def unsure(self) -> float:
-        """log(S/delta) / J, with the printed J."""
-        J = lengths.arrivals(BUCKET_SIZE, BUCKET_EPSILON, DELTA)
-        return math.log(len(self.true) / DELTA) / J
-
     def is_off(self, forgiven: float) -> bool:
         """Whether some nu-hat is outside (nu - forgiven u)/2 .. 2 (nu + u)."""
-        low, high = (self.true - forgiven * self.unsure) / 2, 2 * (self.true + self.unsure)
+        _, u = arrivals_and_u(len(self.true))
+        low, high = (self.true - forgiven * u) / 2, 2 * (self.true + u)
         return bool(((self.seen < low) | (self.seen > high)).any())
 
     def misjudges(self) -> bool:
@@ -135,8 +136,7 @@ def slip(contexts: int, forgiven: float, share: float = 1.0) -> tuple[float, flo
     gives a lower bound.
     """
     binom = need("scipy.stats", "research", "reproducing the paper").binom
-    J = lengths.arrivals(lb.Problem(contexts, 1, 1), BUCKET_EPSILON, DELTA)
-    u = math.log(contexts / DELTA) / J
+    J, u = arrivals_and_u(contexts)
     ratio = np.linspace(forgiven + 0.02, forgiven + 4, 400)
     below = np.ceil(share * J * (ratio - forgiven) * u / 2) - 1
     alone = binom.cdf(below, round(share * J), ratio * u)
@@ -146,8 +146,7 @@ def slip(contexts: int, forgiven: float, share: float = 1.0) -> tuple[float, flo
 
 def slips(contexts: int, runs: int, forgiven: float) -> int:
     """Count draws with some nu-hat below (nu - forgiven u)/2, at the frequency of `slip`."""
-    J = lengths.arrivals(lb.Problem(contexts, 1, 1), BUCKET_EPSILON, DELTA)
-    u = math.log(contexts / DELTA) / J
+    J, u = arrivals_and_u(contexts)
     nu = np.full(contexts, slip(contexts, forgiven)[0] * u)
     nu[0] = 1 - nu[1:].sum()
     rng = np.random.default_rng(13)

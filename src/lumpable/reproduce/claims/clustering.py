@@ -37,9 +37,9 @@ def count_mistakes(
 ) -> dict[str, int]:
     """Call Algorithm 5 on r blocks at equal distances, the outermost `gap` lemmas apart.
 
-    Returns how many calls left the two outermost blocks together (`missed`), and how many put
+    Return how many calls left the two outermost blocks together (`missed`), and how many put
     contexts of one block into different parts (`split`). With `coarser`, epsilon' is
-    2^(coarser / 2) times as large as the lemma was told.
+    2^(coarser / 2) times as large as the lemma assumes.
     """
     S, _, r = SPLIT.letters
     size = lengths.equal_groups_phase(SPLIT, ACCURACY, constants)
@@ -56,7 +56,7 @@ def count_mistakes(
 
 
 def call_once(size: Phase, accuracy: int, world: lb.World, seed: int) -> np.ndarray:
-    """Call Algorithm 5 once, on everybody and arm 0; returns the part of each context."""
+    """Call Algorithm 5 once, with all contexts and arm 0, and return the part of each context."""
     everybody = np.ones(world.contexts, dtype=bool)
     arms = np.zeros(world.mean.shape, dtype=bool)
     arms[:, 0] = True

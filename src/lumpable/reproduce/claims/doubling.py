@@ -20,7 +20,7 @@ BAR = "bar: log2 r, rounded up, + 1"
 
 @lb.algorithm
 def guessing(problem: Problem, *, times: int = 1, plus: int = 0) -> Conversation:
-    """Algorithm 6 without knowing r, where the guess grows as it should not."""
+    """Algorithm 6 without knowing r, with a guess that does not double."""
     S, K, guess = problem.letters
     given_up: tuple[str, ...] = ()
     while True:

@@ -106,7 +106,7 @@ FEW_CALLS = Claim(
     "Few calls of Algorithm 5",
     printed="Algorithm 5 is called at most r times in a phase",
     repaired="at most r − 1 times in the whole run: every call sets a block apart, for good",
-    broken="ε′ = ε_h in place of ε_h/(4r): calls that set nobody apart",
+    broken="ε′ = ε_h in place of ε_h/(4r): calls that set no block apart",
     seconds=(4.0, 32.0),
     measure=measure_few_calls,
     judge=judge_few_calls,

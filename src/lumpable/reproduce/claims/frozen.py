@@ -12,7 +12,7 @@ from lumpable.plans import lengths, reductions, regret
 from lumpable.plans.plan import Conversation
 from lumpable.plans.problem import PAPER, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims.low_rank_worlds import Factored, spread
+from lumpable.reproduce.claims.lowrank import Factored, spread
 from lumpable.reproduce.claims.sketch import GUIDE, Axis, Sketch
 
 SIZES = (Problem(40, 10, 1), Problem(30, 30, 1))

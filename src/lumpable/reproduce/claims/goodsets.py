@@ -133,8 +133,8 @@ COVERAGE = Claim(
     18,
     "Every block tries every good arm",
     printed=(
-        "With probability ≥ 1 − 2δ_h somebody of every block finishes every good arm in phase h: "
-        "at the level of Algorithm 4, at levels n ≤ n_b(h) of Algorithm 6"
+        "With probability ≥ 1 − 2δ_h some context of every block finishes every good arm in phase "
+        "h: at the level of Algorithm 4, at levels n ≤ n_b(h) of Algorithm 6"
     ),
     broken="lengths r(S + K) lg_h 2ⁿ, as the appendix has them, with a 64th of the constant 128",
     seconds=(3.0, 53.0),

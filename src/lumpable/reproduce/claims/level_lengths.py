@@ -14,7 +14,7 @@ from lumpable.plans.problem import PAPER
 from lumpable.reports.kit import canvas
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims import phases, witness
-from lumpable.reproduce.claims.rates import any_logs, curve, exponent
+from lumpable.reproduce.claims.rates import any_logs, check_exponent, curve, exponent
 from lumpable.reproduce.claims.sketch import Axis, Rows, Series, curves, panel
 from lumpable.reproduce.claims.witness import size_of
 
@@ -42,7 +42,7 @@ def late_splits(mended: bool, seed: int) -> Iterator[tuple[int, float]]:
     """Yield the phase and the regret of each call of Algorithm 5, over what the proof charges.
 
     That is 6 eps~_h L'. With small constants an odd context that comes rarely is noticed late, at
-    a low level, on an arm that everybody else has long dropped.
+    a low level, on an arm that all others have long dropped.
     """
     world = phases.odd_one_out(ODD, only_better=True, rare=True)
     problem, constants = size_of(world), replace(PAPER, levels=0.05, split=2.0)
@@ -80,9 +80,7 @@ def judge_level_lengths(measured: Measured) -> Verdict:
     """The exponent of T is at most one half, and no call costs more than it is charged."""
 
     def grows(name: str) -> Check:
-        exponent, error = measured.facts["exponents"][name]
-        what = f"exponent of T, ± {error:.3f}; two errors allowed"
-        return Check(what, exponent, "<=", 0.5 + 2 * error)
+        return check_exponent("exponent of T", measured.facts["exponents"][name], 0.5)
 
     def charge(name: str) -> Check:
         most = measured.facts["most"][name]

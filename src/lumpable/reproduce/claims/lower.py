@@ -52,7 +52,7 @@ class Instances:
     def failure_rate(self, plays: int, rng: np.random.Generator) -> float:
         """Return the share of runs that end more than epsilon below the best policy.
 
-        Every cell is played equally often; the best mean wins, ties go to anybody.
+        Every cell is played equally often; the best mean wins, ties are broken at random.
         """
         heads = rng.binomial(plays, self.mean) + rng.random(self.mean.shape) / 2
         chosen = heads.argmax(axis=2)[:, :, np.newaxis]
@@ -62,7 +62,7 @@ class Instances:
 
 
 def hard_instances(size: Size, runs: int, knows_groups: bool) -> Instances:
-    """Draw an instance for each seed; who knows the groups sees groups as rows."""
+    """Draw an instance for each seed. With `knows_groups` a row is a group, not a context."""
     means, weights = [], []
     for seed in range(runs):
         world = worlds.hard(
@@ -136,7 +136,7 @@ def measure_lower_bound(effort: Effort) -> Measured:
         for name, family in families(sides, epsilons).items():
             for letter, sizes in family.items():
                 if knows_groups and letter != "S":
-                    continue  # to know the groups helps where contexts share one
+                    continue  # knowing the groups helps as contexts are added
                 budgets = [half_budget(size, runs, knows_groups, rng) for size in sizes]
                 series = KNOWS_GROUPS if knows_groups else f"instance {name}"
                 here: Rows = [
@@ -226,8 +226,8 @@ LOWER_BOUND = Claim(
         subtitle="Uniform play on the unknown cells, best mean, gap 4ε, {seeds} runs a try.",
         description=(
             "Budget at which half of the runs fail against the number of unknown cells on log "
-            "axes: all three hard instances follow a line of slope one; who is told which "
-            "contexts are alike stays flat as contexts are added."
+            "axes: all three hard instances follow a line of slope one; a learner that is told "
+            "which contexts are alike stays flat as contexts are added."
         ),
     ),
 )

@@ -220,7 +220,7 @@ CANDIDATES_SUFFICE = Claim(
         "If W has a C ε_b-optimal arm for every block b with ω(b) ≥ ε/r, the loss is ≤ 2(C + 1) ε"
     ),
     repaired="the same steps give (1.25 C + 2) ε, since √u − u ≤ 1/4",
-    broken="Step 3 gives everybody the one candidate that is best on average",
+    broken="Step 3 gives all contexts the one candidate that is best on average",
     seconds=(2.0, 13.0),
     measure=measure_candidates_suffice,
     judge=judge_candidates_suffice,
@@ -235,10 +235,10 @@ CANDIDATES_SUFFICE = Claim(
             "Algorithm 1": Series("blue", "point"),
         },
         title="Good candidates make a good policy",
-        subtitle="{seeds} whole runs. Broken: one candidate for everybody.",
+        subtitle="{seeds} whole runs. Broken: one candidate for all contexts.",
         description=(
             "Loss against the measured C: all runs of Algorithm 1 lie below both lines; with "
-            "one arm for everybody most lie far above."
+            "one arm for all most lie far above."
         ),
     ),
 )

@@ -88,7 +88,7 @@ class Look:
         return int(pairs.shape[1]) > len(np.unique(self.world.group))
 
     def uncovered_arms(self) -> int:
-        """Count (block, good arm) that nobody of the block finished, at n <= n_b(h)."""
+        """Count pairs of a block and a good arm it never finished, at n <= n_b(h)."""
         plays = self.step.sample.plays
         missing = [
             self.good[members].any(axis=0) & ~plays[members].any(axis=0)
@@ -110,7 +110,7 @@ class Look:
     def worst_survivor(self) -> float:
         """Return how far an arm that is good now is below the best, in eps~ of the phase before.
 
-        There nothing has survived in the first phase, nor at a level that is new.
+        In the first phase, and at a new level, nothing has survived yet.
         """
         problem, constants, h = self.size.problem, self.size.constants, self.h - 1
         if not self.size.levelled:
@@ -202,7 +202,7 @@ def scale_constants(share: float, taper: float = PAPER.taper) -> Constants:
 
 @lb.algorithm(lb.About(phase=lengths.equal_groups_phase))
 def without_step_2(problem: Problem, *, constants: Constants = PAPER) -> Conversation:
-    """Algorithm 4 that never splits a cluster: phased elimination for everybody at once."""
+    """Algorithm 4 that never splits a cluster: phased elimination for all contexts at once."""
     S, K, _ = problem.letters
     found = Clusters.everybody(S, K)
     policy = np.zeros(S, dtype=np.int64)
@@ -244,7 +244,7 @@ def without_inclusion(problem: Problem, *, constants: Constants = PAPER) -> Conv
 def chain(contexts: int, arms: int, groups: int) -> lb.World:
     """Put the blocks at equal distances on every arm, in another order on each.
 
-    Every arm shows that somebody differs, but neighbours are only 1/r apart.
+    Every arm shows that blocks differ, but neighbours are only 1/r apart.
     """
     order = (np.arange(groups)[:, np.newaxis] + np.arange(arms)) % groups
     group = np.arange(contexts) % groups
@@ -265,7 +265,7 @@ def own_arms(contexts: int, arms: int, groups: int, gap: float = 0.5) -> lb.Worl
 def odd_one_out(size: int, *, only_better: bool = False, rare: bool = False) -> lb.World:
     """Hide one context among S = K = `size`, without noise: arm 1 is good for it alone.
 
-    With `only_better` arm 0 is good for it too, as for everybody else. With `rare` it comes as
+    With `only_better` arm 0 is good for it too, as for all others. With `rare` it comes as
     rarely as allowed, 1/(8S).
     """
     group = np.zeros(size, dtype=np.int64)

@@ -14,9 +14,10 @@ from lumpable.base import words
 from lumpable.base.checks import FloatVector
 from lumpable.plans import bounds, regret, standard
 from lumpable.plans.problem import Problem
-from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
+from lumpable.reproduce.claim import Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims.rates import (
     any_logs,
+    check_exponent,
     curve,
     equal_logs,
     exponent,
@@ -50,8 +51,8 @@ class Method:
     def first(self, problem: Problem) -> float:
         """Return the least of the times at which its bound is not vacuous.
 
-        What the bound promises there, 6 x logs x rate (played arms are within 6 eps~), is below T:
-        more than T nobody loses anyway.
+        What the bound promises there, 6 x logs x rate (played arms are within 6 eps~), is below T,
+        the most that any algorithm can lose.
         """
         return next(T for T in TIMES if 6 * self.logs(problem, T) * self.rate(problem, T) < T)
 
@@ -134,7 +135,7 @@ def at_end(
     """Return, for each seed, the worst regret of every size at the end."""
     T = TIMES[-1]
     for problem in problems:
-        method.first(problem)  # there is one: at the end the bound is not vacuous for any size
+        method.first(problem)  # raises where the bound is vacuous even at the end
 
     def lost(problem: Problem, seed: int) -> float:
         return float(worst_regret(method, problem, seed, [T], coarser=coarser, world=world)[0])
@@ -201,20 +202,15 @@ def measure_growing(effort: Effort) -> Measured:
 
 def judge_growing(measured: Measured) -> Verdict:
     """Exponents must not be above those of the bound by more than two errors."""
-
-    def check(what: str, found: tuple[float, float], bar: float) -> Check:
-        value, error = found
-        return Check(f"{what}, ± {error:.3f}; two errors allowed", value, "<=", bar + 2 * error)
-
     facts = measured.facts
     return Verdict(
         printed=(
-            check("exponent of T, Algorithm 4", facts["T"][FOUR.name], 0.5),
-            check("exponent of T, Algorithm 6", facts["T"][SIX.name], 0.5),
-            check("exponent of S + K, Algorithm 4", facts["S + K"][FOUR.name], 0.5),
-            check("exponent of r, Algorithm 4", facts["r"], 1.5),
+            check_exponent("exponent of T, Algorithm 4", facts["T"][FOUR.name], 0.5),
+            check_exponent("exponent of T, Algorithm 6", facts["T"][SIX.name], 0.5),
+            check_exponent("exponent of S + K, Algorithm 4", facts["S + K"][FOUR.name], 0.5),
+            check_exponent("exponent of r, Algorithm 4", facts["r"], 1.5),
         ),
-        broken=(check("exponent of S + K", facts["S + K"][EACH.name], 0.5),),
+        broken=(check_exponent("exponent of S + K", facts["S + K"][EACH.name], 0.5),),
     )
 
 
@@ -253,7 +249,7 @@ GROWING = Claim(
     22,
     "Regret grows like √T",
     printed="The regret of Algorithms 4 and 6 is Õ(√(r³(S + K)T)), that of standard ones Õ(√(SKT))",
-    broken="elimination per context: nobody is lumped together",
+    broken="elimination per context: no contexts are lumped together",
     seconds=(10.0, 150.0),
     measure=measure_growing,
     judge=judge_growing,

@@ -171,7 +171,7 @@ def one_dominates(contexts: int) -> FloatVector:
 
 
 def without_bucket_0(run: lb.Run) -> float:
-    """Return the loss when bucket 0 is skipped and its contexts get whatever arm is worst."""
+    """Return the loss when bucket 0 is skipped and its contexts get their worst arm."""
     policy = run.policy.copy()
     result = run.result
     for bucket in () if result is None else result.buckets:
