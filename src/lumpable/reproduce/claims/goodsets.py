@@ -148,7 +148,7 @@ COVERAGE = Claim(
         Axis("missing", "share of phases with an untried good arm"),
         {FOUR: "blue", SIX: "green", SHORT: "orange"},
         title="Rare blocks are covered because low levels are long",
-        subtitle=f"{{runs}} runs of {LAST} phases a point, at the levels that the lemma covers.",
+        subtitle=f"Runs of {LAST} phases ({{runs}} a point), at the levels that the lemma covers.",
         description=(
             "Share of phases in which a block did not try a good arm, against what the printed "
             "constants are divided by: zero up to a large factor for Algorithms 4 and 6; with "

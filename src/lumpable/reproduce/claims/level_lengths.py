@@ -15,7 +15,7 @@ from lumpable.reports.kit import canvas
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims import phases, witness
 from lumpable.reproduce.claims.rates import any_logs, check_exponent, curve, exponent
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series, curves, panel
+from lumpable.reproduce.claims.sketch import Axis, Colour, Rows, Series, curves, panel
 from lumpable.reproduce.claims.witness import size_of
 
 LATE = tuple(4.0**k for k in range(24, 32))
@@ -116,23 +116,25 @@ def word_level_lengths(measured: Measured, verdict: Verdict) -> Words:
 
 def draw_level_lengths(measured: Measured) -> Any:
     """Draw regret against T for both kinds of lengths; beside it the cost of late calls."""
+    colours: dict[str, Colour] = {AS_PRINTED: "blue", EQUAL: "orange", MENDED: "green"}
     left = panel(
         measured.rows,
         Axis("T", "rounds T", "log"),
         Axis("regret", "regret", "log"),
-        {AS_PRINTED: "blue", EQUAL: "orange"},
+        colours,
         width=270,
     )
     right = panel(
         measured.facts["calls"],
         Axis("h", "phase of the call", ticks="points"),
         Axis("cost", "regret of the call over its charge", "log"),
-        {AS_PRINTED: Series("blue", "point"), MENDED: Series("green", "point")},
+        {name: Series(colour, "point") for name, colour in colours.items()},
         bars={"what the proof charges: 6√lg εL′": 1.0},
         width=270,
     )
     return canvas.with_title(
-        left | right,
+        left.properties(title="Lengths of the levels")
+        | right.properties(title="Late calls of Algorithm 5"),
         "Low levels must be short, and late splits must be coarse",
         [
             "Left: one large block and three tiny ones. Right: a gap that a low level shows late,",

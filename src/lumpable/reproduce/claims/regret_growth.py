@@ -15,15 +15,8 @@ from lumpable.base.checks import FloatVector
 from lumpable.plans import bounds, regret, standard
 from lumpable.plans.problem import Problem
 from lumpable.reproduce.claim import Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims.rates import (
-    any_logs,
-    check_exponent,
-    curve,
-    equal_logs,
-    exponent,
-    last_any_groups_phase,
-    standard_logs,
-)
+from lumpable.reproduce.claims import rates
+from lumpable.reproduce.claims.rates import check_exponent, curve, exponent
 from lumpable.reproduce.claims.sketch import Axis, Series, Sketch, curves
 
 Logs = Callable[[Problem, float], float]
@@ -57,9 +50,11 @@ class Method:
         return next(T for T in TIMES if 6 * self.logs(problem, T) * self.rate(problem, T) < T)
 
 
-FOUR = Method("Algorithm 4", regret.equal_groups, bounds.regret_rate, equal_logs, 0.5)
-SIX = Method("Algorithm 6", regret.any_groups, bounds.regret_rate, any_logs, 1.0)
-EACH = Method("elimination per context", standard.online, bounds.standard_rate, standard_logs, 0.5)
+FOUR = Method("Algorithm 4", regret.equal_groups, bounds.regret_rate, rates.equal_logs, 0.5)
+SIX = Method("Algorithm 6", regret.any_groups, bounds.regret_rate, rates.any_logs, 1.0)
+EACH = Method(
+    "elimination per context", standard.online, bounds.standard_rate, rates.standard_logs, 0.5
+)
 
 
 def uniform(problem: Problem, seed: int) -> lb.World:
@@ -79,7 +74,7 @@ def one_level(problem: Problem, T: float) -> float:
     2 log2 K levels busy, a logarithm that grows with the size; one gap keeps one level busy, but
     for a geometric series.
     """
-    return last_any_groups_phase(problem, T).lg * (1 - 1 / problem.arms)
+    return rates.last_any_groups_phase(problem, T).lg * (1 - 1 / problem.arms)
 
 
 def worst_regret(

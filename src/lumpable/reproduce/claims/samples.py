@@ -261,7 +261,7 @@ GROWTH = Claim(
     judge=judge_growth,
     word=word_growth,
     draw=Sketch(
-        Axis("size", "S + K", "log", "points"),
+        Axis("size", "S + K", "log"),
         Axis("rounds", "rounds", "log"),
         {
             "Algorithm 1": "blue",
@@ -272,7 +272,7 @@ GROWTH = Claim(
         title="Samples follow S + K, not S K",
         subtitle=(
             f"S = K, r = {GROUPS}, ε = {EPSILON:g}, means of {{runs}} runs. At S + K = 1100 also "
-            "(100, 1000) and (1000, 100), where S K is a third as large."
+            "S = 100 and S = 1000, where S K is a third as large."
         ),
         description=(
             "Rounds against S + K on log axes: Algorithm 1 has slope one and hardly depends on "

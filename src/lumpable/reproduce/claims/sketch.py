@@ -161,16 +161,13 @@ def _axis(axis: Axis, values: Sequence[float]) -> dict[str, Any]:
     """Return title, scale and ticks of an axis."""
     alt = canvas.altair()
     ticks = sorted(set(values)) if axis.ticks == "points" else list(axis.ticks)
-    if axis.scale == "log":
-        scale = axes.log_scale(padding=14)
-        return {
-            "title": axis.title,
-            "scale": scale,
-            "axis": axes.numbers(ticks or axes.ticks_of(values)),
-        }
     if axis.scale == "linear" and not ticks:
         return {"title": axis.title, "axis": axes.numbers()}
-    scale = alt.Scale(zero=False, nice=False, padding=12)
-    if axis.scale == "symlog":
+    if axis.scale == "log":
+        scale = axes.log_scale(padding=14)
+        ticks = ticks or axes.ticks_of(values)
+    elif axis.scale == "symlog":
         scale = alt.Scale(type="symlog", constant=1, nice=False, padding=10)
+    else:
+        scale = alt.Scale(zero=False, nice=False, padding=12)
     return {"title": axis.title, "scale": scale, "axis": axes.numbers(ticks)}
