@@ -17,6 +17,7 @@ from lumpable.reproduce.claims.sketch import GUIDE, Axis, Sketch
 
 SIZES = (Problem(40, 10, 1), Problem(30, 30, 1))
 """Both are judged; the first is drawn."""
+DRAWN = f"S = {SIZES[0].contexts}, K = {SIZES[0].arms}"
 EXPONENT = 1 - 1 / 5
 """1 - p, p = 1/(3r + 2) at rank r = 1."""
 COVER, SWITCHED, FREE = "cover", "with the switch", "never frozen"
@@ -187,7 +188,7 @@ LOW_RANK_EXPONENT = Claim(
         {COVER: "blue", POWER: GUIDE, FREE: "green", BROKEN: "orange"},
         title="Low rank: regret grows like T^(1 − p)",
         subtitle=(
-            "Rank 1, S = 40, K = 10; mean over {runs} worlds. Not shown: with the switch it is "
+            f"Rank 1, {DRAWN}; mean over {{runs}} worlds. Not shown: with the switch it is "
             "{switched:.0e} a round at the end."
         ),
         description=(

@@ -118,10 +118,13 @@ COVERAGE = Claim(
 
 # --- 4: few candidates ----------------------------------------------------------------------
 
+FEW = lb.Problem(100, 100, 3)
+
 
 def measure_few_candidates(effort: Effort) -> Measured:
     """Count screenings at accuracies where the threshold tells groups apart."""
-    S, K, r, epsilon = 100, 100, 3, 2.0**-7
+    epsilon = 2.0**-7
+    S, K, r = FEW.letters
     runs = effort.pick(40, 300)
     rows: Rows = []
     facts = {}
@@ -138,7 +141,7 @@ def measure_few_candidates(effort: Effort) -> Measured:
             "screenings": [max(result.screenings) for result in results],
             "candidates": [len(result.candidates) for result in results],
         }
-    N = lb.lengths.near_uniform_lengths(lb.Problem(S, K, r), epsilon, DELTA).levels
+    N = lb.lengths.near_uniform_lengths(FEW, epsilon, DELTA).levels
     setting = {"S": S, "K": K, "r": r, "epsilon": epsilon, "delta": DELTA, "N": N}
     return Measured(seeds=runs, setting=setting, rows=rows, facts=facts)
 
@@ -189,7 +192,7 @@ FEW_CANDIDATES = Claim(
         Axis("level", "accuracy level n", ticks="points"),
         Axis("most", "most screenings of any run", "log", (1, 2, 3, 5, 10, 20, 50, 100)),
         {"printed": "blue", "broken": "orange"},
-        bars={"r = 3": 3},
+        bars={f"r = {FEW.groups}": FEW.groups},
         title="A screening clears at least one block",
         subtitle="{seeds} runs. Broken: the threshold is a thirty-second as wide.",
         description=(

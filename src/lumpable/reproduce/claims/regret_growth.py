@@ -255,7 +255,7 @@ GROWING = Claim(
         {SIX.name: "green", FOUR.name: "blue", FIXED: Series("sky", "line"), EACH.name: "orange"},
         title="At the worst gaps regret grows like √T",
         subtitle=(
-            "S = 30, K = 20, r = 3; at each T the gaps that hurt most. One fixed world goes "
+            f"(S, K, r) = {SIZE.letters}; at each T the gaps that hurt most. One fixed world goes "
             "from slope 1 to flat: what is not seen yet costs T, what is seen costs nothing."
         ),
         description=(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from lumpable.base.errors import BadArgument
 from lumpable.reports.kit import axes, canvas, theme
 from lumpable.reports.kit.canvas import Row
 from lumpable.reproduce.claim import Measured
@@ -70,7 +71,9 @@ class Sketch:
     """Horizontal lines, each with its words above it."""
 
     def __call__(self, measured: Measured) -> Any:
-        """Return an Altair chart."""
+        """Return an Altair chart; a series without rows is an error."""
+        if missing := set(self.series) - {row["series"] for row in measured.rows}:
+            raise BadArgument("series", "names of measured series", f"{sorted(missing)}")
         names = {**measured.facts, **measured.setting, "seeds": measured.seeds}
         chart = panel(measured.rows, self.x, self.y, self.series, self.bars)
         lines = textwrap.wrap(self.subtitle.format_map(names), LONGEST)

@@ -183,7 +183,9 @@ SWITCH = Claim(
         {SWITCHES: "blue", STAYS: "green", BROKEN: "orange"},
         bars={"the standard algorithm": 1.0},
         title="The switch compares orders, not constants",
-        subtitle="Each at its own worst gap. It switches at (60, 20, 3), not at (40, 40, 2).",
+        subtitle=(
+            f"Each at its own worst gap. It switches at {SWITCHED.letters}, not at {SMALL.letters}."
+        ),
         description=(
             "Regret over that of the standard algorithm against the horizon: exactly one where it "
             "switches, for there it is that algorithm; hundreds of times as much where it does "
