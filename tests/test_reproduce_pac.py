@@ -224,9 +224,14 @@ def test_a_bucket_surely_learns_once_its_schedule_says_so() -> None:
 def test_a_sketch_refuses_a_series_that_was_not_measured() -> None:
     rows = sketch.curves("S", (10, 20), "rounds", {"naive": (200, 800)})
     measured = Measured(seeds=2, setting={"K": 5}, rows=rows)
-    words = {"title": "Rounds", "subtitle": "K = {K}, {seeds} runs.", "description": "A line."}
-    axes = sketch.Axis("S", "contexts"), sketch.Axis("rounds", "rounds")
-    drawn = sketch.Sketch(*axes, {"naive": "blue"}, **words)(measured)
-    assert drawn.to_dict()["title"]["subtitle"] == ["K = 5, 2 runs."]
+    one = sketch.Sketch(
+        sketch.Axis("S", "contexts"),
+        sketch.Axis("rounds", "rounds"),
+        {"naive": "blue"},
+        title="Rounds",
+        subtitle="K = {K}, {seeds} runs.",
+        description="A line.",
+    )
+    assert one(measured).to_dict()["title"]["subtitle"] == ["K = 5, 2 runs."]
     with pytest.raises(ValueError, match="series: expected names of measured series"):
-        sketch.Sketch(*axes, {"naive": "blue", "other": "green"}, **words)(measured)
+        replace(one, series={"naive": "blue", "other": "green"})(measured)
