@@ -13,6 +13,7 @@ import lumpable as lb
 from lumpable import PAPER, lengths, pac, worlds
 from lumpable.base.checks import FloatVector
 from lumpable.reports.kit import axes
+from lumpable.reproduce.claim import Measured
 from lumpable.reproduce.claims import (
     buckets,
     clustering,
@@ -23,6 +24,7 @@ from lumpable.reproduce.claims import (
     regret_growth,
     samples,
     several_levels,
+    sketch,
     skewed,
     switch,
     tails,
@@ -217,3 +219,19 @@ def test_a_bucket_surely_learns_once_its_schedule_says_so() -> None:
     needed = sum(phase.explore(n) for phase in phases for n in range(1, phase.h + 1))
     assert skewed.surely_learns(problem, needed)
     assert not skewed.surely_learns(problem, needed - 1)
+
+
+def test_a_sketch_refuses_a_series_that_was_not_measured() -> None:
+    rows = sketch.curves("S", (10, 20), "rounds", {"naive": (200, 800)})
+    measured = Measured(seeds=2, setting={"K": 5}, rows=rows)
+    one = sketch.Sketch(
+        sketch.Axis("S", "contexts"),
+        sketch.Axis("rounds", "rounds"),
+        {"naive": "blue"},
+        title="Rounds",
+        subtitle="K = {K}, {seeds} runs.",
+        description="A line.",
+    )
+    assert one(measured).to_dict()["title"]["subtitle"] == ["K = 5, 2 runs."]
+    with pytest.raises(ValueError, match="series: expected names of measured series"):
+        replace(one, series={"naive": "blue", "other": "green"})(measured)

@@ -9,12 +9,12 @@ The recipe, in a module of `claims` (`good_event.py` is the model):
 
 1. `measure_x(effort) -> Measured`: run it. Numbers only: no bar, no sentence, no chart.
 2. `setting` holds the sizes (`{"S": 100, "K": 100}`), `seeds` how many runs are behind it.
-3. `rows` is one flat dict a point, as `draw_x` needs it, with a `series` where there are several.
+3. `rows` is one flat dict a point, as the picture needs it, with a `series`.
 4. `facts` holds what else a check or a sentence needs, by name. In JSON a tuple is a list and a key
    is text: `{"4": 17}`, not `{4: 17}`. Numpy's numbers and arrays, inf and NaN may stand anywhere.
 5. `judge_x(measured) -> Verdict`: the checks of each form, with their bars.
 6. `word_x(measured, verdict) -> Words`: the setting in a sentence, and what to take away.
-7. `draw_x(measured)`: an Altair chart with a title and a description; or `draw=None`.
+7. `draw=Sketch(...)`: axes, series and words; or any function that returns an Altair chart.
 8. `X = Claim(number, title, printed=..., ...)` below them, and `module.X` in `listed.py`.
 9. Nothing is computed twice: what `measure_x` put into `facts` is read, never run again.
 10. `pytest -k claim-N` runs all four on what came back from JSON.

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from lumpable.base import words
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words
-from lumpable.reproduce.claims import sketch, skewed
+from lumpable.reproduce.claims import skewed
 from lumpable.reproduce.claims.frozen import frozen_at_once
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.claims.sketch import GUIDE, Axis, Rows, Sketch
 from lumpable.reproduce.claims.skewed import SKEWED, in_bars, run_with_fault, uniform_regret
 
 
@@ -30,7 +29,7 @@ def measure_any_frequencies(effort: Effort) -> Measured:
     for T in horizons:
         here, ratios = [], []
         for seed in range(runs):
-            for name, world in skewed.kinds(SKEWED, T, seed).items():
+            for name, world in skewed.kinds(T, seed).items():
                 run = skewed.run_reduction(world, T, seed)
                 here.append(run)
                 if name == "Zipf" and run.late and skewed.surely_learns(SKEWED, T):
@@ -39,8 +38,8 @@ def measure_any_frequencies(effort: Effort) -> Measured:
         root = math.sqrt(skewed.most_buckets(S, T))  # what the paper allows
         if ratios:
             factors.append({"T": T, "factor": float(np.mean(ratios)), "root": root})
-        last = skewed.kinds(SKEWED, T, 0)
-        careless = run_with_fault(last["Zipf"], T, skewed.below_average_given_up)
+        last = skewed.kinds(T, 0)
+        careless = run_with_fault(last["Zipf"], T, skewed.give_up_below_average)
         heights = {
             "in buckets": max(run.inside for run in here),
             "estimating": max(run.estimating for run in here),
@@ -51,9 +50,9 @@ def measure_any_frequencies(effort: Effort) -> Measured:
         rows += [{"series": name, "horizon": T, "regret": y} for name, y in heights.items()]
     kept, mixed = (
         in_bars(run_with_fault(last["halving"], T, putting), T)
-        for putting in (skewed.all_kept, skewed.no_buckets)
+        for putting in (skewed.keep_all, skewed.no_buckets)
     )
-    idle = run_with_fault(last["Zipf"], T, skewed.all_kept, frozen_at_once).inside
+    idle = run_with_fault(last["Zipf"], T, skewed.keep_all, frozen_at_once).inside
     return Measured(
         seeds=len(found),
         setting={"S": S, "K": K, "r": r, "horizons": horizons, "runs": 4 * runs},
@@ -116,32 +115,6 @@ def word_any_frequencies(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_any_frequencies(measured: Measured) -> Any:
-    """Draw the regret of each part against the horizon."""
-    return sketch.picture(
-        measured.rows,
-        Axis("horizon", "horizon T", "log"),
-        Axis("regret", "regret", "log"),
-        {
-            "in buckets": Series(sketch.GREEN),
-            "estimating": Series(sketch.SKY),
-            "given up": Series(sketch.BLUE),
-            "bar for given up": Series("#222222", "dash"),
-            "broken, given up": Series(sketch.ORANGE),
-        },
-        title="Skewed frequencies cost √(ST) more",
-        subtitle=[
-            f"Largest of {measured.setting['runs']} runs a point. Broken: contexts below 1/(2S) "
-            "are given up.",
-        ],
-        description=(
-            "Regret against the horizon: what estimating and giving up cost grows like the square "
-            "root, far below the regret in buckets; when too many contexts are given up it grows "
-            "linearly."
-        ),
-    )
-
-
 ANY_FREQUENCIES = Claim(
     25,
     "Any context frequencies online",
@@ -150,12 +123,29 @@ ANY_FREQUENCIES = Claim(
         "O(log(ST)) buckets of nearly equal frequencies, which costs a factor √log(ST)"
     ),
     broken=(
-        "all contexts are kept; no buckets; everybody below half of the average is given up; no "
-        "arm ever falls"
+        "all contexts are kept; no buckets; contexts below half of the average are given "
+        "up; no arm ever falls"
     ),
     seconds=(10.0, 95.0),
     measure=measure_any_frequencies,
     judge=judge_any_frequencies,
     word=word_any_frequencies,
-    draw=draw_any_frequencies,
+    draw=Sketch(
+        Axis("horizon", "horizon T", "log"),
+        Axis("regret", "regret", "log"),
+        {
+            "in buckets": "green",
+            "estimating": "sky",
+            "given up": "blue",
+            "bar for given up": GUIDE,
+            "broken, given up": "orange",
+        },
+        title="Skewed frequencies cost √(ST) more",
+        subtitle="Largest of {runs} runs a point. Broken: contexts below 1/(2S) are given up.",
+        description=(
+            "Regret against the horizon: what estimating and giving up cost grows like the square "
+            "root, far below the regret in buckets; when too many contexts are given up it grows "
+            "linearly."
+        ),
+    ),
 )

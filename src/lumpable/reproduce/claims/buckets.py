@@ -17,8 +17,8 @@ from lumpable.base.extras import need
 from lumpable.plans import lengths, pac
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.claims import witness
+from lumpable.reproduce.claims.sketch import Axis, Rows, Series, Sketch
 from lumpable.reproduce.claims.witness import DELTA
 
 BUCKET_SIZE, BUCKET_EPSILON = lb.Problem(100, 10, 3), 0.1
@@ -37,6 +37,12 @@ def spread_out(contexts: int, epsilon: float) -> FloatVector:
     return nu
 
 
+def arrivals_and_u(contexts: int) -> tuple[int, float]:
+    """Return the printed J, and u = log(S/delta) / J."""
+    J = lengths.arrivals(lb.Problem(contexts, 1, 1), BUCKET_EPSILON, DELTA)
+    return J, math.log(contexts / DELTA) / J
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
     """The frequencies that a run of Algorithm 3 saw, and the buckets that it made of them."""
@@ -46,15 +52,10 @@ class Estimate:
     bucket: IntVector
     last: int
 
-    @property
-    def unsure(self) -> float:
-        """log(S/delta) / J, with the printed J."""
-        J = lengths.arrivals(BUCKET_SIZE, BUCKET_EPSILON, DELTA)
-        return math.log(len(self.true) / DELTA) / J
-
     def is_off(self, forgiven: float) -> bool:
         """Whether some nu-hat is outside (nu - forgiven u)/2 .. 2 (nu + u)."""
-        low, high = (self.true - forgiven * self.unsure) / 2, 2 * (self.true + self.unsure)
+        _, u = arrivals_and_u(len(self.true))
+        low, high = (self.true - forgiven * u) / 2, 2 * (self.true + u)
         return bool(((self.seen < low) | (self.seen > high)).any())
 
     def misjudges(self) -> bool:
@@ -135,8 +136,7 @@ def slip(contexts: int, forgiven: float, share: float = 1.0) -> tuple[float, flo
     gives a lower bound.
     """
     binom = need("scipy.stats", "research", "reproducing the paper").binom
-    J = lengths.arrivals(lb.Problem(contexts, 1, 1), BUCKET_EPSILON, DELTA)
-    u = math.log(contexts / DELTA) / J
+    J, u = arrivals_and_u(contexts)
     ratio = np.linspace(forgiven + 0.02, forgiven + 4, 400)
     below = np.ceil(share * J * (ratio - forgiven) * u / 2) - 1
     alone = binom.cdf(below, round(share * J), ratio * u)
@@ -146,8 +146,7 @@ def slip(contexts: int, forgiven: float, share: float = 1.0) -> tuple[float, flo
 
 def slips(contexts: int, runs: int, forgiven: float) -> int:
     """Count draws with some nu-hat below (nu - forgiven u)/2, at the frequency of `slip`."""
-    J = lengths.arrivals(lb.Problem(contexts, 1, 1), BUCKET_EPSILON, DELTA)
-    u = math.log(contexts / DELTA) / J
+    J, u = arrivals_and_u(contexts)
     nu = np.full(contexts, slip(contexts, forgiven)[0] * u)
     nu[0] = 1 - nu[1:].sum()
     rng = np.random.default_rng(13)
@@ -246,34 +245,6 @@ def word_frequencies_and_buckets(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_frequencies_and_buckets(measured: Measured) -> Any:
-    """Draw how often the lower inequality fails at the worst frequencies."""
-    delta = measured.setting["delta"]
-    return sketch.picture(
-        measured.rows,
-        Axis("S", "contexts S", "log", SIZES),
-        Axis("slip", "probability that some context is below", "log"),
-        {
-            "½(ν − u), printed": Series(sketch.BLUE, "line"),
-            "½(ν − u), drawn": Series(sketch.SKY, "point"),
-            "½(ν − 2u), repaired": Series(sketch.GREEN, "line"),
-            "½(ν − 2u), a sixteenth of J": Series(sketch.ORANGE, "line"),
-        },
-        bars={f"δ = {delta:g}": delta},
-        title="An estimate may fall lower than printed",
-        subtitle=[
-            "All contexts but one at the worst frequency. Lines: exact lower bounds.",
-            f"Points: {measured.facts['draws']['points']} draws each. Broken: a sixteenth of the J "
-            "contexts.",
-        ],
-        description=(
-            "Probability that some estimated frequency is below the lower bound, against S: as "
-            "printed above delta from S = 100 on and growing, far below it with 2u, near one with "
-            "a sixteenth of the contexts."
-        ),
-    )
-
-
 FREQUENCIES_AND_BUCKETS = Claim(
     13,
     "Algorithm 3: frequencies and buckets",
@@ -292,5 +263,25 @@ FREQUENCIES_AND_BUCKETS = Claim(
     measure=measure_frequencies_and_buckets,
     judge=judge_frequencies_and_buckets,
     word=word_frequencies_and_buckets,
-    draw=draw_frequencies_and_buckets,
+    draw=Sketch(
+        Axis("S", "contexts S", "log", "points"),
+        Axis("slip", "probability that some context is below", "log"),
+        {
+            "½(ν − u), printed": Series("blue", "line"),
+            "½(ν − u), drawn": Series("sky", "point"),
+            "½(ν − 2u), repaired": Series("green", "line"),
+            "½(ν − 2u), a sixteenth of J": Series("orange", "line"),
+        },
+        bars={f"δ = {DELTA:g}": DELTA},
+        title="An estimate may fall lower than printed",
+        subtitle=(
+            "All contexts but one at the worst frequency. Lines: exact lower bounds. "
+            "Points: {draws[points]} draws each. Broken: a sixteenth of the J contexts."
+        ),
+        description=(
+            "Probability that some estimated frequency is below the lower bound, against S: as "
+            "printed above delta from S = 100 on and growing, far below it with 2u, near one with "
+            "a sixteenth of the contexts."
+        ),
+    ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,8 @@ from lumpable.plans.lengths import Phase
 from lumpable.plans.plan import Belief
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import phases, sketch, witness
-from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.claims import phases, witness
+from lumpable.reproduce.claims.sketch import Axis, Sketch
 from lumpable.runs.answers import answer
 
 LEMMA = 1.5
@@ -38,9 +37,9 @@ def count_mistakes(
 ) -> dict[str, int]:
     """Call Algorithm 5 on r blocks at equal distances, the outermost `gap` lemmas apart.
 
-    Returns how many calls left the two outermost blocks together (`missed`), and how many put
+    Return how many calls left the two outermost blocks together (`missed`), and how many put
     contexts of one block into different parts (`split`). With `coarser`, epsilon' is
-    2^(coarser / 2) times as large as the lemma was told.
+    2^(coarser / 2) times as large as the lemma assumes.
     """
     S, _, r = SPLIT.letters
     size = lengths.equal_groups_phase(SPLIT, ACCURACY, constants)
@@ -57,7 +56,7 @@ def count_mistakes(
 
 
 def call_once(size: Phase, accuracy: int, world: lb.World, seed: int) -> np.ndarray:
-    """Call Algorithm 5 once, on everybody and arm 0; returns the part of each context."""
+    """Call Algorithm 5 once, with all contexts and arm 0, and return the part of each context."""
     everybody = np.ones(world.contexts, dtype=bool)
     arms = np.zeros(world.mean.shape, dtype=bool)
     arms[:, 0] = True
@@ -154,24 +153,6 @@ def word_clustering(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_clustering(measured: Measured) -> Any:
-    """Draw how often the outermost blocks are set apart."""
-    calls = measured.setting["calls"]
-    return sketch.picture(
-        measured.rows,
-        Axis("gap", "distance of the outermost blocks, in (3r/2) √lg ε′"),
-        Axis("apart", "share of calls that set them apart"),
-        {AS_PRINTED: Series(sketch.BLUE), COARSE: Series(sketch.ORANGE)},
-        title="Algorithm 5 sees what it promises",
-        subtitle=[f"Four blocks at equal distances, {calls} calls a point; the lemma: from 1 on."],
-        description=(
-            "Share of calls of Algorithm 5 that set the outermost blocks apart, against their "
-            "distance: none below one half of the lemma's distance, all from 0.55 on; with four "
-            "times epsilon' only from 2.1 on."
-        ),
-    )
-
-
 CLUSTERING = Claim(
     16,
     "Algorithm 5 splits clusters, never blocks",
@@ -184,5 +165,16 @@ CLUSTERING = Claim(
     measure=measure_clustering,
     judge=judge_clustering,
     word=word_clustering,
-    draw=draw_clustering,
+    draw=Sketch(
+        Axis("gap", "distance of the outermost blocks, in (3r/2) √lg ε′"),
+        Axis("apart", "share of calls that set them apart"),
+        {AS_PRINTED: "blue", COARSE: "orange"},
+        title="Algorithm 5 sees what it promises",
+        subtitle="Four blocks at equal distances, {calls} calls a point; the lemma: from 1 on.",
+        description=(
+            "Share of calls of Algorithm 5 that set the outermost blocks apart, against their "
+            "distance: none below one half of the lemma's distance, all from 0.55 on; with four "
+            "times epsilon' only from 2.1 on."
+        ),
+    ),
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 import lumpable as lb
@@ -12,8 +10,7 @@ from lumpable.plans import reductions, regret
 from lumpable.plans.plan import Conversation
 from lumpable.plans.problem import PAPER, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words
-from lumpable.reproduce.claims import sketch
-from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.claims.sketch import GUIDE, Axis, Sketch, curves
 
 SIZE = (48, 12)
 FAR = 10**15
@@ -23,7 +20,7 @@ BAR = "bar: log2 r, rounded up, + 1"
 
 @lb.algorithm
 def guessing(problem: Problem, *, times: int = 1, plus: int = 0) -> Conversation:
-    """Algorithm 6 without knowing r, where the guess grows as it should not."""
+    """Algorithm 6 without knowing r, with a guess that does not double."""
     S, K, guess = problem.letters
     given_up: tuple[str, ...] = ()
     while True:
@@ -80,14 +77,12 @@ def measure_doubling(effort: Effort) -> Measured:
                     known = regret.any_groups(Problem(S, K, r))
                     usual = lb.simulate(known, world, horizon=FAR, seed=seed)
                     cost.append(run.regret / usual.regret)
+    heights = {way: np.mean(restarts[way], axis=1).tolist() for way in (TWICE, ONE_MORE)}
+    heights[BAR] = [restarts_bar(r) for r in groups]
     return Measured(
         seeds=runs * len(groups),
         setting={"S": S, "K": K, "groups": groups, "runs": runs},
-        rows=[
-            {"series": way, "groups": r, "restarts": float(np.mean(counts))}
-            for way in (TWICE, ONE_MORE)
-            for r, counts in zip(groups, restarts[way], strict=True)
-        ],
+        rows=curves("groups", groups, "restarts", heights),
         facts={"restarts": restarts, "cost": cost, "same": same},
     )
 
@@ -132,28 +127,6 @@ def word_doubling(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_doubling(measured: Measured) -> Any:
-    """Draw restarts against the true number of groups."""
-    at = measured.setting
-    return sketch.picture(
-        measured.rows
-        + [{"series": BAR, "groups": r, "restarts": restarts_bar(r)} for r in at["groups"]],
-        Axis("groups", "true number of groups r", values=at["groups"]),
-        Axis("restarts", "restarts"),
-        {
-            TWICE: Series(sketch.BLUE),
-            ONE_MORE: Series(sketch.ORANGE),
-            BAR: Series("#222222", "dash"),
-        },
-        title="Doubling finds r after log r restarts",
-        subtitle=[f"Runs for each r: {at['runs']}; T = 1e15. Broken: one more each time."],
-        description=(
-            "Restarts against the true number of groups: with doubling one below the bar or less, "
-            "with one more each time a straight line that crosses it."
-        ),
-    )
-
-
 DOUBLING = Claim(
     26,
     "An unknown number of groups: doubling",
@@ -166,5 +139,15 @@ DOUBLING = Claim(
     measure=measure_doubling,
     judge=judge_doubling,
     word=word_doubling,
-    draw=draw_doubling,
+    draw=Sketch(
+        Axis("groups", "true number of groups r", ticks="points"),
+        Axis("restarts", "restarts"),
+        {TWICE: "blue", ONE_MORE: "orange", BAR: GUIDE},
+        title="Doubling finds r after log r restarts",
+        subtitle="Runs for each r: {runs}; T = 1e15. Broken: one more each time.",
+        description=(
+            "Restarts against the true number of groups: with doubling one below the bar or less, "
+            "with one more each time a straight line that crosses it."
+        ),
+    ),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,8 +10,7 @@ import lumpable as lb
 from lumpable import worlds
 from lumpable.learners import ConstantExperts
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims import sketch
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.claims.sketch import Axis, Rows, Sketch
 
 CONTEXTS = 10
 KINDS = {"w ≥ 0": False, "signed weights": True}
@@ -106,26 +104,6 @@ def word_constant_experts(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_constant_experts(measured: Measured) -> Any:
-    """Draw regrets over the bar against the horizon, for the fewest and the most arms."""
-    ends = (measured.setting["K"][0], measured.setting["K"][-1])
-    names = [f"{kind}, K = {K}" for kind in KINDS for K in ends]
-    colours = (sketch.SKY, sketch.BLUE, sketch.PINK, sketch.ORANGE)
-    return sketch.picture(
-        [row for row in measured.rows if row["series"] in names],
-        Axis("horizon", "horizon T", "log", measured.setting["T"]),
-        Axis("ratio", "regret over √(2KT log K)", "log"),
-        {name: Series(colour) for name, colour in zip(names, colours, strict=True)},
-        bars={"the bar": 1.0},
-        title="One arm for everybody needs weights of one sign",
-        subtitle=[f"Mean over {measured.seeds} runs (signed: one), the worse of two gaps."],
-        description=(
-            "Regret over the bound against the horizon: flat and below one for non-negative "
-            "weights, rising like the square root of T above it for signed ones."
-        ),
-    )
-
-
 CONSTANT_EXPERTS = Claim(
     28,
     "Rank one: EXP4 with constant experts",
@@ -138,5 +116,21 @@ CONSTANT_EXPERTS = Claim(
     measure=measure_constant_experts,
     judge=judge_constant_experts,
     word=word_constant_experts,
-    draw=draw_constant_experts,
+    draw=Sketch(
+        Axis("horizon", "horizon T", "log", "points"),
+        Axis("ratio", "regret over √(2KT log K)", "log"),
+        {
+            "w ≥ 0, K = 2": "sky",
+            "w ≥ 0, K = 8": "blue",
+            "signed weights, K = 2": "pink",
+            "signed weights, K = 8": "orange",
+        },
+        bars={"the bar": 1.0},
+        title="One arm for everybody needs weights of one sign",
+        subtitle="Mean over {seeds} runs (signed: one), the worse of two gaps.",
+        description=(
+            "Regret over the bound against the horizon: flat and below one for non-negative "
+            "weights, rising like the square root of T above it for signed ones."
+        ),
+    ),
 )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import lumpable as lb
 from lumpable import worlds
 from lumpable.plans import regret
 from lumpable.plans.problem import PAPER, Constants
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words
-from lumpable.reproduce.claims import phases, sketch
-from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.claims import phases
+from lumpable.reproduce.claims.sketch import Axis, Series, Sketch
+from lumpable.reproduce.claims.witness import size_of
 
 HORIZON = 10**14
 """Long enough for a gap of 1/2 to show with eight groups."""
@@ -22,7 +22,7 @@ IN_A_RUN, COARSER = "in a whole run", "broken: ε′ = ε_h"
 def calls_of(world: lb.World, seed: int, constants: Constants = PAPER) -> Iterator[tuple[int, int]]:
     """Yield the calls in a run and the most in a phase, of Algorithm 4 and of Algorithm 6."""
     for algorithm in (regret.equal_groups, regret.any_groups):
-        plan = algorithm(phases.size_of(world), constants=constants)
+        plan = algorithm(size_of(world), constants=constants)
         seen = phases.looks(plan, world, seed, HORIZON)
         made = [look.h for look in seen if not look.exploring]
         yield len(made), max((made.count(h) for h in set(made)), default=0)
@@ -101,35 +101,25 @@ def word_few_calls(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_few_calls(measured: Measured) -> Any:
-    """Draw the most calls against r."""
-    return sketch.picture(
-        measured.rows,
-        Axis("r", "groups r", values=measured.setting["r"]),
-        Axis("calls", "most calls of Algorithm 5 in a run", "log"),
-        {
-            IN_A_RUN: Series(sketch.BLUE, "ring"),
-            "r − 1": Series(sketch.GREEN, "dash"),
-            COARSER: Series(sketch.ORANGE),
-        },
-        title="Every call sets a block apart, so r − 1 suffice",
-        subtitle=["Most calls in runs to T = 1e14. The paper allows r in every phase."],
-        description=(
-            "Most calls of Algorithm 5 in a whole run against r: exactly r minus 1, while with "
-            "epsilon' = epsilon_h there are many more."
-        ),
-    )
-
-
 FEW_CALLS = Claim(
     17,
     "Few calls of Algorithm 5",
     printed="Algorithm 5 is called at most r times in a phase",
     repaired="at most r − 1 times in the whole run: every call sets a block apart, for good",
-    broken="ε′ = ε_h in place of ε_h/(4r): calls that set nobody apart",
+    broken="ε′ = ε_h in place of ε_h/(4r): calls that set no block apart",
     seconds=(4.0, 32.0),
     measure=measure_few_calls,
     judge=judge_few_calls,
     word=word_few_calls,
-    draw=draw_few_calls,
+    draw=Sketch(
+        Axis("r", "groups r", ticks="points"),
+        Axis("calls", "most calls of Algorithm 5 in a run", "log"),
+        {IN_A_RUN: Series("blue", "ring"), "r − 1": Series("green", "dash"), COARSER: "orange"},
+        title="Every call sets a block apart, so r − 1 suffice",
+        subtitle="Most calls in runs to T = 1e14. The paper allows r in every phase.",
+        description=(
+            "Most calls of Algorithm 5 in a whole run against r: exactly r minus 1, while with "
+            "epsilon' = epsilon_h there are many more."
+        ),
+    ),
 )

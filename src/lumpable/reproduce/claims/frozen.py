@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,16 +12,16 @@ from lumpable.plans import lengths, reductions, regret
 from lumpable.plans.plan import Conversation
 from lumpable.plans.problem import PAPER, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims import sketch
-from lumpable.reproduce.claims.low_rank_worlds import Factored, spread
-from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.claims.lowrank import Factored, spread
+from lumpable.reproduce.claims.sketch import GUIDE, Axis, Sketch
 
 SIZES = (Problem(40, 10, 1), Problem(30, 30, 1))
 """Both are judged; the first is drawn."""
+DRAWN = f"S = {SIZES[0].contexts}, K = {SIZES[0].arms}"
 EXPONENT = 1 - 1 / 5
 """1 - p, p = 1/(3r + 2) at rank r = 1."""
 COVER, SWITCHED, FREE = "cover", "with the switch", "never frozen"
-BROKEN, GUIDE = "broken: frozen after phase 1", "like 1/T^p"
+BROKEN, POWER = "broken: frozen after phase 1", "like 1/T^p"
 
 
 @lb.algorithm
@@ -106,7 +105,7 @@ def measure_low_rank_exponent(effort: Effort) -> Measured:
     start, first = times[drawn][0], regrets[drawn, COVER][0]
     curves = {
         COVER: regrets[drawn, COVER],
-        GUIDE: [first * (T / start) ** EXPONENT for T in times[drawn]],
+        POWER: [first * (T / start) ** EXPONENT for T in times[drawn]],
         FREE: mean_regret(drawn, FREE, times[drawn], runs),
         BROKEN: regrets[drawn, BROKEN],
     }
@@ -119,7 +118,11 @@ def measure_low_rank_exponent(effort: Effort) -> Measured:
             for name, values in curves.items()
             for T, y in zip(times[drawn], values, strict=True)
         ],
-        facts={"grows": grows, "last": {name: values[-1] for name, values in last.items()}},
+        facts={
+            "grows": grows,
+            "last": {name: values[-1] for name, values in last.items()},
+            "switched": last[SWITCHED][-1] / times[drawn][-1],
+        },
     )
 
 
@@ -167,33 +170,6 @@ def word_low_rank_exponent(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_low_rank_exponent(measured: Measured) -> Any:
-    """Draw regret a round against the horizon."""
-    switched = measured.facts["last"][SWITCHED] / measured.setting["horizons"][-1]
-    S, K, _ = SIZES[0].letters
-    return sketch.picture(
-        measured.rows,
-        Axis("horizon", "horizon T", "log"),
-        Axis("share", "regret a round", "log", (0.01, 0.02, 0.05, 0.1, 0.2)),
-        {
-            COVER: Series(sketch.BLUE),
-            GUIDE: Series("#222222", "dash"),
-            FREE: Series(sketch.GREEN),
-            BROKEN: Series(sketch.ORANGE),
-        },
-        title="Low rank: regret grows like T^(1 − p)",
-        subtitle=[
-            f"Rank 1, S = {S}, K = {K}; mean over {measured.setting['runs']} worlds. Not shown: "
-            "with the switch it is",
-            f"{switched:.0e} a round at the end.",
-        ],
-        description=(
-            "Regret a round against the horizon: the cover follows the line T to the minus p, "
-            "without the freeze it falls faster, and frozen after phase 1 it stays."
-        ),
-    )
-
-
 LOW_RANK_EXPONENT = Claim(
     30,
     "Low rank, regret",
@@ -206,5 +182,18 @@ LOW_RANK_EXPONENT = Claim(
     measure=measure_low_rank_exponent,
     judge=judge_low_rank_exponent,
     word=word_low_rank_exponent,
-    draw=draw_low_rank_exponent,
+    draw=Sketch(
+        Axis("horizon", "horizon T", "log"),
+        Axis("share", "regret a round", "log", (0.01, 0.02, 0.05, 0.1, 0.2)),
+        {COVER: "blue", POWER: GUIDE, FREE: "green", BROKEN: "orange"},
+        title="Low rank: regret grows like T^(1 − p)",
+        subtitle=(
+            f"Rank 1, {DRAWN}; mean over {{runs}} worlds. Not shown: with the switch it is "
+            "{switched:.0e} a round at the end."
+        ),
+        description=(
+            "Regret a round against the horizon: the cover follows the line T to the minus p, "
+            "without the freeze it falls faster, and frozen after phase 1 it stays."
+        ),
+    ),
 )

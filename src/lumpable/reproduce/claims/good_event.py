@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from lumpable import worlds
 from lumpable.plans import standard
 from lumpable.plans.problem import PAPER
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.claims import witness
+from lumpable.reproduce.claims.sketch import Axis, Rows, Sketch
 from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
 
 # --- 7: the good event ----------------------------------------------------------------------
@@ -93,24 +92,6 @@ def word_good_event(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_good_event(measured: Measured) -> Any:
-    """Draw the largest error at each level."""
-    deepest = max(row["level"] for row in measured.rows if row["series"] == QUIET)
-    return sketch.picture(
-        measured.rows,
-        Axis("level", "accuracy level n", values=range(1, deepest + 1)),
-        Axis("error", "largest error, in √(log x / 2ⁿ)", "log", (0.05, 0.1, 0.2, 0.5, 1, 2, 4)),
-        {QUIET: Series(sketch.BLUE), LOUD: Series(sketch.ORANGE)},
-        bars={"½, printed": PRINTED_WIDTH, "2, repaired": PROVED_WIDTH},
-        title="The good event needs 2, not ½",
-        subtitle=[f"Median over {measured.seeds} runs of the largest error among all pairs."],
-        description=(
-            "Largest error of an estimate at each level: below both bars at low levels, where "
-            "plays are pooled, above one half at the deepest level, always below 2."
-        ),
-    )
-
-
 GOOD_EVENT = Claim(
     7,
     "The good event of the proof",
@@ -122,7 +103,18 @@ GOOD_EVENT = Claim(
     measure=measure_good_event,
     judge=judge_good_event,
     word=word_good_event,
-    draw=draw_good_event,
+    draw=Sketch(
+        Axis("level", "accuracy level n", ticks="points"),
+        Axis("error", "largest error, in √(log x / 2ⁿ)", "log", (0.05, 0.1, 0.2, 0.5, 1, 2, 4)),
+        {QUIET: "blue", LOUD: "orange"},
+        bars={"½, printed": PRINTED_WIDTH, "2, repaired": PROVED_WIDTH},
+        title="The good event needs 2, not ½",
+        subtitle="Median over {seeds} runs of the largest error among all pairs.",
+        description=(
+            "Largest error of an estimate at each level: below both bars at low levels, where "
+            "plays are pooled, above one half at the deepest level, always below 2."
+        ),
+    ),
 )
 
 
@@ -202,25 +194,6 @@ def word_settling(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_settling(measured: Measured) -> Any:
-    """Draw the shares of contexts and of runs that fail."""
-    return sketch.picture(
-        measured.rows,
-        Axis("constant", "constant of Step 3 (4 is printed, 64 is proved)", "log", SETTLES),
-        Axis("wrong", "share with a loss above ε"),
-        {"share of contexts": Series(sketch.BLUE), "share of runs": Series(sketch.ORANGE)},
-        bars={"2δ": 2 * measured.setting["delta"]},
-        title="Step 3: 4 is too few for every context",
-        subtitle=[
-            f"{measured.seeds} runs a point. A run fails when one context loses more than ε."
-        ],
-        description=(
-            "Share of contexts and of runs with a loss above epsilon, against the constant of "
-            "Step 3: all runs fail at 4, none at 64."
-        ),
-    )
-
-
 SETTLING = Claim(
     8,
     "Step 3: the best candidate of every context",
@@ -237,5 +210,16 @@ SETTLING = Claim(
     measure=measure_settling,
     judge=judge_settling,
     word=word_settling,
-    draw=draw_settling,
+    draw=Sketch(
+        Axis("constant", "constant of Step 3 (4 is printed, 64 is proved)", "log", "points"),
+        Axis("wrong", "share with a loss above ε"),
+        {"share of contexts": "blue", "share of runs": "orange"},
+        bars={"2δ": 2 * DELTA},
+        title="Step 3: 4 is too few for every context",
+        subtitle="{seeds} runs a point. A run fails when one context loses more than ε.",
+        description=(
+            "Share of contexts and of runs with a loss above epsilon, against the constant of "
+            "Step 3: all runs fail at 4, none at 64."
+        ),
+    ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +12,10 @@ from lumpable import worlds
 from lumpable.plans import lengths, regret
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import phases, sketch, witness
+from lumpable.reproduce.claims import phases, witness
 from lumpable.reproduce.claims.phases import Look
-from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.claims.sketch import Axis, Sketch
+from lumpable.reproduce.claims.witness import size_of
 
 # --- 18: coverage ---------------------------------------------------------------------------
 
@@ -56,15 +56,11 @@ def uncovered_phases(levelled: bool, constants: Constants, runs: int) -> int:
     return len(bad)
 
 
-def uncovered_runs(runs: int, horizon: int) -> int:
+def uncovered_runs(runs: int) -> int:
     """Count whole runs with noise and printed constants in which a block lacks a good arm."""
-    count = 0
-    for seed in range(runs):
-        for algorithm, sizes in ((regret.equal_groups, "equal"), (regret.any_groups, "giant")):
-            world = worlds.lumpable(30, 20, 3, sizes=sizes, seed=seed)
-            seen = phases.looks(algorithm(phases.size_of(world)), world, seed, horizon)
-            count += any(look.uncovered_arms() for look in phases.explorations(seen))
-    return count
+    variants = ((regret.equal_groups, "equal"), (regret.any_groups, "giant"))
+    seen = phases.whole_runs(variants, runs, 10**13)
+    return sum(any(look.uncovered_arms() for look in run) for run in seen)
 
 
 def measure_coverage(effort: Effort) -> Measured:
@@ -92,7 +88,7 @@ def measure_coverage(effort: Effort) -> Measured:
         ],
         facts={
             "lacking": lacking,
-            "missed": uncovered_runs(whole, 10**13),
+            "missed": uncovered_runs(whole),
             "covers": sum(min(levels) >= 1 for levels in rare) / LAST,
         },
     )
@@ -133,40 +129,32 @@ def word_coverage(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_coverage(measured: Measured) -> Any:
-    """Draw the share of phases with an untried arm."""
-    ticks = [1 / share for share in SHARES[::2]]
-    return sketch.picture(
-        measured.rows,
-        Axis("divided", "printed constants divided by", "log", ticks),
-        Axis("missing", "share of phases with an untried good arm"),
-        {FOUR: Series(sketch.BLUE), SIX: Series(sketch.GREEN), SHORT: Series(sketch.ORANGE)},
-        title="Rare blocks are covered because low levels are long",
-        subtitle=[
-            f"Runs of {LAST} phases ({measured.setting['runs']} a point), at the levels that the "
-            "lemma covers.",
-        ],
-        description=(
-            "Share of phases in which a block did not try a good arm, against what the printed "
-            "constants are divided by: zero up to a large factor for Algorithms 4 and 6; with "
-            "levels of length 2 to the n it rises much earlier."
-        ),
-    )
-
-
 COVERAGE = Claim(
     18,
     "Every block tries every good arm",
     printed=(
-        "With probability ≥ 1 − 2δ_h somebody of every block finishes every good arm in phase h: "
-        "at the level of Algorithm 4, at levels n ≤ n_b(h) of Algorithm 6"
+        "With probability ≥ 1 − 2δ_h some context of every block finishes every good arm in phase "
+        "h: at the level of Algorithm 4, at levels n ≤ n_b(h) of Algorithm 6"
     ),
     broken="lengths r(S + K) lg_h 2ⁿ, as the appendix has them, with a 64th of the constant 128",
     seconds=(3.0, 53.0),
     measure=measure_coverage,
     judge=judge_coverage,
     word=word_coverage,
-    draw=draw_coverage,
+    draw=Sketch(
+        Axis(
+            "divided", "printed constants divided by", "log", [1 / share for share in SHARES[::2]]
+        ),
+        Axis("missing", "share of phases with an untried good arm"),
+        {FOUR: "blue", SIX: "green", SHORT: "orange"},
+        title="Rare blocks are covered because low levels are long",
+        subtitle=f"Runs of {LAST} phases ({{runs}} a point), at the levels that the lemma covers.",
+        description=(
+            "Share of phases in which a block did not try a good arm, against what the printed "
+            "constants are divided by: zero up to a large factor for Algorithms 4 and 6; with "
+            "levels of length 2 to the n it rises much earlier."
+        ),
+    ),
 )
 
 
@@ -211,7 +199,7 @@ def measure_nested(effort: Effort) -> Measured:
             found = []
             for seed in range(runs):
                 world = make(seed)
-                plan = algorithm(phases.size_of(world), constants=constants)
+                plan = algorithm(size_of(world), constants=constants)
                 found.append(not_nested(plan, world, seed, horizon))
             stray[name] += sum(map(sum, found))
             rows += [
@@ -247,30 +235,6 @@ def word_nested(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_nested(measured: Measured) -> Any:
-    """Draw the exceptions of each phase."""
-    return sketch.picture(
-        measured.rows,
-        Axis("h", "phase h"),
-        Axis("stray", "stray (context, arm) pairs", "symlog", (0, 1, 10, 100, 1000)),
-        {
-            "Algorithm 6, printed constants": Series(sketch.BLUE),
-            "Algorithm 6, small ones": Series(sketch.SKY),
-            "broken, printed constants": Series(sketch.PINK),
-            "broken, small ones": Series(sketch.ORANGE),
-        },
-        title="Line 17 keeps the good sets nested",
-        subtitle=[
-            "Pairs that are good at a level but not at the one before, in a phase; mean of "
-            f"{measured.setting['runs']} runs."
-        ],
-        description=(
-            "Number of pairs that break the nesting against the phase: always zero for "
-            "Algorithm 6; without line 17 many with small constants."
-        ),
-    )
-
-
 NESTED = Claim(
     23,
     "Good sets are nested in the level",
@@ -280,5 +244,23 @@ NESTED = Claim(
     measure=measure_nested,
     judge=judge_nested,
     word=word_nested,
-    draw=draw_nested,
+    draw=Sketch(
+        Axis("h", "phase h"),
+        Axis("stray", "stray (context, arm) pairs", "symlog", (0, 1, 10, 100, 1000)),
+        {
+            "Algorithm 6, printed constants": "blue",
+            "Algorithm 6, small ones": "sky",
+            "broken, printed constants": "pink",
+            "broken, small ones": "orange",
+        },
+        title="Line 17 keeps the good sets nested",
+        subtitle=(
+            "Pairs that are good at a level but not at the one before, in a phase; mean of {runs} "
+            "runs."
+        ),
+        description=(
+            "Number of pairs that break the nesting against the phase: always zero for "
+            "Algorithm 6; without line 17 many with small constants."
+        ),
+    ),
 )

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-import lumpable as lb
-from lumpable import worlds
 from lumpable.base import words
 from lumpable.plans import lengths, regret
 from lumpable.plans.problem import PAPER, Problem
 from lumpable.reproduce.claim import Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import phases, sketch
-from lumpable.reproduce.claims.phases import Look
-from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.claims import phases
+from lumpable.reproduce.claims.phases import Look, Variant
+from lumpable.reproduce.claims.sketch import Axis, Sketch
+from lumpable.reproduce.claims.witness import size_of
 
 SIZE = 150
 """S = K of the world in which the induction fails."""
 LEVELS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Values of the constant that is printed as 128."""
 HORIZON = 10**14
-Variant = tuple[Callable[[Problem], lb.Plan], str]
 PRINTED: tuple[Variant, ...] = (
     (regret.equal_groups, "equal"),
     (regret.any_groups, "equal"),
@@ -40,7 +37,7 @@ def watch_odd_context(constant: float, seed: int) -> tuple[bool, bool]:
     It may fall at a level above n_b(h) and be missing in later phases, when n_b(h) has come there.
     """
     world = phases.odd_one_out(SIZE)
-    problem = phases.size_of(world)
+    problem = size_of(world)
     constants = replace(PAPER, levels=constant, split=min(constant, PAPER.split))
     lg = lengths.any_groups_phase(problem, 20, constants).lg
     falls = max(2, lengths.round_up(np.log2(4 * lg)))  # 2 sqrt(lg / 2^n) < 1
@@ -66,13 +63,8 @@ def watch_odd_context(constant: float, seed: int) -> tuple[bool, bool]:
 
 def lost_runs(runs: int, variants: Sequence[Variant]) -> int:
     """Count whole runs with printed constants in which a block lost its best arm."""
-    count = 0
-    for seed in range(runs):
-        for algorithm, sizes in variants:
-            world = worlds.lumpable(30, 20, 3, sizes=sizes, seed=seed)
-            seen = phases.looks(algorithm(phases.size_of(world)), world, seed, HORIZON)
-            count += any(look.lost_best_arms() for look in phases.explorations(seen))
-    return count
+    seen = phases.whole_runs(variants, runs, HORIZON)
+    return sum(any(look.lost_best_arms() for look in run) for run in seen)
 
 
 def measure_best_arm(effort: Effort) -> Measured:
@@ -135,27 +127,6 @@ def word_best_arm(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_best_arm(measured: Measured) -> Any:
-    """Draw how often the odd context's best arm falls, and is missing."""
-    at = measured.setting
-    return sketch.picture(
-        measured.rows,
-        Axis("constant", "constant of lg_h (128 is printed)", "log", at["constants"]),
-        Axis("share", "share of runs"),
-        {MISSING: Series(sketch.ORANGE), FELL: Series(sketch.BLUE)},
-        title="A best arm falls before the lemma protects it",
-        subtitle=[
-            f"One odd context among {SIZE}, {SIZE} arms, no noise, {at['odd runs']} runs a point.",
-            "With the printed 128 it would take some 100,000 contexts and arms.",
-        ],
-        description=(
-            "Share of runs in which the best arm of a single odd context is missing at a level "
-            "that the lemma protects, against the constant: most runs at small constants, fewer "
-            "as it grows; it never falls at a protected level."
-        ),
-    )
-
-
 BEST_ARM = Claim(
     19,
     "The best arm of a block stays",
@@ -173,5 +144,19 @@ BEST_ARM = Claim(
     measure=measure_best_arm,
     judge=judge_best_arm,
     word=word_best_arm,
-    draw=draw_best_arm,
+    draw=Sketch(
+        Axis("constant", "constant of lg_h (128 is printed)", "log", "points"),
+        Axis("share", "share of runs"),
+        {MISSING: "orange", FELL: "blue"},
+        title="A best arm falls before the lemma protects it",
+        subtitle=(
+            f"One odd context among {SIZE}, {SIZE} arms, no noise, {{odd runs}} runs a point. "
+            "With the printed 128 it would take some 100,000 contexts and arms."
+        ),
+        description=(
+            "Share of runs in which the best arm of a single odd context is missing at a level "
+            "that the lemma protects, against the constant: most runs at small constants, fewer "
+            "as it grows; it never falls at a protected level."
+        ),
+    ),
 )

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import lumpable as lb
 from lumpable import worlds
 from lumpable.plans.problem import PAPER
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.claims import witness
+from lumpable.reproduce.claims.sketch import Axis, Rows, Sketch
 from lumpable.reproduce.claims.witness import DELTA, algorithm_1
 
 # --- 3: coverage ----------------------------------------------------------------------------
@@ -90,24 +89,6 @@ def word_coverage(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_coverage(measured: Measured) -> Any:
-    """Draw the share of runs that miss an arm against the divisor."""
-    colours = (sketch.BLUE, sketch.GREEN, sketch.ORANGE)
-    return sketch.picture(
-        measured.rows,
-        Axis("divisor", "printed rounds of Step 1, divided by", "log", DIVISORS),
-        Axis("missed", "share of runs with a missing arm"),
-        {name: Series(colour) for name, colour in zip(COVERED, colours, strict=True)},
-        bars={"2δ": 2 * measured.setting["delta"]},
-        title="How much of Step 1 coverage needs",
-        subtitle=[f"{measured.setting['runs']} runs a point. Broken variant: the points at 64."],
-        description=(
-            "Share of runs in which a sizeable block lacks an arm, against the number by which "
-            "the printed rounds are divided: zero up to 8, most of them from 64 on."
-        ),
-    )
-
-
 COVERAGE = Claim(
     3,
     "Lemma pac-2: every block tries every arm",
@@ -120,16 +101,30 @@ COVERAGE = Claim(
     measure=measure_coverage,
     judge=judge_coverage,
     word=word_coverage,
-    draw=draw_coverage,
+    draw=Sketch(
+        Axis("divisor", "printed rounds of Step 1, divided by", "log", "points"),
+        Axis("missed", "share of runs with a missing arm"),
+        {"equal groups": "blue", "one giant group": "green", "most uneven": "orange"},
+        bars={"2δ": 2 * DELTA},
+        title="How much of Step 1 coverage needs",
+        subtitle="{runs} runs a point. Broken variant: the points at 64.",
+        description=(
+            "Share of runs in which a sizeable block lacks an arm, against the number by which "
+            "the printed rounds are divided: zero up to 8, most of them from 64 on."
+        ),
+    ),
 )
 
 
 # --- 4: few candidates ----------------------------------------------------------------------
 
+FEW = lb.Problem(100, 100, 3)
+
 
 def measure_few_candidates(effort: Effort) -> Measured:
     """Count screenings at accuracies where the threshold tells groups apart."""
-    S, K, r, epsilon = 100, 100, 3, 2.0**-7
+    epsilon = 2.0**-7
+    S, K, r = FEW.letters
     runs = effort.pick(40, 300)
     rows: Rows = []
     facts = {}
@@ -146,7 +141,7 @@ def measure_few_candidates(effort: Effort) -> Measured:
             "screenings": [max(result.screenings) for result in results],
             "candidates": [len(result.candidates) for result in results],
         }
-    N = lb.lengths.near_uniform_lengths(lb.Problem(S, K, r), epsilon, DELTA).levels
+    N = lb.lengths.near_uniform_lengths(FEW, epsilon, DELTA).levels
     setting = {"S": S, "K": K, "r": r, "epsilon": epsilon, "delta": DELTA, "N": N}
     return Measured(seeds=runs, setting=setting, rows=rows, facts=facts)
 
@@ -184,24 +179,6 @@ def word_few_candidates(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_few_candidates(measured: Measured) -> Any:
-    """Draw the most screenings at each level."""
-    r, N = measured.setting["r"], measured.setting["N"]
-    return sketch.picture(
-        measured.rows,
-        Axis("level", "accuracy level n", values=range(1, N + 1)),
-        Axis("most", "most screenings of any run", "log", (1, 2, 3, 5, 10, 20, 50, 100)),
-        {"printed": Series(sketch.BLUE), "broken": Series(sketch.ORANGE)},
-        bars={f"r = {r}": r},
-        title="A screening clears at least one block",
-        subtitle=[f"{measured.seeds} runs. Broken: the threshold is a thirty-second as wide."],
-        description=(
-            "Most screenings at each accuracy level: at most r with the printed threshold, up "
-            "to the number of contexts with the narrow one."
-        ),
-    )
-
-
 FEW_CANDIDATES = Claim(
     4,
     "Lemma pac-3: few candidates",
@@ -211,5 +188,16 @@ FEW_CANDIDATES = Claim(
     measure=measure_few_candidates,
     judge=judge_few_candidates,
     word=word_few_candidates,
-    draw=draw_few_candidates,
+    draw=Sketch(
+        Axis("level", "accuracy level n", ticks="points"),
+        Axis("most", "most screenings of any run", "log", (1, 2, 3, 5, 10, 20, 50, 100)),
+        {"printed": "blue", "broken": "orange"},
+        bars={f"r = {FEW.groups}": FEW.groups},
+        title="A screening clears at least one block",
+        subtitle="{seeds} runs. Broken: the threshold is a thirty-second as wide.",
+        description=(
+            "Most screenings at each accuracy level: at most r with the printed threshold, up "
+            "to the number of contexts with the narrow one."
+        ),
+    ),
 )

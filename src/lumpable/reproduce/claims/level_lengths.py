@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from lumpable.base import words
-from lumpable.base.checks import FloatVector
 from lumpable.plans import regret
 from lumpable.plans.problem import PAPER
 from lumpable.reports.kit import canvas
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims import phases, sketch, witness
-from lumpable.reproduce.claims.rates import any_logs, curve, exponent
-from lumpable.reproduce.claims.sketch import Rows
+from lumpable.reproduce.claims import phases, witness
+from lumpable.reproduce.claims.rates import any_logs, check_exponent, curve, exponent
+from lumpable.reproduce.claims.sketch import Axis, Colour, Rows, Series, curves, panel
+from lumpable.reproduce.claims.witness import size_of
 
 LATE = tuple(4.0**k for k in range(24, 32))
 """Rounds from which the gaps of a fixed world have long been seen."""
@@ -25,26 +25,27 @@ ODD = 150
 AS_PRINTED, EQUAL, MENDED = "as printed", "broken: equal lengths", "mended"
 
 
-def lengths_slope(taper: float, seeds: int) -> tuple[tuple[float, float], FloatVector]:
+def lengths_slope(taper: float, seeds: int) -> tuple[tuple[float, float], list[float]]:
     """Return the exponent of T in the regret, logarithms divided out, and the mean regret."""
     world = witness.one_large_block(40, 30, 4, 0.4)  # and three rare single contexts
-    problem, constants = phases.size_of(world), replace(PAPER, taper=taper)
-    curves = [
+    problem, constants = size_of(world), replace(PAPER, taper=taper)
+    seen = [
         curve(regret.any_groups(problem, constants=constants), world, seed, LATE)
         for seed in range(seeds)
     ]
     logs = [any_logs(problem, T) for T in LATE]
-    return exponent(slope(LATE, list(found / logs)) for found in curves), np.mean(curves, axis=0)
+    mean: list[float] = np.mean(seen, axis=0).tolist()
+    return exponent(slope(LATE, list(found / logs)) for found in seen), mean
 
 
 def late_splits(mended: bool, seed: int) -> Iterator[tuple[int, float]]:
     """Yield the phase and the regret of each call of Algorithm 5, over what the proof charges.
 
     That is 6 eps~_h L'. With small constants an odd context that comes rarely is noticed late, at
-    a low level, on an arm that everybody else has long dropped.
+    a low level, on an arm that all others have long dropped.
     """
     world = phases.odd_one_out(ODD, only_better=True, rare=True)
-    problem, constants = phases.size_of(world), replace(PAPER, levels=0.05, split=2.0)
+    problem, constants = size_of(world), replace(PAPER, levels=0.05, split=2.0)
     plan = regret.any_groups(problem, constants=constants, mended=mended)
     for look in phases.looks(plan, world, seed, 2**36):
         if not look.exploring:
@@ -55,12 +56,10 @@ def late_splits(mended: bool, seed: int) -> Iterator[tuple[int, float]]:
 def measure_level_lengths(effort: Effort) -> Measured:
     """Compare lengths on one large block and three tiny ones; watch late calls of Algorithm 5."""
     seeds, late = effort.pick(3, 20), effort.pick(6, 60)
-    exponents, rows = {}, []
+    exponents, regrets = {}, {}
     calls: Rows = []
     for name, taper in ((AS_PRINTED, PAPER.taper), (EQUAL, 0.0)):
-        exponents[name], regrets = lengths_slope(taper, seeds)
-        points = zip(LATE, regrets, strict=True)
-        rows += [{"series": name, "T": T, "regret": lost} for T, lost in points]
+        exponents[name], regrets[name] = lengths_slope(taper, seeds)
     for name in (AS_PRINTED, MENDED):
         for seed in range(late):
             found = late_splits(name == MENDED, seed)
@@ -72,7 +71,7 @@ def measure_level_lengths(effort: Effort) -> Measured:
     return Measured(
         seeds=2 * seeds + 2 * late,
         setting={"S": 40, "K": 30, "r": 4, "T": LATE},
-        rows=rows,
+        rows=curves("T", LATE, "regret", regrets),
         facts={"exponents": exponents, "calls": calls, "most": most},
     )
 
@@ -81,9 +80,7 @@ def judge_level_lengths(measured: Measured) -> Verdict:
     """The exponent of T is at most one half, and no call costs more than it is charged."""
 
     def grows(name: str) -> Check:
-        exponent, error = measured.facts["exponents"][name]
-        what = f"exponent of T, ± {error:.3f}; two errors allowed"
-        return Check(what, exponent, "<=", 0.5 + 2 * error)
+        return check_exponent("exponent of T", measured.facts["exponents"][name], 0.5)
 
     def charge(name: str) -> Check:
         most = measured.facts["most"][name]
@@ -119,48 +116,25 @@ def word_level_lengths(measured: Measured, verdict: Verdict) -> Words:
 
 def draw_level_lengths(measured: Measured) -> Any:
     """Draw regret against T for both kinds of lengths; beside it the cost of late calls."""
-    alt = canvas.altair()
-    names = {AS_PRINTED: sketch.BLUE, EQUAL: sketch.ORANGE, MENDED: sketch.GREEN}
-    colour = alt.Color(
-        "series:N",
-        title=None,
-        scale=alt.Scale(domain=list(names), range=list(names.values())),
-        legend=alt.Legend(orient="top", symbolStrokeWidth=3, labelLimit=320),
+    colours: dict[str, Colour] = {AS_PRINTED: "blue", EQUAL: "orange", MENDED: "green"}
+    left = panel(
+        measured.rows,
+        Axis("T", "rounds T", "log"),
+        Axis("regret", "regret", "log"),
+        colours,
+        width=270,
     )
-    log = alt.Scale(type="log", nice=False, padding=12)
-    left = (
-        alt.Chart(canvas.data(measured.rows), title="Lengths of the levels")
-        .mark_line(point={"filled": True, "size": 60}, strokeWidth=2)
-        .encode(
-            x=_axis(alt.X, "T", "rounds T", log, [1e15, 1e16, 1e17, 1e18]),
-            y=_axis(alt.Y, "regret", "regret", log, [10.0**k for k in range(13, 19)]),
-            color=colour,
-        )
+    right = panel(
+        measured.facts["calls"],
+        Axis("h", "phase of the call", ticks="points"),
+        Axis("cost", "regret of the call over its charge", "log"),
+        {name: Series(colour, "point") for name, colour in colours.items()},
+        bars={"what the proof charges: 6√lg εL′": 1.0},
+        width=270,
     )
-    height = alt.Chart(canvas.data([{"cost": 1.0, "words": "what the proof charges: 6√lg εL′"}]))
-    right = alt.layer(
-        height.mark_rule(strokeDash=sketch.DASH, strokeWidth=1.5).encode(y="cost:Q"),
-        height.mark_text(align="right", dy=12, fontSize=12).encode(
-            x=alt.value(266), y="cost:Q", text="words:N"
-        ),
-        alt.Chart(canvas.data(measured.facts["calls"]))
-        .mark_point(filled=True, size=60, opacity=0.8)
-        .encode(
-            x=_axis(alt.X, "h", "phase of the call", alt.Scale(zero=False, padding=12)),
-            y=_axis(
-                alt.Y,
-                "cost",
-                "regret of the call over its charge",
-                log,
-                [10.0**k for k in range(-4, 3)],
-            ),
-            color=colour,
-        ),
-        title="Late calls of Algorithm 5",
-    )
-    panels = [panel.properties(width=270, height=sketch.HEIGHT) for panel in (left, right)]
     return canvas.with_title(
-        alt.hconcat(*panels, spacing=30),
+        left.properties(title="Lengths of the levels")
+        | right.properties(title="Late calls of Algorithm 5"),
         "Low levels must be short, and late splits must be coarse",
         [
             "Left: one large block and three tiny ones. Right: a gap that a low level shows late,",
@@ -170,15 +144,6 @@ def draw_level_lengths(measured: Measured) -> Any:
         "near one for equal lengths. Right: regret of calls of Algorithm 5 over what the proof "
         "charges, against the phase: above 1 and growing as printed, far below 1 when mended.",
     )
-
-
-def _axis(
-    channel: Any, field: str, title: str, scale: Any, ticks: list[float] | None = None
-) -> Any:
-    alt = canvas.altair()
-    bare = "replace(format(datum.value, '~e'), '+', '')"
-    axis = alt.Axis(values=ticks, labelExpr=bare) if ticks else alt.Axis(tickMinStep=1)
-    return channel(f"{field}:Q", title=title, scale=scale, axis=axis)
 
 
 LEVEL_LENGTHS = Claim(

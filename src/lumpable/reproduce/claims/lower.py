@@ -8,17 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from lumpable import worlds
 from lumpable.base.checks import FloatMatrix
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims import sketch
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.claims.sketch import GUIDE, Axis, Rows, Series, Sketch, curves
 
-KNOWS_GROUPS = "told who is alike"
+KNOWS_GROUPS, LINE = "told who is alike", "0.05 cells"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class Instances:
     def failure_rate(self, plays: int, rng: np.random.Generator) -> float:
         """Return the share of runs that end more than epsilon below the best policy.
 
-        Every cell is played equally often; the best mean wins, ties go to anybody.
+        Every cell is played equally often; the best mean wins, ties are broken at random.
         """
         heads = rng.binomial(plays, self.mean) + rng.random(self.mean.shape) / 2
         chosen = heads.argmax(axis=2)[:, :, np.newaxis]
@@ -64,7 +62,7 @@ class Instances:
 
 
 def hard_instances(size: Size, runs: int, knows_groups: bool) -> Instances:
-    """Draw an instance for each seed; who knows the groups sees groups as rows."""
+    """Draw an instance for each seed. With `knows_groups` a row is a group, not a context."""
     means, weights = [], []
     for seed in range(runs):
         world = worlds.hard(
@@ -138,22 +136,23 @@ def measure_lower_bound(effort: Effort) -> Measured:
         for name, family in families(sides, epsilons).items():
             for letter, sizes in family.items():
                 if knows_groups and letter != "S":
-                    continue  # to know the groups helps where contexts share one
+                    continue  # knowing the groups helps as contexts are added
                 budgets = [half_budget(size, runs, knows_groups, rng) for size in sizes]
                 series = KNOWS_GROUPS if knows_groups else f"instance {name}"
-                points: Rows = [
+                here: Rows = [
                     {"series": series, "cells": size.cells, "budget": budget * size.epsilon**2}
                     for size, budget in zip(sizes, budgets, strict=True)
                 ]
-                rows += points if letter != "1/ε²" else []
-                multiples += [] if knows_groups else [p["budget"] / p["cells"] for p in points]
+                rows += here if letter != "1/ε²" else []
+                multiples += [] if knows_groups else [p["budget"] / p["cells"] for p in here]
                 value, error = slope([growing(size, letter) for size in sizes], budgets)
                 one = {"series": series, "instance": name[0], "letter": letter}
                 exponents.append({**one, "value": value, "error": error})
+    ends = [pick(row["cells"] for row in rows) for pick in (min, max)]
     return Measured(
         seeds=runs,
         setting={"epsilons": epsilons},
-        rows=rows,
+        rows=rows + curves("cells", ends, "budget", {LINE: [0.05 * cells for cells in ends]}),
         facts={"exponents": exponents, "multiples": (min(multiples), max(multiples))},
     )
 
@@ -200,33 +199,6 @@ def word_lower_bound(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_lower_bound(measured: Measured) -> Any:
-    """Draw budgets against cells, with a line of slope one."""
-    ends = [pick(row["cells"] for row in measured.rows) for pick in (min, max)]
-    line = [{"series": "0.05 cells", "cells": cells, "budget": 0.05 * cells} for cells in ends]
-    return sketch.picture(
-        [*measured.rows, *line],
-        Axis("cells", "unknown cells: S K, r S or r K", "log"),
-        Axis("budget", "budget lost by half of the runs, times ε²", "log"),
-        {
-            "instance 1: S K": Series(sketch.BLUE, "ring"),
-            "instance 2: r S": Series(sketch.GREEN, "point"),
-            "instance 3: r K": Series(sketch.PINK, "point"),
-            KNOWS_GROUPS: Series(sketch.ORANGE, "point"),
-            "0.05 cells": Series("#222222", "dash"),
-        },
-        title="The lower bound: every unknown cell costs its share",
-        subtitle=[
-            f"Uniform play on the unknown cells, best mean, gap 4ε, {measured.seeds} runs a try."
-        ],
-        description=(
-            "Budget at which half of the runs fail against the number of unknown cells on log "
-            "axes: all three hard instances follow a line of slope one; who is told which "
-            "contexts are alike stays flat as contexts are added."
-        ),
-    )
-
-
 LOWER_BOUND = Claim(
     15,
     "Theorem 3: the lower bound",
@@ -240,5 +212,22 @@ LOWER_BOUND = Claim(
     measure=measure_lower_bound,
     judge=judge_lower_bound,
     word=word_lower_bound,
-    draw=draw_lower_bound,
+    draw=Sketch(
+        Axis("cells", "unknown cells: S K, r S or r K", "log"),
+        Axis("budget", "budget lost by half of the runs, times ε²", "log"),
+        {
+            "instance 1: S K": Series("blue", "ring"),
+            "instance 2: r S": Series("green", "point"),
+            "instance 3: r K": Series("pink", "point"),
+            KNOWS_GROUPS: Series("orange", "point"),
+            LINE: GUIDE,
+        },
+        title="The lower bound: every unknown cell costs its share",
+        subtitle="Uniform play on the unknown cells, best mean, gap 4ε, {seeds} runs a try.",
+        description=(
+            "Budget at which half of the runs fail against the number of unknown cells on log "
+            "axes: all three hard instances follow a line of slope one; a learner that is told "
+            "which contexts are alike stays flat as contexts are added."
+        ),
+    ),
 )

@@ -3,27 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+
+import numpy as np
 
 import lumpable as lb
+from lumpable import worlds
+from lumpable.base.checks import FloatMatrix, FloatVector
 from lumpable.plans import bounds, lengths, reductions
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.low_rank_worlds import Factored, decoys, spread
-from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.claims import witness
+from lumpable.reproduce.claims.sketch import GUIDE, Axis, Sketch, curves
 from lumpable.reproduce.claims.witness import DELTA
 
 SIZE = (500, 30)
 ACCURACY = 0.005
 """Small enough for the bound on the loss not to be vacuous."""
-COVER, GUIDE, BROKEN = "Algorithm 1, R cells", "R log R", "broken: R = S"
+COVER, FORMULA, BROKEN = "Algorithm 1, R cells", "R log R", "broken: R = S"
+
+# --- Worlds whose factors are known: mean = U V, and the grid that covers U -----------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Factored:
+    """A world and its factors."""
+
+    world: lb.World
+    U: FloatMatrix
+    V: FloatMatrix
+
+    @classmethod
+    def of(cls, U: FloatMatrix, V: FloatMatrix) -> Factored:
+        """Multiply out."""
+        return cls(worlds.from_matrix(U @ V), U, V)
+
+    @property
+    def rank(self) -> int:
+        """r, the length of a context's vector."""
+        return int(self.U.shape[1])
+
+    def cells(self, width: float, bound: float = 1.0) -> list[list[int]]:
+        """Return the contexts of each cell that holds one, in a grid on [-B, B]^r."""
+        place = np.maximum(np.ceil((self.U + bound) / width), 1).astype(int).tolist()
+        members: dict[tuple[int, ...], list[int]] = {}
+        for i, cell in enumerate(place):
+            members.setdefault(tuple(cell), []).append(i)
+        return list(members.values())
+
+    def difference(self, width: float) -> float:
+        """Return the largest difference of means inside a cell, over max_j ||v_j||_1."""
+        spans = [np.ptp(self.world.mean[cell], axis=0).max() for cell in self.cells(width)]
+        return float(max(spans)) / float(np.abs(self.V).sum(axis=0).max())
+
+
+def spread(contexts: int, arms: int, rank: int, bound: float, seed: int) -> Factored:
+    """Vectors of contexts uniform on [-B, B]^r, those of arms on [-1/(2r), 1/(2r)]^r."""
+    rng = np.random.default_rng(seed)
+    U = rng.uniform(-bound, bound, (contexts, rank))
+    return Factored.of(U, rng.uniform(-0.5, 0.5, (rank, arms)) / rank)
+
+
+def decoys(contexts: int, arms: int, seed: int) -> Factored:
+    """Rank one: a tenth of the contexts like most what all others like least.
+
+    Their best arm has the largest mean of all, so screening starts with it; if the others left with
+    them, they would lose nearly everything.
+    """
+    rng = np.random.default_rng(seed)
+    few = np.arange(contexts) < contexts // 10
+    u = np.where(few, rng.uniform(0.95, 1.0, contexts), rng.uniform(-0.9, -0.5, contexts))
+    v: FloatVector = rng.uniform(-0.5, 0.5, arms)
+    v[:2] = 0.5, -0.5
+    return Factored.of(u[:, np.newaxis], v[np.newaxis, :])
+
+
+# --- 29 -------------------------------------------------------------------------------------
 
 
 def run_cover(
     truth: Factored, epsilon: float, constants: Constants, bound: float, seed: int
 ) -> lb.Run:
-    """Run Algorithm 1 with a cover, whatever the switch would say."""
+    """Run Algorithm 1 with a cover and without the switch."""
     plan = reductions.low_rank(
         Problem(*SIZE, truth.rank),
         epsilon=epsilon,
@@ -38,7 +99,7 @@ def run_cover(
 def widest(problem: Problem) -> Constants:
     """Return constants with which the screening threshold is 1 at the deepest level.
 
-    Means span at most 1, so everybody leaves with everybody: nobody is screened.
+    Means span at most 1, so all contexts leave screening together.
     """
     size = lengths.near_uniform_lengths(problem, ACCURACY, DELTA)
     return witness.threshold_times(1 / size.threshold(size.levels))
@@ -90,24 +151,21 @@ def measure_low_rank_pac(effort: Effort) -> Measured:
     rounds = [run_cover(truth, epsilon, PAPER, B, 0).rounds for truth, B in truths]
     series: dict[str, Sequence[float]] = {
         COVER: rounds,
-        GUIDE: [rounds[0] * each / formula[0] for each in formula],
+        FORMULA: [rounds[0] * each / formula[0] for each in formula],
         BROKEN: [run_cover(truth, epsilon, PAPER, S * epsilon, 0).rounds for truth, _ in truths],
     }
     return Measured(
         seeds=runs,
         setting={"S": S, "K": K, "delta": DELTA, "epsilon": epsilon, "B": bounds_on_u},
-        rows=[
-            {"series": name, "cells": R, "rounds": y}
-            for name, values in series.items()
-            for R, y in zip(cells, values, strict=True)
-        ],
+        rows=curves("cells", cells, "rounds", series),
         facts={
             "grid": measure_grid(runs),
             "runs": len(losses),
             "loss": max(losses),
             "mixed loss": max(loss(decoys(S, K, seed), wide, seed) for seed in range(runs)),
             "slopes": {
-                name: slope(cells, values)[0] for name, values in {**series, GUIDE: formula}.items()
+                name: slope(cells, values)[0]
+                for name, values in {**series, FORMULA: formula}.items()
             },
         },
     )
@@ -118,7 +176,7 @@ def judge_low_rank_pac(measured: Measured) -> Verdict:
     facts, grid, slopes = measured.facts, measured.facts["grid"], measured.facts["slopes"]
 
     def checks(number: float, apart: float, lost: float, way: str) -> tuple[Check, ...]:
-        exponent = abs(slopes[way] - slopes[GUIDE])
+        exponent = abs(slopes[way] - slopes[FORMULA])
         return (
             Check("cells that hold a context, over R, most", number, "<=", 1.0),
             Check("difference in a cell, over α max ‖v‖₁, most", apart, "<=", 1.0 + 1e-9),
@@ -151,29 +209,6 @@ def word_low_rank_pac(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_low_rank_pac(measured: Measured) -> Any:
-    """Draw rounds against the number of cells."""
-    at = measured.setting
-    return sketch.picture(
-        measured.rows,
-        Axis("cells", "cells R (2B/ε, at most S)", "log"),
-        Axis("rounds", "rounds", "log"),
-        {
-            COVER: Series(sketch.BLUE),
-            GUIDE: Series("#222222", "dash"),
-            BROKEN: Series(sketch.ORANGE),
-        },
-        title="Low rank: the cost grows like the number of cells",
-        subtitle=[
-            f"S = {at['S']}, K = {at['K']}, rank 1, ε = {at['epsilon']:g}; as B grows, so does R."
-        ],
-        description=(
-            "Rounds against the number of cells: a line of slope one that follows R log R; with a "
-            "cell for every context they are larger and do not depend on B."
-        ),
-    )
-
-
 LOW_RANK_PAC = Claim(
     29,
     "Low rank, PAC",
@@ -189,5 +224,15 @@ LOW_RANK_PAC = Claim(
     measure=measure_low_rank_pac,
     judge=judge_low_rank_pac,
     word=word_low_rank_pac,
-    draw=draw_low_rank_pac,
+    draw=Sketch(
+        Axis("cells", "cells R (2B/ε, at most S)", "log"),
+        Axis("rounds", "rounds", "log"),
+        {COVER: "blue", FORMULA: GUIDE, BROKEN: "orange"},
+        title="Low rank: the cost grows like the number of cells",
+        subtitle="S = {S}, K = {K}, rank 1, ε = {epsilon:g}; as B grows, so does R.",
+        description=(
+            "Rounds against the number of cells: a line of slope one that follows R log R; with a "
+            "cell for every context they are larger and do not depend on B."
+        ),
+    ),
 )

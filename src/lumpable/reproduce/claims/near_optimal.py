@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +12,9 @@ from lumpable import worlds
 from lumpable.base.checks import FloatVector
 from lumpable.plans.problem import PAPER, Constants
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.sketch import Axis, Series
-from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
+from lumpable.reproduce.claims import witness
+from lumpable.reproduce.claims.sketch import GUIDE, Axis, Rows, Series, Sketch, curves
+from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1, size_of
 
 EPSILON = 2.0**-8
 
@@ -29,7 +28,7 @@ DECOYS = (1.0, 2.0, 3.0, 3.6, 4.5, 6.0, 8.0, 9.0, 10.5, 11.5, 13.0, 15.0)
 def decoy_gaps(units: float, runs: int, constants: Constants) -> list[float]:
     """Return, run by run, the largest gap of the candidates, in sqrt(log x) epsilon_b."""
     world = witness.decoy(12, 8, EPSILON, units)
-    root = math.sqrt(witness.log_x(witness.size_of(world)))
+    root = math.sqrt(witness.log_x(size_of(world)))
     seen = (algorithm_1(world, EPSILON, seed, constants) for seed in range(runs))
     return [max(run.gap(block) for block in run.blocks()) / root for run in seen]
 
@@ -90,27 +89,6 @@ def word_near_optimal_candidate(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_near_optimal_candidate(measured: Measured) -> Any:
-    """Draw the largest gap against the distance of the decoy."""
-    return sketch.picture(
-        measured.rows,
-        Axis("decoy", "distance of the decoy below the best arm, in √(log x) ε_b"),
-        Axis("gap", "gap of the best candidate, same unit"),
-        {"printed": Series(sketch.BLUE), "broken": Series(sketch.ORANGE)},
-        bars={"10, printed": PRINTED_NEAR, "8, proved": PROVED_NEAR},
-        title="How bad a block's best candidate can be",
-        subtitle=[
-            f"Largest gap of {measured.setting['runs']} runs a point. A decoy that screening "
-            "cannot tell apart",
-            "is all that the block gets. Broken: threshold three times as wide.",
-        ],
-        description=(
-            "Gap of a block's best candidate against the distance of a decoy: it follows the "
-            "decoy up to 4 and is 0 beyond; with a threshold three times as wide up to 12."
-        ),
-    )
-
-
 NEAR_OPTIMAL_CANDIDATE = Claim(
     5,
     "Lemma pac-4: a near-optimal candidate for every block",
@@ -124,7 +102,21 @@ NEAR_OPTIMAL_CANDIDATE = Claim(
     measure=measure_near_optimal_candidate,
     judge=judge_near_optimal_candidate,
     word=word_near_optimal_candidate,
-    draw=draw_near_optimal_candidate,
+    draw=Sketch(
+        Axis("decoy", "distance of the decoy below the best arm, in √(log x) ε_b"),
+        Axis("gap", "gap of the best candidate, same unit"),
+        {"printed": "blue", "broken": "orange"},
+        bars={"10, printed": PRINTED_NEAR, "8, proved": PROVED_NEAR},
+        title="How bad a block's best candidate can be",
+        subtitle=(
+            "Largest gap of {runs} runs a point. A decoy that screening cannot tell apart is all "
+            "that the block gets. Broken: threshold three times as wide."
+        ),
+        description=(
+            "Gap of a block's best candidate against the distance of a decoy: it follows the "
+            "decoy up to 4 and is 0 beyond; with a threshold three times as wide up to 12."
+        ),
+    ),
 )
 
 
@@ -169,17 +161,20 @@ LOSSES: dict[str, Callable[[int], lb.World]] = {
 def measure_candidates_suffice(effort: Effort) -> Measured:
     """Measure C and the loss of whole runs, and the sum in which the constants differ."""
     runs = effort.pick(26, 260)
-    points: dict[tuple[str, float, float], None] = {}  # in order, each once
+    rows: Rows = []
     for make in LOSSES.values():
         for seed in range(runs):
             run = algorithm_1(make(seed), EPSILON, seed)
             C = max(run.gap(block) for block in run.blocks())
-            points["Algorithm 1", C, run.loss / EPSILON] = None
-            points["one arm for all", C, one_arm_for_all(run) / EPSILON] = None
+            losses = {"Algorithm 1": run.loss, "one arm for all": one_arm_for_all(run)}
+            rows += [{"series": name, "C": C, "loss": y / EPSILON} for name, y in losses.items()]
+    lines = {"2(C + 1), printed": PRINTED_SLOPE, "1.25 C + 2": PROVED_SLOPE}
+    reached = np.linspace(0, max(row["C"] for row in rows), 30).tolist()
+    heights = {name: [slope * C + 2 for C in reached] for name, slope in lines.items()}
     return Measured(
         seeds=runs * len(LOSSES),
         setting={"epsilon": EPSILON, "delta": DELTA},
-        rows=[{"series": series, "C": C, "loss": loss} for series, C, loss in points],
+        rows=rows + curves("C", reached, "loss", heights),
         facts={"factor": largest_weighted_accuracy(runs)},
     )
 
@@ -218,35 +213,6 @@ def word_candidates_suffice(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_candidates_suffice(measured: Measured) -> Any:
-    """Draw losses against the measured C."""
-    curves = [
-        {"series": words, "C": float(C), "loss": slope * float(C) + 2}
-        for words, slope in (("2(C + 1), printed", PRINTED_SLOPE), ("1.25 C + 2", PROVED_SLOPE))
-        for C in np.linspace(0, max(row["C"] for row in measured.rows), 30)
-    ]
-    points = [
-        {**row, "C": round(row["C"], 2), "loss": round(row["loss"], 2)} for row in measured.rows
-    ]
-    return sketch.picture(
-        [*points, *curves],
-        Axis("C", "measured C: largest gap of the candidates, in ε_b"),
-        Axis("loss", "loss, in ε", "symlog", (0, 1, 2, 5, 10, 20, 50, 100)),
-        {
-            "2(C + 1), printed": Series("#222222", "dash"),
-            "1.25 C + 2": Series(sketch.GREEN, "line"),
-            "one arm for all": Series(sketch.ORANGE, "point"),
-            "Algorithm 1": Series(sketch.BLUE, "point"),
-        },
-        title="Good candidates make a good policy",
-        subtitle=[f"{measured.seeds} whole runs. Broken: one candidate for everybody."],
-        description=(
-            "Loss against the measured C: all runs of Algorithm 1 lie below both lines; with "
-            "one arm for everybody most lie far above."
-        ),
-    )
-
-
 CANDIDATES_SUFFICE = Claim(
     6,
     "Lemma pac-1: candidates suffice",
@@ -254,10 +220,25 @@ CANDIDATES_SUFFICE = Claim(
         "If W has a C ε_b-optimal arm for every block b with ω(b) ≥ ε/r, the loss is ≤ 2(C + 1) ε"
     ),
     repaired="the same steps give (1.25 C + 2) ε, since √u − u ≤ 1/4",
-    broken="Step 3 gives everybody the one candidate that is best on average",
+    broken="Step 3 gives all contexts the one candidate that is best on average",
     seconds=(2.0, 13.0),
     measure=measure_candidates_suffice,
     judge=judge_candidates_suffice,
     word=word_candidates_suffice,
-    draw=draw_candidates_suffice,
+    draw=Sketch(
+        Axis("C", "measured C: largest gap of the candidates, in ε_b"),
+        Axis("loss", "loss, in ε", "symlog", (0, 1, 2, 5, 10, 20, 50, 100)),
+        {
+            "2(C + 1), printed": GUIDE,
+            "1.25 C + 2": Series("green", "line"),
+            "one arm for all": Series("orange", "point"),
+            "Algorithm 1": Series("blue", "point"),
+        },
+        title="Good candidates make a good policy",
+        subtitle="{seeds} whole runs. Broken: one candidate for all contexts.",
+        description=(
+            "Loss against the measured C: all runs of Algorithm 1 lie below both lines; with "
+            "one arm for all most lie far above."
+        ),
+    ),
 )

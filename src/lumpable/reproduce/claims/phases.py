@@ -7,12 +7,13 @@ epsilon_{h,b} and the level n_b(h) of a block.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 import lumpable as lb
+from lumpable import worlds
 from lumpable.base.checks import BoolMatrix, BoolVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.plans import lengths, regret
@@ -20,7 +21,11 @@ from lumpable.plans.clusters import Clusters, Level
 from lumpable.plans.lengths import Phase
 from lumpable.plans.plan import Collect, Conversation
 from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.reproduce.claims.witness import size_of
 from lumpable.runs.run import Step
+
+Variant = tuple[Callable[[Problem], lb.Plan], str]
+"""An algorithm, and the sizes of the groups of its worlds."""
 
 # --- Looks ----------------------------------------------------------------------------------
 
@@ -83,7 +88,7 @@ class Look:
         return int(pairs.shape[1]) > len(np.unique(self.world.group))
 
     def uncovered_arms(self) -> int:
-        """Count (block, good arm) that nobody of the block finished, at n <= n_b(h)."""
+        """Count pairs of a block and a good arm it never finished, at n <= n_b(h)."""
         plays = self.step.sample.plays
         missing = [
             self.good[members].any(axis=0) & ~plays[members].any(axis=0)
@@ -105,7 +110,7 @@ class Look:
     def worst_survivor(self) -> float:
         """Return how far an arm that is good now is below the best, in eps~ of the phase before.
 
-        There nothing has survived in the first phase, nor at a level that is new.
+        In the first phase, and at a new level, nothing has survived yet.
         """
         problem, constants, h = self.size.problem, self.size.constants, self.h - 1
         if not self.size.levelled:
@@ -162,9 +167,12 @@ def explorations(seen: Iterable[Look]) -> list[Look]:
     return [look for look in seen if look.exploring]
 
 
-def size_of(world: lb.World) -> Problem:
-    """Return the problem that a world is."""
-    return Problem(world.contexts, world.arms, world.groups)
+def whole_runs(variants: Sequence[Variant], runs: int, horizon: int) -> Iterator[list[Look]]:
+    """Yield the requests of Step 1 of whole runs at (30, 20, 3), with printed constants."""
+    for seed in range(runs):
+        for algorithm, sizes in variants:
+            world = worlds.lumpable(30, 20, 3, sizes=sizes, seed=seed)
+            yield explorations(looks(algorithm(size_of(world)), world, seed, horizon))
 
 
 def delta(problem: Problem, h: int) -> float:
@@ -194,7 +202,7 @@ def scale_constants(share: float, taper: float = PAPER.taper) -> Constants:
 
 @lb.algorithm(lb.About(phase=lengths.equal_groups_phase))
 def without_step_2(problem: Problem, *, constants: Constants = PAPER) -> Conversation:
-    """Algorithm 4 that never splits a cluster: phased elimination for everybody at once."""
+    """Algorithm 4 that never splits a cluster: phased elimination for all contexts at once."""
     S, K, _ = problem.letters
     found = Clusters.everybody(S, K)
     policy = np.zeros(S, dtype=np.int64)
@@ -236,7 +244,7 @@ def without_inclusion(problem: Problem, *, constants: Constants = PAPER) -> Conv
 def chain(contexts: int, arms: int, groups: int) -> lb.World:
     """Put the blocks at equal distances on every arm, in another order on each.
 
-    Every arm shows that somebody differs, but neighbours are only 1/r apart.
+    Every arm shows that blocks differ, but neighbours are only 1/r apart.
     """
     order = (np.arange(groups)[:, np.newaxis] + np.arange(arms)) % groups
     group = np.arange(contexts) % groups
@@ -257,7 +265,7 @@ def own_arms(contexts: int, arms: int, groups: int, gap: float = 0.5) -> lb.Worl
 def odd_one_out(size: int, *, only_better: bool = False, rare: bool = False) -> lb.World:
     """Hide one context among S = K = `size`, without noise: arm 1 is good for it alone.
 
-    With `only_better` arm 0 is good for it too, as for everybody else. With `rare` it comes as
+    With `only_better` arm 0 is good for it too, as for all others. With `rare` it comes as
     rarely as allowed, 1/(8S).
     """
     group = np.zeros(size, dtype=np.int64)

@@ -11,6 +11,7 @@ import lumpable as lb
 from lumpable.base.checks import MOST_ROUNDS, FloatVector
 from lumpable.plans import lengths
 from lumpable.plans.problem import Problem
+from lumpable.reproduce.claim import Check
 
 
 def equal_logs(problem: Problem, T: float) -> float:
@@ -51,6 +52,12 @@ def curve(plan: lb.Plan, world: lb.World, seed: int, times: Sequence[float]) -> 
     rounds = [0.0, *(float(row.rounds) for row in run.requests)]
     lost: FloatVector = np.interp(times, rounds, [0.0, *(row.regret for row in run.requests)])
     return lost
+
+
+def check_exponent(what: str, found: tuple[float, float], bar: float) -> Check:
+    """Hold an exponent and its standard error against a bar: two errors are allowed."""
+    value, error = found
+    return Check(f"{what}, ± {error:.3f}; two errors allowed", value, "<=", bar + 2 * error)
 
 
 def exponent(found: Iterable[tuple[float, float]]) -> tuple[float, float]:

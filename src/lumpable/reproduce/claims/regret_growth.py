@@ -14,17 +14,10 @@ from lumpable.base import words
 from lumpable.base.checks import FloatVector
 from lumpable.plans import bounds, regret, standard
 from lumpable.plans.problem import Problem
-from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims import sketch
-from lumpable.reproduce.claims.rates import (
-    any_logs,
-    curve,
-    equal_logs,
-    exponent,
-    last_any_groups_phase,
-    standard_logs,
-)
-from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.claim import Claim, Effort, Measured, Verdict, Words, slope
+from lumpable.reproduce.claims import rates
+from lumpable.reproduce.claims.rates import check_exponent, curve, exponent
+from lumpable.reproduce.claims.sketch import Axis, Series, Sketch, curves
 
 Logs = Callable[[Problem, float], float]
 Worlds = Callable[[Problem, int], lb.World]
@@ -51,15 +44,17 @@ class Method:
     def first(self, problem: Problem) -> float:
         """Return the least of the times at which its bound is not vacuous.
 
-        What the bound promises there, 6 x logs x rate (played arms are within 6 eps~), is below T:
-        more than T nobody loses anyway.
+        What the bound promises there, 6 x logs x rate (played arms are within 6 eps~), is below T,
+        the most that any algorithm can lose.
         """
         return next(T for T in TIMES if 6 * self.logs(problem, T) * self.rate(problem, T) < T)
 
 
-FOUR = Method("Algorithm 4", regret.equal_groups, bounds.regret_rate, equal_logs, 0.5)
-SIX = Method("Algorithm 6", regret.any_groups, bounds.regret_rate, any_logs, 1.0)
-EACH = Method("elimination per context", standard.online, bounds.standard_rate, standard_logs, 0.5)
+FOUR = Method("Algorithm 4", regret.equal_groups, bounds.regret_rate, rates.equal_logs, 0.5)
+SIX = Method("Algorithm 6", regret.any_groups, bounds.regret_rate, rates.any_logs, 1.0)
+EACH = Method(
+    "elimination per context", standard.online, bounds.standard_rate, rates.standard_logs, 0.5
+)
 
 
 def uniform(problem: Problem, seed: int) -> lb.World:
@@ -79,7 +74,7 @@ def one_level(problem: Problem, T: float) -> float:
     2 log2 K levels busy, a logarithm that grows with the size; one gap keeps one level busy, but
     for a geometric series.
     """
-    return last_any_groups_phase(problem, T).lg * (1 - 1 / problem.arms)
+    return rates.last_any_groups_phase(problem, T).lg * (1 - 1 / problem.arms)
 
 
 def worst_regret(
@@ -135,7 +130,7 @@ def at_end(
     """Return, for each seed, the worst regret of every size at the end."""
     T = TIMES[-1]
     for problem in problems:
-        method.first(problem)  # there is one: at the end the bound is not vacuous for any size
+        method.first(problem)  # raises where the bound is vacuous even at the end
 
     def lost(problem: Problem, seed: int) -> float:
         return float(worst_regret(method, problem, seed, [T], coarser=coarser, world=world)[0])
@@ -188,38 +183,29 @@ def measure_growing(effort: Effort) -> Measured:
         even = at_end(SIX, squares, 1, coarser=2)
         facts["all levels"] = in_size(even, squares, sums, SIX.logs)
         runs += 2 * len(sides)
-    curves: dict[str, Sequence[float]] = {
+    means = {
         name: [float(np.mean(at)) for at in zip(*found, strict=True)]
         for name, found in worst.items()
     }
     return Measured(
         seeds=runs,
         setting={"sides": sides, "counts": counts},
-        rows=[
-            {"series": name, "T": T, "regret": float(lost)}
-            for name, values in {**curves, FIXED: fixed.tolist()}.items()
-            for T, lost in zip(TIMES, values, strict=True)
-        ],
-        facts={**facts, "behind": curves[FOUR.name][-1] / curves[EACH.name][-1]},
+        rows=curves("T", TIMES, "regret", {**means, FIXED: fixed.tolist()}),
+        facts={**facts, "behind": means[FOUR.name][-1] / means[EACH.name][-1]},
     )
 
 
 def judge_growing(measured: Measured) -> Verdict:
     """Exponents must not be above those of the bound by more than two errors."""
-
-    def check(what: str, found: tuple[float, float], bar: float) -> Check:
-        value, error = found
-        return Check(f"{what}, ± {error:.3f}; two errors allowed", value, "<=", bar + 2 * error)
-
     facts = measured.facts
     return Verdict(
         printed=(
-            check("exponent of T, Algorithm 4", facts["T"][FOUR.name], 0.5),
-            check("exponent of T, Algorithm 6", facts["T"][SIX.name], 0.5),
-            check("exponent of S + K, Algorithm 4", facts["S + K"][FOUR.name], 0.5),
-            check("exponent of r, Algorithm 4", facts["r"], 1.5),
+            check_exponent("exponent of T, Algorithm 4", facts["T"][FOUR.name], 0.5),
+            check_exponent("exponent of T, Algorithm 6", facts["T"][SIX.name], 0.5),
+            check_exponent("exponent of S + K, Algorithm 4", facts["S + K"][FOUR.name], 0.5),
+            check_exponent("exponent of r, Algorithm 4", facts["r"], 1.5),
         ),
-        broken=(check("exponent of S + K", facts["S + K"][EACH.name], 0.5),),
+        broken=(check_exponent("exponent of S + K", facts["S + K"][EACH.name], 0.5),),
     )
 
 
@@ -254,40 +240,28 @@ def word_growing(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_growing(measured: Measured) -> Any:
-    """Draw worst regret against T for each method, and that of a fixed world."""
-    S, K, r = SIZE.letters
-    return sketch.picture(
-        measured.rows,
+GROWING = Claim(
+    22,
+    "Regret grows like √T",
+    printed="The regret of Algorithms 4 and 6 is Õ(√(r³(S + K)T)), that of standard ones Õ(√(SKT))",
+    broken="elimination per context: no contexts are lumped together",
+    seconds=(10.0, 150.0),
+    measure=measure_growing,
+    judge=judge_growing,
+    word=word_growing,
+    draw=Sketch(
         Axis("T", "rounds T", "log", [1e10, 1e12, 1e14, 1e16, 1e18]),
         Axis("regret", "regret", "log"),
-        {
-            SIX.name: Series(sketch.GREEN),
-            FOUR.name: Series(sketch.BLUE),
-            FIXED: Series(sketch.SKY, "line"),
-            EACH.name: Series(sketch.ORANGE),
-        },
+        {SIX.name: "green", FOUR.name: "blue", FIXED: Series("sky", "line"), EACH.name: "orange"},
         title="At the worst gaps regret grows like √T",
-        subtitle=[
-            f"S = {S}, K = {K}, r = {r}; at each T the gaps that hurt most. One fixed world goes",
-            "from slope 1 to flat: what is not seen yet costs T, what is seen costs nothing.",
-        ],
+        subtitle=(
+            f"(S, K, r) = {SIZE.letters}; at each T the gaps that hurt most. One fixed world goes "
+            "from slope 1 to flat: what is not seen yet costs T, what is seen costs nothing."
+        ),
         description=(
             "Regret against rounds on log axes: the worst regret of Algorithms 4 and 6 has slope "
             "one half once gaps can show, that of elimination per context too, far below; on one "
             "fixed world it goes from slope one to flat."
         ),
-    )
-
-
-GROWING = Claim(
-    22,
-    "Regret grows like √T",
-    printed="The regret of Algorithms 4 and 6 is Õ(√(r³(S + K)T)), that of standard ones Õ(√(SKT))",
-    broken="elimination per context: nobody is lumped together",
-    seconds=(10.0, 150.0),
-    measure=measure_growing,
-    judge=judge_growing,
-    word=word_growing,
-    draw=draw_growing,
+    ),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +12,9 @@ from lumpable import worlds
 from lumpable.plans import bounds
 from lumpable.plans.problem import Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
-from lumpable.reproduce.claims.witness import DELTA, algorithm_1
+from lumpable.reproduce.claims import witness
+from lumpable.reproduce.claims.sketch import Axis, Rows, Series, Sketch
+from lumpable.reproduce.claims.witness import DELTA, algorithm_1, size_of
 
 # --- 10: the 524 formula --------------------------------------------------------------------
 
@@ -26,7 +25,7 @@ def share_of_bound(contexts: int, epsilon: float, seed: int, factor: float) -> f
     """Return a run's rounds over the printed bound, with the screening threshold this wide."""
     world = worlds.lumpable(contexts, 10, 2, seed=seed)
     run = algorithm_1(world, epsilon, seed, witness.threshold_times(factor)).run
-    return run.rounds / bounds.whole(witness.size_of(world), epsilon, DELTA)
+    return run.rounds / bounds.whole(size_of(world), epsilon, DELTA)
 
 
 def measure_samples_bound(effort: Effort) -> Measured:
@@ -72,27 +71,6 @@ def word_samples_bound(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_samples_bound(measured: Measured) -> Any:
-    """Draw the share of the bound against S."""
-    names = dict.fromkeys(row["series"] for row in measured.rows)
-    colours = (sketch.BLUE, sketch.SKY, sketch.GREEN, sketch.PINK, sketch.ORANGE)
-    return sketch.picture(
-        measured.rows,
-        Axis("S", "contexts S", "log", measured.setting["S"]),
-        Axis("share", "rounds over the printed bound", "log"),
-        {name: Series(colour) for name, colour in zip(names, colours, strict=True)},
-        bars={"the bound": 1.0},
-        title="The 524 formula is generous",
-        subtitle=[
-            f"Largest of {measured.setting['runs']} runs. Broken: contexts leave one at a time."
-        ],
-        description=(
-            "Rounds as a share of the printed bound against S: a few percent and flat for "
-            "Algorithm 1, growing past 1 when contexts leave one at a time."
-        ),
-    )
-
-
 SAMPLES_BOUND = Claim(
     10,
     "Theorem 1: the samples",
@@ -102,7 +80,24 @@ SAMPLES_BOUND = Claim(
     measure=measure_samples_bound,
     judge=judge_samples_bound,
     word=word_samples_bound,
-    draw=draw_samples_bound,
+    draw=Sketch(
+        Axis("S", "contexts S", "log", "points"),
+        Axis("share", "rounds over the printed bound", "log"),
+        {
+            "ε = 0.5": "blue",
+            "ε = 0.1": "sky",
+            "ε = 0.01": "green",
+            "ε = 0.001": "pink",
+            ONE_AT_A_TIME: "orange",
+        },
+        bars={"the bound": 1.0},
+        title="The 524 formula is generous",
+        subtitle="Largest of {runs} runs. Broken: contexts leave one at a time.",
+        description=(
+            "Rounds as a share of the printed bound against S: a few percent and flat for "
+            "Algorithm 1, growing past 1 when contexts leave one at a time."
+        ),
+    ),
 )
 
 
@@ -256,33 +251,6 @@ def word_growth(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_growth(measured: Measured) -> Any:
-    """Draw the rounds of both methods against S + K."""
-    at = measured.setting
-    return sketch.picture(
-        measured.rows,
-        Axis("size", "S + K", "log", [2 * side for side in at["sides"]]),
-        Axis("rounds", "rounds", "log"),
-        {
-            "Algorithm 1": Series(sketch.BLUE),
-            "Algorithm 1, S K smaller": Series(sketch.SKY, "point"),
-            "naive method": Series(sketch.ORANGE),
-            "naive method, S K smaller": Series(sketch.PINK, "point"),
-        },
-        title="Samples follow S + K, not S K",
-        subtitle=[
-            f"S = K, r = {GROUPS}, ε = {EPSILON:g}, means of {at['runs']} runs. At S + K = 1100 "
-            "also (100, 1000)",
-            "and (1000, 100), where S K is a third as large.",
-        ],
-        description=(
-            "Rounds against S + K on log axes: Algorithm 1 has slope one and hardly depends on "
-            "the shape; the naive method has slope two, takes a third as much where S K is a "
-            "third, and is cheaper at small sizes."
-        ),
-    )
-
-
 GROWTH = Claim(
     11,
     "Samples grow with r(S + K)/ε², not with S K",
@@ -292,5 +260,24 @@ GROWTH = Claim(
     measure=measure_growth,
     judge=judge_growth,
     word=word_growth,
-    draw=draw_growth,
+    draw=Sketch(
+        Axis("size", "S + K", "log"),
+        Axis("rounds", "rounds", "log"),
+        {
+            "Algorithm 1": "blue",
+            "Algorithm 1, S K smaller": Series("sky", "point"),
+            "naive method": "orange",
+            "naive method, S K smaller": Series("pink", "point"),
+        },
+        title="Samples follow S + K, not S K",
+        subtitle=(
+            f"S = K, r = {GROUPS}, ε = {EPSILON:g}, means of {{runs}} runs. At S + K = 1100 also "
+            "S = 100 and S = 1000, where S K is a third as large."
+        ),
+        description=(
+            "Rounds against S + K on log axes: Algorithm 1 has slope one and hardly depends on "
+            "the shape; the naive method has slope two, takes a third as much where S K is a "
+            "third, and is cheaper at small sizes."
+        ),
+    ),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +12,9 @@ from lumpable.plans.plan import Belief, Collect, Conversation
 from lumpable.plans.problem import Problem
 from lumpable.plans.standard import best_of
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.sketch import Axis, Series
-from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1
+from lumpable.reproduce.claims import witness
+from lumpable.reproduce.claims.sketch import Axis, Sketch
+from lumpable.reproduce.claims.witness import DELTA, Watched, algorithm_1, size_of
 
 
 @lb.algorithm
@@ -57,7 +56,7 @@ def measure_several_levels(effort: Effort) -> Measured:
     S, K, r = 200, 200, 3
     runs = effort.pick(20, 150)
     world = witness.one_large_block(S, K, r, 0.8)
-    problem = witness.size_of(world)
+    problem = size_of(world)
     N = lengths.near_uniform_lengths(problem, EPSILON, DELTA).levels
     uncovered = {ALL: 0, DEEPEST: 0}
     gaps: dict[str, list[float]] = {ALL: [], DEEPEST: []}
@@ -113,27 +112,6 @@ def word_several_levels(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_several_levels(measured: Measured) -> Any:
-    """Draw the share of arms that blocks lack at each level."""
-    N, own = measured.setting["N"], measured.setting["own"]
-    return sketch.picture(
-        measured.rows,
-        Axis("level", "accuracy level n", values=range(1, N + 1)),
-        Axis("missing", "share of arms never finished"),
-        {LARGE: Series(sketch.BLUE), SMALL: Series(sketch.ORANGE)},
-        title="Deep levels miss what small blocks need",
-        subtitle=[
-            f"Mean over {measured.seeds} runs. The large block's own level is {N}, that of small "
-            "blocks",
-            f"is {own}: each covers all arms there.",
-        ],
-        description=(
-            "Share of arms that a block never finished against the level: zero for the large block "
-            "everywhere, rising from zero to a large share for small blocks at the deepest levels."
-        ),
-    )
-
-
 SEVERAL_LEVELS = Claim(
     12,
     "Why there are several accuracy levels",
@@ -146,5 +124,18 @@ SEVERAL_LEVELS = Claim(
     measure=measure_several_levels,
     judge=judge_several_levels,
     word=word_several_levels,
-    draw=draw_several_levels,
+    draw=Sketch(
+        Axis("level", "accuracy level n", ticks="points"),
+        Axis("missing", "share of arms never finished"),
+        {LARGE: "blue", SMALL: "orange"},
+        title="Deep levels miss what small blocks need",
+        subtitle=(
+            "Mean over {seeds} runs. The large block's own level is {N}, that of small blocks is "
+            "{own}: each covers all arms there."
+        ),
+        description=(
+            "Share of arms that a block never finished against the level: zero for the large block "
+            "everywhere, rising from zero to a large share for small blocks at the deepest levels."
+        ),
+    ),
 )

@@ -19,6 +19,7 @@ from lumpable.plans import lengths, pac, reductions, regret
 from lumpable.plans.plan import Belief, Branching, Collect, Result, Sample, Split
 from lumpable.plans.problem import Problem
 
+SKEWED = Problem(50, 10, 3)
 Putting = Callable[[FloatVector], IntVector]
 """From estimated frequencies to buckets: -1 is given up."""
 Inside = Callable[[Problem], lb.Plan]
@@ -102,9 +103,9 @@ def nearly_all_rare(contexts: int, horizon: int, units: float) -> FloatVector:
     return nu
 
 
-def kinds(problem: Problem, horizon: int, seed: int) -> dict[str, lb.World]:
+def kinds(horizon: int, seed: int) -> dict[str, lb.World]:
     """Return worlds with the same means and different frequencies."""
-    S, K, r = problem.letters
+    S, K, r = SKEWED.letters
     drawn = worlds.lumpable(S, K, r, frequency="zipf", seed=seed)
     frequencies = {
         "Zipf": drawn.frequency,
@@ -118,20 +119,19 @@ def kinds(problem: Problem, horizon: int, seed: int) -> dict[str, lb.World]:
 # --- Broken on purpose ----------------------------------------------------------------------
 
 
-def all_kept(frequency: FloatVector) -> IntVector:
-    """Buckets as they should be, for everybody who was seen at all."""
+def keep_all(frequency: FloatVector) -> IntVector:
+    """Return the right buckets, but give up no context that was seen."""
     return reductions.side_by_side(frequency, 1 << 200)
 
 
 def no_buckets(frequency: FloatVector) -> IntVector:
-    """One bucket for everybody who was seen."""
+    """Put all contexts that were seen into one bucket."""
     return np.where(frequency > 0, 0, -1)
 
 
-def below_average_given_up(frequency: FloatVector) -> IntVector:
-    """Buckets as they should be, but only for contexts above 1/(2S)."""
-    S = len(frequency)
-    return np.where(frequency > 0.5 / S, all_kept(frequency), -1)
+def give_up_below_average(frequency: FloatVector) -> IntVector:
+    """Return the right buckets, but give up all contexts below 1/(2S)."""
+    return np.where(frequency > 0.5 / len(frequency), keep_all(frequency), -1)
 
 
 @lb.algorithm
@@ -161,8 +161,6 @@ def put_wrongly(
 
 
 # --- Runs -----------------------------------------------------------------------------------
-
-SKEWED = Problem(50, 10, 3)
 
 
 def run_reduction(world: lb.World, horizon: int, seed: int) -> Reduced:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 import lumpable as lb
-from lumpable import worlds
 from lumpable.base import words
 from lumpable.plans import lengths, regret
 from lumpable.plans.plan import Collect, Sample
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.plans.progress import Progress
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import phases, sketch
-from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.claims import phases
+from lumpable.reproduce.claims.sketch import Axis, Sketch, curves
 
 PHASE = 18
 """The phase whose eps~ sets the scale: means are a few eps~ apart and must span at most 1."""
@@ -79,21 +77,15 @@ def drawn_survivors(gap: float, runs: int) -> int:
     return count
 
 
-def worst_in_runs(runs: int, horizon: int) -> tuple[float, float]:
+def worst_in_runs(runs: int) -> tuple[float, float]:
     """Return the worst survivor and the worst arm played, in eps~ of their phases.
 
     Over whole runs of Algorithms 4 and 6, at levels n <= n_b(h).
     """
-    survived, played = [], []
-    for seed in range(runs):
-        for sizes in ("equal", "geometric"):
-            world = worlds.lumpable(30, 20, 3, sizes=sizes, seed=seed)
-            for algorithm in (regret.equal_groups, regret.any_groups):
-                seen = phases.looks(algorithm(phases.size_of(world)), world, seed, horizon)
-                for look in phases.explorations(seen):
-                    played.append(look.worst_played())
-                    survived.append(look.worst_survivor())
-    return max(survived), max(played)
+    algorithms = (regret.equal_groups, regret.any_groups)
+    variants = [(each, sizes) for sizes in ("equal", "geometric") for each in algorithms]
+    seen = [look for run in phases.whole_runs(variants, runs, 10**14) for look in run]
+    return max(look.worst_survivor() for look in seen), max(look.worst_played() for look in seen)
 
 
 def measure_surviving(effort: Effort) -> Measured:
@@ -104,19 +96,17 @@ def measure_surviving(effort: Effort) -> Measured:
         AS_PRINTED: [worst_survivor(error) for error in ERRORS],
         WIDE: [worst_survivor(error, wide) for error in ERRORS],
     }
-    survived, played = worst_in_runs(runs, 10**14)
+    survived, played = worst_in_runs(runs)
+    lucky = drawn_survivors(PRINTED_NEAR, draws)
     return Measured(
         seeds=draws + 4 * runs,
         setting={"draws": draws, "runs": runs},
-        rows=[
-            {"series": name, "error": error, "gap": gap}
-            for name, found in gaps.items()
-            for error, gap in zip(ERRORS, found, strict=True)
-        ],
+        rows=curves("error", ERRORS, "gap", gaps),
         facts={
             "worst": max(gaps[AS_PRINTED]),
             "wide": max(gaps[WIDE]),
-            "lucky": drawn_survivors(PRINTED_NEAR, draws),
+            "lucky": lucky,
+            "lucky share": lucky / draws,
             "survived": survived,
             "played": played,
         },
@@ -162,40 +152,6 @@ def word_surviving(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_surviving(measured: Measured) -> Any:
-    """Draw the largest gap that survives against the errors."""
-    share = measured.facts["lucky"] / measured.setting["draws"]
-    bars = {"3, printed": PRINTED_NEAR, "3.5, repaired": PROVED_NEAR}
-    return sketch.picture(
-        measured.rows
-        + [
-            {"series": name, "error": at, "gap": bar} for name, bar in bars.items() for at in ERRORS
-        ],
-        Axis(
-            "error",
-            "largest error of a mean, in thresholds √lg ε (the good event: ¼)",
-            values=ERRORS,
-        ),
-        Axis("gap", "largest gap that survives, in thresholds √lg ε", values=range(1, 9)),
-        {
-            AS_PRINTED: Series(sketch.BLUE),
-            WIDE: Series(sketch.ORANGE),
-            "3, printed": Series(sketch.PINK, "dash"),
-            "3.5, repaired": Series(sketch.GREEN, "dash"),
-        },
-        title="A mixed cluster keeps arms that are 3.5 thresholds bad",
-        subtitle=[
-            "Scripted answers with the worst errors that are allowed. At error 0 a gap of 3 is",
-            f"on the edge: drawn at random, it survived in {share:.0%} of the runs.",
-        ],
-        description=(
-            "Largest gap that survives elimination against the largest error of a mean: from 3 "
-            "without error to 3.5 at the edge of the good event; 6 to 6.5 with thresholds twice as "
-            "wide."
-        ),
-    )
-
-
 SURVIVING = Claim(
     20,
     "What survives elimination",
@@ -210,5 +166,24 @@ SURVIVING = Claim(
     measure=measure_surviving,
     judge=judge_surviving,
     word=word_surviving,
-    draw=draw_surviving,
+    draw=Sketch(
+        Axis(
+            "error",
+            "largest error of a mean, in thresholds √lg ε (the good event: ¼)",
+            ticks="points",
+        ),
+        Axis("gap", "largest gap that survives, in thresholds √lg ε", ticks=range(1, 9)),
+        {AS_PRINTED: "blue", WIDE: "orange"},
+        bars={"3, printed": PRINTED_NEAR, "3.5, repaired": PROVED_NEAR},
+        title="A mixed cluster keeps arms that are 3.5 thresholds bad",
+        subtitle=(
+            "Scripted answers with the worst errors that are allowed. At error 0 a gap of 3 is "
+            "on the edge: drawn at random, it survived in {lucky share:.0%} of the runs."
+        ),
+        description=(
+            "Largest gap that survives elimination against the largest error of a mean: from 3 "
+            "without error to 3.5 at the edge of the good event; 6 to 6.5 with thresholds twice as "
+            "wide."
+        ),
+    ),
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from lumpable import worlds
 from lumpable.plans import bounds, reductions, regret, standard
 from lumpable.plans.problem import Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims import sketch
-from lumpable.reproduce.claims.sketch import Axis, Series
+from lumpable.reproduce.claims.sketch import Axis, Sketch, curves
 
 Algorithm = Callable[[Problem], lb.Plan]
 SWITCHED = Problem(60, 20, 3)
@@ -100,11 +98,7 @@ def measure_switch(effort: Effort) -> Measured:
     return Measured(
         seeds=runs,
         setting={"horizons": horizons, "sides": sides, "groups": groups},
-        rows=[
-            {"series": where, "horizon": T, "ratio": y}
-            for where, values in ratios.items()
-            for T, y in zip(horizons, values, strict=True)
-        ],
+        rows=curves("horizon", horizons, "ratio", ratios),
         facts={"ratios": ratios, "by size": by_size, "by groups": by_groups},
     )
 
@@ -171,30 +165,6 @@ def word_switch(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_switch(measured: Measured) -> Any:
-    """Draw the ratio to the standard algorithm's regret against the horizon."""
-    return sketch.picture(
-        measured.rows,
-        Axis("horizon", "horizon T", "log", (1e14, 1e15, 1e16)),
-        Axis("ratio", "regret over the standard one", "log"),
-        {
-            SWITCHES: Series(sketch.BLUE),
-            STAYS: Series(sketch.GREEN),
-            BROKEN: Series(sketch.ORANGE),
-        },
-        bars={"the standard algorithm": 1.0},
-        title="The switch compares orders, not constants",
-        subtitle=[
-            f"Each at its own worst gap. It switches at {SWITCHED.letters}, not at {SMALL.letters}."
-        ],
-        description=(
-            "Regret over that of the standard algorithm against the horizon: exactly one where it "
-            "switches, for there it is that algorithm; hundreds of times as much where it does "
-            "not, and also where it should switch but does not."
-        ),
-    )
-
-
 SWITCH = Claim(
     27,
     "The switch to the standard algorithm",
@@ -207,5 +177,19 @@ SWITCH = Claim(
     measure=measure_switch,
     judge=judge_switch,
     word=word_switch,
-    draw=draw_switch,
+    draw=Sketch(
+        Axis("horizon", "horizon T", "log", (1e14, 1e15, 1e16)),
+        Axis("ratio", "regret over the standard one", "log"),
+        {SWITCHES: "blue", STAYS: "green", BROKEN: "orange"},
+        bars={"the standard algorithm": 1.0},
+        title="The switch compares orders, not constants",
+        subtitle=(
+            f"Each at its own worst gap. It switches at {SWITCHED.letters}, not at {SMALL.letters}."
+        ),
+        description=(
+            "Regret over that of the standard algorithm against the horizon: exactly one where it "
+            "switches, for there it is that algorithm; hundreds of times as much where it does "
+            "not, and also where it should switch but does not."
+        ),
+    ),
 )

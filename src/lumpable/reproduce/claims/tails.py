@@ -11,8 +11,7 @@ import lumpable as lb
 from lumpable.base.checks import FloatVector
 from lumpable.base.extras import need
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import sketch
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.claims.sketch import GUIDE, Axis, Rows, Series, Sketch, curves
 from lumpable.runs.answers import answer
 
 
@@ -113,29 +112,6 @@ def word_coupon_collector(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_coupon_collector(measured: Measured) -> Any:
-    """Draw the share of misses against K."""
-    at = measured.setting
-    return sketch.picture(
-        measured.rows,
-        Axis("K", "elements K", "log", at["K"]),
-        Axis("missed", "share of runs that missed an element", "log", (0.05, 0.1, 0.2, 0.5, 1)),
-        {
-            "printed": Series(sketch.BLUE, "point"),
-            "printed, exact": Series(sketch.SKY, "line"),
-            "K log K draws": Series(sketch.ORANGE, "point"),
-            "K log K draws, exact": Series(sketch.PINK, "line"),
-        },
-        bars={f"δ′ = {at['risk']:g}": at["risk"]},
-        title="K log(K/δ′) draws show everything",
-        subtitle=[f"Points: {at['runs']:,} runs each. Lines: inclusion and exclusion."],
-        description=(
-            "Share of runs that missed an element against K: just below δ′ with the printed "
-            "number of draws, about six times as high without δ′ in it."
-        ),
-    )
-
-
 COUPON_COLLECTOR = Claim(
     1,
     "Coupon collector",
@@ -145,7 +121,23 @@ COUPON_COLLECTOR = Claim(
     measure=measure_coupon_collector,
     judge=judge_coupon_collector,
     word=word_coupon_collector,
-    draw=draw_coupon_collector,
+    draw=Sketch(
+        Axis("K", "elements K", "log", "points"),
+        Axis("missed", "share of runs that missed an element", "log", (0.05, 0.1, 0.2, 0.5, 1)),
+        {
+            "printed": Series("blue", "point"),
+            "printed, exact": Series("sky", "line"),
+            "K log K draws": Series("orange", "point"),
+            "K log K draws, exact": Series("pink", "line"),
+        },
+        bars={f"δ′ = {RISK:g}": RISK},
+        title="K log(K/δ′) draws show everything",
+        subtitle="Points: {runs:,} runs each. Lines: inclusion and exclusion.",
+        description=(
+            "Share of runs that missed an element against K: just below δ′ with the printed "
+            "number of draws, about six times as high without δ′ in it."
+        ),
+    ),
 )
 
 
@@ -199,11 +191,7 @@ def measure_tails(effort: Effort) -> Measured:
         series[f"mean, {name}"] = [largest_error_tail(risk, radius) for risk in risks]
         series[f"count, {name}"] = [largest_count_tail(risk, expected) for risk in risks]
         far[name] = int(np.sum(errors > radius * unit))
-    rows = [
-        {"series": name, "risk": risk, "tail": tail}
-        for name, tails in series.items()
-        for risk, tail in zip(risks, tails, strict=True)
-    ]
+    rows = curves("risk", risks, "tail", series)
     return Measured(seeds=runs, setting={"risk": DRAWN_RISK}, rows=rows, facts={"far": far})
 
 
@@ -238,31 +226,6 @@ def word_tails(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_tails(measured: Measured) -> Any:
-    """Draw the exact tails against delta'."""
-    return sketch.picture(
-        measured.rows,
-        Axis("risk", "δ′, the probability that is promised", "log"),
-        Axis("tail", "largest exact tail", "log", [10.0**-p for p in range(0, 25, 4)]),
-        {
-            "mean, printed": Series(sketch.BLUE, "line"),
-            "count, printed": Series(sketch.SKY, "line"),
-            "tail = δ′": Series("#222222", "dash"),
-            "mean, broken": Series(sketch.ORANGE, "line"),
-            "count, broken": Series(sketch.PINK, "line"),
-        },
-        title="Both tail lemmas hold with room",
-        subtitle=[
-            "A lemma holds where its line is below the dashed one.",
-            "Broken: half the radius, a quarter of the expected count.",
-        ],
-        description=(
-            "Exact tails against the promised probability on log axes: the printed lemmas lie "
-            "below the diagonal everywhere, the broken ones above it."
-        ),
-    )
-
-
 TAILS = Claim(
     2,
     "Sub-Gaussian means and counts",
@@ -275,5 +238,24 @@ TAILS = Claim(
     measure=measure_tails,
     judge=judge_tails,
     word=word_tails,
-    draw=draw_tails,
+    draw=Sketch(
+        Axis("risk", "δ′, the probability that is promised", "log"),
+        Axis("tail", "largest exact tail", "log", [10.0**-p for p in range(0, 25, 4)]),
+        {
+            "mean, printed": Series("blue", "line"),
+            "count, printed": Series("sky", "line"),
+            "tail = δ′": GUIDE,
+            "mean, broken": Series("orange", "line"),
+            "count, broken": Series("pink", "line"),
+        },
+        title="Both tail lemmas hold with room",
+        subtitle=(
+            "A lemma holds where its line is below the dashed one. "
+            "Broken: half the radius, a quarter of the expected count."
+        ),
+        description=(
+            "Exact tails against the promised probability on log axes: the printed lemmas lie "
+            "below the diagonal everywhere, the broken ones above it."
+        ),
+    ),
 )

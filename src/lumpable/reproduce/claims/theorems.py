@@ -7,7 +7,6 @@ Claims 10 and 11 are in `samples`, 12 in `several_levels`, 13 in `buckets`, 15 i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from lumpable import worlds
 from lumpable.base.checks import FloatVector
 from lumpable.plans import bounds, pac
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
-from lumpable.reproduce.claims import sketch, witness
-from lumpable.reproduce.claims.sketch import Axis, Rows, Series
+from lumpable.reproduce.claims import witness
+from lumpable.reproduce.claims.sketch import GUIDE, Axis, Rows, Series, Sketch
 from lumpable.reproduce.claims.witness import DELTA, algorithm_1
 
 Losses = dict[str, list[float]]
@@ -57,22 +56,20 @@ def loss_check(measured: Measured, series: str, words: str, bound: float) -> Che
     return rate(what, over, measured.seeds, measured.setting["delta"])
 
 
-def draw_losses(measured: Measured, title: str, subtitle: str) -> Any:
+def losses_against_epsilon(sound: str, broken: str, *, title: str, subtitle: str) -> Sketch:
     """Draw losses, sound and broken, against epsilon, with the bounds."""
-    sound, broken = measured.facts["losses"]
-    return sketch.picture(
-        measured.rows,
-        Axis("epsilon", "ε", "log", measured.setting["epsilons"]),
+    return Sketch(
+        Axis("epsilon", "ε", "log", "points"),
         Axis("loss", "loss"),
         {
-            "printed bound": Series("#222222", "dash"),
-            "repaired": Series(sketch.GREEN, "line"),
-            broken: Series(sketch.ORANGE, "point"),
-            sound: Series(sketch.BLUE, "point"),
+            "printed bound": GUIDE,
+            "repaired": Series("green", "line"),
+            broken: Series("orange", "point"),
+            sound: Series("blue", "point"),
         },
         bars={"1: no loss is larger": 1.0},
         title=title,
-        subtitle=[subtitle],
+        subtitle=subtitle,
         description=(
             f"Losses against epsilon: {sound} stays near zero, below both bounds; {broken}: above "
             "them at small epsilon."
@@ -84,6 +81,8 @@ def draw_losses(measured: Measured, title: str, subtitle: str) -> Any:
 
 SIZE = lb.Problem(63, 40, 3)
 EPSILONS = (0.02, 0.01, 0.005, 0.0025)
+FORMS = {"Algorithm 1": 1.0, "broken": 30.0}
+"""How much wider the screening threshold is."""
 
 
 def theorem_losses(epsilon: float, runs: int, factor: float) -> list[float]:
@@ -101,12 +100,11 @@ def theorem_losses(epsilon: float, runs: int, factor: float) -> list[float]:
 def measure_theorem_1(effort: Effort) -> Measured:
     """Run it at accuracies where the bound is below 1, in worlds that can break it."""
     runs = effort.pick(20, 120)
-    forms = {"Algorithm 1": 1.0, "broken": 30.0}
     return measure_losses(
         SIZE,
         EPSILONS,
         {"printed bound": bounds.near_uniform_printed, "repaired": bounds.near_uniform_promise},
-        lambda epsilon: {name: theorem_losses(epsilon, runs, f) for name, f in forms.items()},
+        lambda epsilon: {name: theorem_losses(epsilon, runs, f) for name, f in FORMS.items()},
     )
 
 
@@ -139,12 +137,6 @@ def word_theorem_1(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_theorem_1(measured: Measured) -> Any:
-    """Draw the losses of Algorithm 1."""
-    how = f"{measured.seeds} runs at each ε. Broken: threshold thirty times as wide."
-    return draw_losses(measured, "Theorem 1: losses far below the bound", how)
-
-
 THEOREM_1 = Claim(
     9,
     "Theorem 1: the loss",
@@ -158,7 +150,11 @@ THEOREM_1 = Claim(
     measure=measure_theorem_1,
     judge=judge_theorem_1,
     word=word_theorem_1,
-    draw=draw_theorem_1,
+    draw=losses_against_epsilon(
+        *FORMS,
+        title="Theorem 1: losses far below the bound",
+        subtitle="{seeds} runs at each ε. Broken: threshold thirty times as wide.",
+    ),
 )
 
 
@@ -175,7 +171,7 @@ def one_dominates(contexts: int) -> FloatVector:
 
 
 def without_bucket_0(run: lb.Run) -> float:
-    """Return the loss when bucket 0 is skipped and its contexts get whatever arm is worst."""
+    """Return the loss when bucket 0 is skipped and its contexts get their worst arm."""
     policy = run.policy.copy()
     result = run.result
     for bucket in () if result is None else result.buckets:
@@ -238,12 +234,6 @@ def word_theorem_2(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_theorem_2(measured: Measured) -> Any:
-    """Draw the losses of Algorithm 3."""
-    how = f"{measured.seeds} runs at each ε; one context has 60 % of all arrivals."
-    return draw_losses(measured, "Theorem 2: losses far below the bound", how)
-
-
 THEOREM_2 = Claim(
     14,
     "Theorem 2: the loss for any frequencies",
@@ -254,5 +244,10 @@ THEOREM_2 = Claim(
     measure=measure_theorem_2,
     judge=judge_theorem_2,
     word=word_theorem_2,
-    draw=draw_theorem_2,
+    draw=losses_against_epsilon(
+        "Algorithm 3",
+        "bucket 0 skipped",
+        title="Theorem 2: losses far below the bound",
+        subtitle="{seeds} runs at each ε; one context has 60 % of all arrivals.",
+    ),
 )

@@ -99,7 +99,7 @@ def algorithm_1(
 
 
 def size_of(world: lb.World) -> Problem:
-    """Return the problem that a world is."""
+    """Return the size of a world as a problem."""
     return Problem(world.contexts, world.arms, world.groups)
 
 
@@ -151,8 +151,8 @@ def planted(
 ) -> lb.World:
     """Give each block one good arm, all others `gap` below; blocks take turns among contexts.
 
-    The first block's good arm is the best of all, so a screening that tells nobody apart finds
-    only that one.
+    The first block's good arm is the best of all, so a screening that tells no blocks apart
+    finds only that one.
     """
     group = np.arange(contexts) % groups
     best = 1 - 0.05 * np.arange(groups)
