@@ -242,8 +242,7 @@ class FactorThompson(Compiled):
         y = (state.total - state.centre[0] * state.plays) / state.sd**2
         P, b = _posterior(n, y - n * a, V, np.ones(V.shape[1]))
         u = np.linalg.solve(P, b[:, :, None])[:, :, 0]
-        best: IntVector = np.argmax(u @ V.T + a, axis=1)
-        return best
+        return np.argmax(u @ V.T + a, axis=1)
 
 
 def _posterior(
@@ -263,5 +262,4 @@ def _drawn(
     P, b = _posterior(n, y, X, prior)
     L = np.linalg.cholesky(P)
     half = np.linalg.solve(L, b[:, :, None])
-    drawn: FloatMatrix = np.linalg.solve(L.transpose(0, 2, 1), half + z[:, :, None])[:, :, 0]
-    return drawn
+    return np.linalg.solve(L.transpose(0, 2, 1), half + z[:, :, None])[:, :, 0]

@@ -202,8 +202,7 @@ def components(contexts: int, ends: IntMatrix) -> IntVector:
         for end in ends.T:
             np.minimum.at(label, end, low)
         if np.array_equal(before, label):
-            found: IntVector = np.unique(label, return_inverse=True)[1]
-            return found
+            return np.unique(label, return_inverse=True)[1]
 
 
 class CLUB(Compiled):
@@ -284,13 +283,11 @@ class CLUB(Compiled):
 
     def policy(self) -> IntVector:
         """Return the arm with the largest mean in each context's cluster."""
-        best: IntVector = np.argmax(self.state.W, axis=1)[self.state.label]
-        return best
+        return np.argmax(self.state.W, axis=1)[self.state.label]
 
     def labels(self) -> IntVector:
         """Return the component of each context."""
-        label: IntVector = self.state.label.copy()
-        return label
+        return self.state.label.copy()
 
     def edges(self) -> IntMatrix:
         """Return the ends of all edges that are not cut, (edges, 2)."""

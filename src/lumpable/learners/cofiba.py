@@ -235,8 +235,7 @@ class COFIBA(Compiled):
     def policy(self) -> IntVector:
         """Return each context's arm with the largest w of its component."""
         w = self.state.pool_total / (1.0 + self.state.pool_plays)
-        best: IntVector = np.argmax(np.take_along_axis(w, self.state.part, axis=1), axis=0)
-        return best
+        return np.argmax(np.take_along_axis(w, self.state.part, axis=1), axis=0)
 
     def labels(self) -> IntVector:
         """Return the contexts' components in the graph of the arm that was played most."""

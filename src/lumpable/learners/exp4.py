@@ -83,8 +83,7 @@ class ConstantExperts(Compiled):
 
     def probabilities(self) -> list[float]:
         """Return the probability of each arm in the next round."""
-        listed: list[float] = self.state.probability.tolist()
-        return listed
+        return self.state.probability.tolist()
 
     def policy(self) -> IntVector:
         """Return the arm of the heaviest expert, for everybody."""

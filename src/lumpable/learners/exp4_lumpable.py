@@ -153,19 +153,15 @@ class LumpableExperts(Compiled):
     def probabilities(self, context: int) -> FloatVector:
         """Return the probability of each arm, were this context the next."""
         mix(self.state, checks.whole("context", context, 0, self.contexts - 1))
-        p: FloatVector = self.state.probability.copy()
-        return p
+        return self.state.probability.copy()
 
     def policy(self) -> IntVector:
         """Return what the heaviest expert recommends."""
-        best: IntVector = self._arms()[self.labels()]
-        return best
+        return self._arms()[self.labels()]
 
     def labels(self) -> IntVector:
         """Return the groups of the heaviest expert."""
-        found: IntVector = np.argmax(self.state.gain[:, self._arms()], axis=1)
-        return found
+        return np.argmax(self.state.gain[:, self._arms()], axis=1)
 
     def _arms(self) -> IntVector:
-        arms: IntVector = self.state.sets[np.argmax(self.state.weight)]
-        return arms
+        return self.state.sets[np.argmax(self.state.weight)]

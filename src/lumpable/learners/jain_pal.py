@@ -233,5 +233,4 @@ class OCTAL(Compiled):
         """Return 0 for a context of unknown sign, else 1 or 2; None for `etc`."""
         if self.method == "etc":
             return None
-        sign: IntVector = self.state.sign.copy()
-        return sign
+        return self.state.sign.copy()

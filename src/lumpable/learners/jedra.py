@@ -181,5 +181,4 @@ class SpectralPolicy(Compiled):
 
     def policy(self) -> IntVector:
         """Return each context's best arm by the last estimate."""
-        best: IntVector = self.state.best.copy()
-        return best
+        return self.state.best.copy()

@@ -150,5 +150,4 @@ class KLUCB(Compiled):
     def policy(self) -> IntVector:
         """Return each context's arm with the largest mean so far."""
         mean = np.where(self.state.plays > 0, self.state.mean, -np.inf)
-        best: IntVector = np.argmax(mean, axis=1)
-        return best
+        return np.argmax(mean, axis=1)

@@ -162,10 +162,8 @@ class ExploreThenKMeans(Compiled):
 
     def policy(self) -> IntVector:
         """Return the arm with the largest mean in each context's group."""
-        best: IntVector = np.argmax(self.state.mean, axis=1)[self.state.label]
-        return best
+        return np.argmax(self.state.mean, axis=1)[self.state.label]
 
     def labels(self) -> IntVector:
         """Return the group of each context."""
-        label: IntVector = self.state.label.copy()
-        return label
+        return self.state.label.copy()

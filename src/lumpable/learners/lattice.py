@@ -204,8 +204,7 @@ class LATTICE(Compiled):
         )
         rest = s / np.maximum(n, 1.0) - arm
         if min(n.shape) <= self.groups:
-            plain: FloatMatrix = arm + np.where(n > 0, rest, 0.0)
-            return plain
+            return arm + np.where(n > 0, rest, 0.0)
         U, V = als(n, rest, self.groups, RIDGE * state.sd, SWEEPS, rng)
         return arm + U @ V.T
 
@@ -220,8 +219,7 @@ class LATTICE(Compiled):
 
     def labels(self) -> IntVector:
         """Return the group of each context, named by its first member."""
-        label: IntVector = self.state.group.copy()
-        return label
+        return self.state.group.copy()
 
 
 def _components(Q: FloatMatrix, close: float) -> list[IntVector]:

@@ -180,5 +180,4 @@ class LinUCB(Compiled):
         state = self.state
         if state.additive:
             return np.full(self.contexts, np.argmax(state.theta), dtype=np.int64)
-        best: IntVector = np.argmax(state.sums / (state.plays + 1), axis=1)
-        return best
+        return np.argmax(state.sums / (state.plays + 1), axis=1)

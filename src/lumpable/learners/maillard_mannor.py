@@ -188,8 +188,7 @@ class AgnosticClusters(Compiled):
         state = self.state
         mean = state.pool_total / np.maximum(state.pool_plays, 1)
         mean = np.clip(mean, state.low.T, state.high.T)
-        best: IntVector = np.argmax(np.where(state.pool_plays > 0, mean, -np.inf), axis=1)
-        return best
+        return np.argmax(np.where(state.pool_plays > 0, mean, -np.inf), axis=1)
 
     def labels(self) -> IntVector:
         """Return the connected parts of the graph of compatible contexts."""

@@ -138,15 +138,12 @@ class KnownClusters(Compiled):
         """Return the logarithm of each class's likelihood for each context, its best being 0."""
         plays, mean, mu = self.state.plays, self.state.mean, self.state.group_means
         error = plays @ (mu * mu).T - 2.0 * (plays * mean) @ mu.T
-        fit: FloatMatrix = (error.min(axis=1, keepdims=True) - error) / (2.0 * self._variance)
-        return fit
+        return (error.min(axis=1, keepdims=True) - error) / (2.0 * self._variance)
 
     def labels(self) -> IntVector:
         """Return each context's most likely class, by least squares weighted with the plays."""
-        likely: IntVector = np.argmax(self._fit(), axis=1)
-        return likely
+        return np.argmax(self._fit(), axis=1)
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest mean over classes, weighted by likelihood."""
-        best: IntVector = np.argmax(np.exp(self._fit()) @ self.state.group_means, axis=1)
-        return best
+        return np.argmax(np.exp(self._fit()) @ self.state.group_means, axis=1)

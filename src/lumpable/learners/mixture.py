@@ -258,13 +258,11 @@ class MixtureThompson(Compiled):
         """Return each context's arm with the largest mean, over the groups that it may be in."""
         likely = self.state.likely
         chance = np.exp(likely - likely.max(axis=1, keepdims=True))
-        best: IntVector = np.argmax(chance @ self._means(), axis=1)
-        return best
+        return np.argmax(chance @ self._means(), axis=1)
 
     def labels(self) -> IntVector:
         """Return the most likely group of each context."""
-        label: IntVector = np.argmax(self.state.likely, axis=1)
-        return label
+        return np.argmax(self.state.likely, axis=1)
 
 
 def _lgamma(x: FloatMatrix) -> FloatMatrix:

@@ -121,18 +121,15 @@ class ModelThompson(Compiled):
         """Return the probability of each latent state in each context."""
         log_posterior = self.state.log_posterior
         weight = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
-        probability: FloatMatrix = weight / weight.sum(axis=1, keepdims=True)
-        return probability
+        return weight / weight.sum(axis=1, keepdims=True)
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest expected mean."""
-        best: IntVector = np.argmax(self.posterior() @ self._means, axis=1)
-        return best
+        return np.argmax(self.posterior() @ self._means, axis=1)
 
     def labels(self) -> IntVector:
         """Return the most likely state of each context."""
-        likely: IntVector = np.argmax(self.state.log_posterior, axis=1)
-        return likely
+        return np.argmax(self.state.log_posterior, axis=1)
 
 
 def _log_prior(prior: npt.ArrayLike | None, groups: int) -> FloatVector:
@@ -141,5 +138,4 @@ def _log_prior(prior: npt.ArrayLike | None, groups: int) -> FloatVector:
     given = np.array(prior, dtype=np.float64)
     if given.shape != (groups,) or not (given > 0.0).all() or not np.isfinite(given).all():
         raise BadArgument("prior", f"{groups} positive numbers", repr(prior))
-    log_prior: FloatVector = np.log(given)
-    return log_prior
+    return np.log(given)

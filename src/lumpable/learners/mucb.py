@@ -140,8 +140,7 @@ class ModelUCB(Compiled):
 
     def policy(self) -> IntVector:
         """Return the best arm of the state that each context would believe now."""
-        best: IntVector = self.state.best[self.labels()]
-        return best
+        return self.state.best[self.labels()]
 
     def labels(self) -> IntVector:
         """Return the state that each context would believe now, the first of several."""

@@ -160,10 +160,8 @@ class NMFGreedy(Compiled):
 
     def means(self) -> FloatMatrix:
         """Return A W as of the last refit."""
-        fitted: FloatMatrix = self.state.A @ self.state.W
-        return fitted
+        return self.state.A @ self.state.W
 
     def policy(self) -> IntVector:
         """Return each context's best arm of A W as of the last refit."""
-        best: IntVector = self.state.best.copy()
-        return best
+        return self.state.best.copy()

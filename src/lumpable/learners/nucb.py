@@ -190,5 +190,4 @@ class NUCB(Compiled):
         plays = self.state.shared_plays + self.state.all_plays[:, None]
         clicks = self.state.shared_clicks + self.state.all_clicks[:, None]
         mean = np.where(plays > 0, clicks / np.maximum(plays, 1e-300), -np.inf)
-        best: IntVector = np.argmax(mean, axis=0)
-        return best
+        return np.argmax(mean, axis=0)

@@ -64,5 +64,4 @@ class KnownGroups(Compiled):
 
     def labels(self) -> IntVector:
         """Return the grouping."""
-        groups: IntVector = self.state.row.copy()
-        return groups
+        return self.state.row.copy()

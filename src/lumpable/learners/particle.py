@@ -299,5 +299,4 @@ class ParticleThompson(Compiled):
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest mean over the particles."""
-        best: IntVector = np.argmax(self.means(), axis=1)
-        return best
+        return np.argmax(self.means(), axis=1)

@@ -277,10 +277,8 @@ class SCLUB(Compiled):
 
     def policy(self) -> IntVector:
         """Return the arm with the largest mean in each context's cluster."""
-        best: IntVector = np.argmax(self.state.W, axis=1)[self.state.label]
-        return best
+        return np.argmax(self.state.W, axis=1)[self.state.label]
 
     def labels(self) -> IntVector:
         """Return the cluster of each context."""
-        label: IntVector = self.state.label.copy()
-        return label
+        return self.state.label.copy()

@@ -161,5 +161,4 @@ class Shrinkage(Compiled):
         seen = state.weight > 0.0
         population = state.pull / np.where(seen, state.weight, 1.0)
         mean = (m0 * population + state.plays * state.mean) / (m0 + state.plays)
-        best: IntVector = np.argmax(np.where(seen, mean, -np.inf), axis=1)
-        return best
+        return np.argmax(np.where(seen, mean, -np.inf), axis=1)

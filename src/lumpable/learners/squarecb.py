@@ -162,8 +162,7 @@ class SquareCB(Compiled):
         clock = self.clock.copy()
         start_choice(clock, context)
         weigh(self.state, context, clock)
-        p: FloatVector = self.state.probability.copy()
-        return p
+        return self.state.probability.copy()
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest prediction."""

@@ -131,11 +131,9 @@ class SuccessiveElimination(Compiled):
 
     def active(self) -> checks.BoolMatrix:
         """Return which arms each context has not dropped."""
-        left: checks.BoolMatrix = self.state.turn < np.inf
-        return left
+        return self.state.turn < np.inf
 
     def policy(self) -> IntVector:
         """Return each context's active arm with the largest mean so far."""
         known = self.active() & (self.state.plays > 0)
-        best: IntVector = np.argmax(np.where(known, self.state.mean, -np.inf), axis=1)
-        return best
+        return np.argmax(np.where(known, self.state.mean, -np.inf), axis=1)

@@ -58,5 +58,4 @@ class Uniform(Compiled):
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest mean so far."""
-        best: IntVector = np.argmax(self.state.mean, axis=1)
-        return best
+        return np.argmax(self.state.mean, axis=1)

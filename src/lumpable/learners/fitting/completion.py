@@ -84,5 +84,4 @@ def spectral(
     V = np.zeros((K, rank))
     V[:, :top] = vector[:, : -top - 1 : -1] * np.maximum(value[: -top - 1 : -1], 0.0) ** 0.25
     scale = JITTER * (np.abs(V).max() or 1.0)
-    start: FloatMatrix = V + scale * rng.standard_normal((K, rank))
-    return start
+    return V + scale * rng.standard_normal((K, rank))

@@ -89,8 +89,7 @@ def loss(
 def _over(total: npt.ArrayLike, weight: npt.ArrayLike, otherwise: npt.ArrayLike) -> FloatMatrix:
     """Return total / weight, and something else where there is no weight."""
     known = np.asarray(weight) > 0
-    ratio: FloatMatrix = np.where(known, total / np.where(known, weight, 1.0), otherwise)
-    return ratio
+    return np.where(known, total / np.where(known, weight, 1.0), otherwise)
 
 
 class _Problem:

@@ -101,8 +101,7 @@ def additive(plays: FloatMatrix, sums: FloatMatrix) -> FloatMatrix:
     left = np.diag(plays.sum(axis=0) + RIDGE) - scaled.T @ plays
     v = np.linalg.solve(left, sums.sum(axis=0) - scaled.T @ sums.sum(axis=1))
     u = (sums.sum(axis=1) - plays @ v) / (plays.sum(axis=1) + RIDGE)
-    both: FloatMatrix = u[:, None] + v
-    return both
+    return u[:, None] + v
 
 
 def log_size(oracle: Oracle, contexts: int, arms: int) -> float:
