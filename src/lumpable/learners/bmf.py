@@ -21,9 +21,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import largest, normal
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, kernel, largest, normal
 from lumpable.learners.learner import Compiled
 
 GROWTH = 0.05

@@ -15,9 +15,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel, kernel_without_nan
-from lumpable.learners.engine.draws import largest
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import TELLS, Clock, Kernels, kernel, kernel_without_nan, largest
 from lumpable.learners.learner import Compiled, Unfit
 
 MOST_CELLS = 200_000

@@ -27,9 +27,7 @@ from lumpable.base.checks import (
     IntMatrix,
     IntVector,
 )
-from lumpable.learners.engine.clock import TELLS, Clock, kernel
-from lumpable.learners.engine.draws import largest
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import TELLS, Clock, Kernels, kernel, largest
 from lumpable.learners.learner import Compiled, Unfit
 
 MOST_CELLS = 1_000_000

@@ -17,9 +17,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel, kernel_without_nan
-from lumpable.learners.engine.draws import among
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import TELLS, Clock, Kernels, among, kernel, kernel_without_nan
 from lumpable.learners.learner import Compiled
 
 

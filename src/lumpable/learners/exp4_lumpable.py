@@ -22,9 +22,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import drawn
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, drawn, kernel
 from lumpable.learners.learner import Compiled, Unfit
 
 MOST_SETS = 20_000

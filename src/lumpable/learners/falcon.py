@@ -15,9 +15,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel, start_choice
-from lumpable.learners.engine.draws import drawn
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, drawn, kernel, start_choice
 from lumpable.learners.fitting import regression
 from lumpable.learners.learner import Compiled
 from lumpable.learners.squarecb import inverse_gap

@@ -22,9 +22,7 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel
-from lumpable.learners.engine.draws import below
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import TELLS, Clock, Kernels, below, kernel
 from lumpable.learners.learner import Compiled
 
 GROWTH = 2.0

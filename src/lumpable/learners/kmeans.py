@@ -20,9 +20,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import below, normal
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, below, kernel, normal
 from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.learner import Compiled
 

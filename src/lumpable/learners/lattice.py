@@ -14,9 +14,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import among, below
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, among, below, kernel
 from lumpable.learners.fitting.completion import als
 from lumpable.learners.learner import Compiled
 

@@ -18,9 +18,7 @@ import numpy.typing as npt
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import largest
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, kernel, largest
 from lumpable.learners.learner import Compiled
 
 

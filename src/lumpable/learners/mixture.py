@@ -16,9 +16,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import beta, largest, normal, uniform
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, beta, kernel, largest, normal, uniform
 from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.learner import Compiled
 

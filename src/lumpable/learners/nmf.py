@@ -19,9 +19,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolVector, FloatMatrix, IntMatrix, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel
-from lumpable.learners.engine.draws import below, uniform
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import TELLS, Clock, Kernels, below, kernel, uniform
 from lumpable.learners.learner import Compiled
 
 GROWTH = 1.25

@@ -12,7 +12,7 @@ from lumpable.base import checks
 from lumpable.base.checks import IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.learners import thompson_beta, thompson_gaussian
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Kernels
 from lumpable.learners.learner import Compiled
 
 MODELS = ("gaussian", "beta")

@@ -20,9 +20,7 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import below, largest, normal, uniform
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, below, kernel, largest, normal, uniform
 from lumpable.learners.learner import Compiled, Unfit
 
 Cube = npt.NDArray[np.float64]

@@ -22,9 +22,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import among, largest, normals
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, among, kernel, largest, normals
 from lumpable.learners.learner import Compiled
 
 USUAL = 5.0

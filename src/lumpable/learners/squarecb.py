@@ -14,9 +14,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel, start_choice
-from lumpable.learners.engine.draws import drawn, largest
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import TELLS, Clock, Kernels, drawn, kernel, largest, start_choice
 from lumpable.learners.fitting import regression
 from lumpable.learners.learner import Compiled
 

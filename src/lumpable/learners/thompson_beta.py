@@ -13,9 +13,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import beta, largest, uniform
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, beta, kernel, largest, uniform
 from lumpable.learners.learner import Compiled
 
 

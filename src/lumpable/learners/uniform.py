@@ -8,9 +8,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import below
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, below, kernel
 from lumpable.learners.learner import Compiled
 
 

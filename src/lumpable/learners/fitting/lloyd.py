@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.caching import cached_njit
+from lumpable.learners.engine import cached_njit
 
 ITERATIONS = 50
 """Lloyd's iterations from one start, at most, unless told otherwise."""
