@@ -20,7 +20,8 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine import TELLS, Clock, Kernels, among, kernel, kernel_without_nan
+from lumpable.learners.engine import Clock, Kernels, kernel
+from lumpable.learners.fitting.cluster_ucb import choose, learn, spread
 from lumpable.learners.learner import Compiled, Unfit
 
 MOST_EDGES = 20_000_000
@@ -67,37 +68,13 @@ class State(NamedTuple):
 
 
 @kernel
-def spread(n: int) -> float:
-    """F(n): how far an estimate from n visits may be."""
-    return math.sqrt((1.0 + math.log(1.0 + n)) / (1.0 + n))
-
-
-@kernel_without_nan
-def choose(state: State, context: int, clock: Clock) -> int:
-    """Play the largest W_j + alpha sqrt(ln(1 + t) / N_j) of the cluster, any of several."""
-    b = state.label[context]
-    N, W, score = state.N[b], state.W[b], state.score
-    t = float(clock[TELLS]) + 1.0
-    scale = state.alpha * math.sqrt(math.log(1.0 + t))
-    top = -np.inf
-    for j in range(len(score)):
-        score[j] = W[j] + scale / math.sqrt(N[j])
-        top = score[j] if score[j] > top else top
-    return among(score, top, clock)
-
-
-@kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
     """Learn for the context and its cluster, then cut edges; find clusters anew if any was."""
     i, b = context, state.label[context]
     state.visits[i] += 1
-    state.plays[i, arm] += 1
-    state.total[i, arm] += reward
-    old, new = state.w[i, arm], state.total[i, arm] / (1.0 + state.plays[i, arm])
-    state.w[i, arm] = new
-    state.N[b, arm] += 1.0
-    state.sum[b, arm] += reward
-    state.W[b, arm] = state.sum[b, arm] / state.N[b, arm]
+    old = state.w[i, arm]
+    learn(state, i, b, arm, reward)
+    new = state.w[i, arm]
 
     own, start, before = spread(state.visits[i]), state.first[i], state.degree[i]
     at, cut = start, False

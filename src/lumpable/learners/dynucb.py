@@ -10,14 +10,14 @@ is, with n_ij plays and the sum s_ij of the rewards of context i and arm j:
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine import TELLS, Clock, Kernels, among, kernel, kernel_without_nan
+from lumpable.learners.engine import Clock, Kernels, kernel
+from lumpable.learners.fitting.cluster_ucb import choose, distance, learn, remove
 from lumpable.learners.learner import Compiled
 
 
@@ -34,65 +34,30 @@ class State(NamedTuple):
     N: FloatMatrix
     sum: FloatMatrix
     """sum_k s_ij."""
-    centre: FloatMatrix
+    W: FloatMatrix
     """w_kj."""
     score: FloatVector
     alpha: float
-
-
-@kernel_without_nan
-def choose(state: State, context: int, clock: Clock) -> int:
-    """Play the largest w_kj + alpha sqrt(ln(1 + t) / N_kj), any of several."""
-    k = state.label[context]
-    N, centre, score = state.N[k], state.centre[k], state.score
-    t = float(clock[TELLS]) + 1.0
-    scale = state.alpha * math.sqrt(math.log(1.0 + t))
-    top = -np.inf
-    for j in range(len(score)):
-        score[j] = centre[j] + scale / math.sqrt(N[j])
-        top = score[j] if score[j] > top else top
-    return among(score, top, clock)
 
 
 @kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
     """Learn for the context and its cluster, then move the context if another is nearer."""
     i, k = context, state.label[context]
-    state.plays[i, arm] += 1
-    state.total[i, arm] += reward
-    state.w[i, arm] = state.total[i, arm] / (1.0 + state.plays[i, arm])
-    state.N[k, arm] += 1.0
-    state.sum[k, arm] += reward
-    state.centre[k, arm] = state.sum[k, arm] / state.N[k, arm]
-
-    nearest, least = k, distance(state.w[i], state.centre[k], np.inf)
+    learn(state, i, k, arm, reward)
+    nearest, least = k, distance(state.w[i], state.W[k], np.inf)
     for other in range(len(state.N)):
-        away = distance(state.w[i], state.centre[other], least)
+        away = distance(state.w[i], state.W[other], least)
         if away < least:
             nearest, least = other, away
     if nearest != k:
         state.label[i] = nearest
+        remove(state, i, k)
         for j in range(len(state.score)):
-            # cells that it never played are left as they are, to the last bit
-            n, s = state.plays[i, j], state.total[i, j]
-            if n > 0:
-                state.N[k, j] -= n
-                state.sum[k, j] = state.sum[k, j] - s if state.N[k, j] > 1.0 else 0.0
-                state.centre[k, j] = state.sum[k, j] / state.N[k, j]
-                state.N[nearest, j] += n
-                state.sum[nearest, j] += s
-                state.centre[nearest, j] = state.sum[nearest, j] / state.N[nearest, j]
-
-
-@kernel
-def distance(a: FloatVector, b: FloatVector, enough: float) -> float:
-    """Return ||a - b||^2, or anything above `enough` if it is above."""
-    total = 0.0
-    for j in range(len(a)):
-        total += (a[j] - b[j]) ** 2
-        if total > enough:
-            break
-    return total
+            if state.plays[i, j] > 0:
+                state.N[nearest, j] += state.plays[i, j]
+                state.sum[nearest, j] += state.total[i, j]
+                state.W[nearest, j] = state.sum[nearest, j] / state.N[nearest, j]
 
 
 class DynUCB(Compiled):
@@ -135,7 +100,7 @@ class DynUCB(Compiled):
             label=rng.integers(M, size=S),
             N=np.ones((M, K)),
             sum=np.zeros((M, K)),
-            centre=np.zeros((M, K)),
+            W=np.zeros((M, K)),
             score=np.zeros(K),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
         )
@@ -143,7 +108,7 @@ class DynUCB(Compiled):
 
     def policy(self) -> IntVector:
         """Return the arm with the largest mean in each context's cluster."""
-        return np.argmax(self.state.centre, axis=1)[self.state.label]
+        return np.argmax(self.state.W, axis=1)[self.state.label]
 
     def labels(self) -> IntVector:
         """Return the cluster of each context."""

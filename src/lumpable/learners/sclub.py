@@ -30,7 +30,8 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine import TELLS, Clock, Kernels, among, kernel, kernel_without_nan
+from lumpable.learners.engine import TELLS, Clock, Kernels, kernel
+from lumpable.learners.fitting.cluster_ucb import choose, distance, learn, remove, spread
 from lumpable.learners.learner import Compiled
 
 
@@ -70,26 +71,6 @@ class State(NamedTuple):
 
 
 @kernel
-def spread(n: int) -> float:
-    """F(n): how far an estimate from n visits may be."""
-    return math.sqrt((1.0 + math.log(1.0 + n)) / (1.0 + n))
-
-
-@kernel_without_nan
-def choose(state: State, context: int, clock: Clock) -> int:
-    """Play the largest w_j + alpha sqrt(ln(1 + t) / (1 + n_j)) of the cluster, any of several."""
-    c = state.label[context]
-    N, W, score = state.N[c], state.W[c], state.score
-    t = float(clock[TELLS]) + 1.0
-    scale = state.alpha * math.sqrt(math.log(1.0 + t))
-    top = -np.inf
-    for j in range(len(score)):
-        score[j] = W[j] + scale / math.sqrt(N[j])
-        top = score[j] if score[j] > top else top
-    return among(score, top, clock)
-
-
-@kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
     """Learn for the context and its cluster, then split, check and merge."""
     t = int(clock[TELLS]) + 1
@@ -97,14 +78,9 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
         begin_stage(state)
     i, c = context, state.label[context]
     state.visits[i] += 1
-    state.plays[i, arm] += 1
-    state.total[i, arm] += reward
-    state.w[i, arm] = state.total[i, arm] / (1.0 + state.plays[i, arm])
     state.seen[c] += 1
     state.width[c] = spread(state.seen[c])
-    state.N[c, arm] += 1.0
-    state.sum[c, arm] += reward
-    state.W[c, arm] = state.sum[c, arm] / state.N[c, arm]
+    learn(state, i, c, arm, reward)
     if state.size[c] > 1 and inconsistent(state, i, c, t):
         split(state, i, c)
     here = state.label[i]
@@ -129,8 +105,8 @@ def begin_stage(state: State) -> None:
 @kernel
 def inconsistent(state: State, i: int, c: int, t: int) -> bool:
     """Whether context i differs from its cluster in rewards or frequency."""
-    width = spread(state.visits[i]) + spread(state.pivot_seen[c])
-    if not near(state.w[i], state.pivot[c], state.alpha_theta * width):
+    width = state.alpha_theta * (spread(state.visits[i]) + spread(state.pivot_seen[c]))
+    if distance(state.w[i], state.pivot[c], width * width) > width * width:
         return True
     widest = 0
     for other in range(len(state.label)):
@@ -154,15 +130,10 @@ def split(state: State, i: int, c: int) -> None:
     state.seen[new] = state.visits[i]
     state.width[c], state.width[new] = spread(state.seen[c]), spread(state.seen[new])
     for j in range(len(state.score)):
-        n, s = state.plays[i, j], state.total[i, j]
-        state.N[new, j] = 1.0 + n
-        state.sum[new, j] = s
+        state.N[new, j] = 1.0 + state.plays[i, j]
+        state.sum[new, j] = state.total[i, j]
         state.W[new, j] = state.pivot[new, j] = state.w[i, j]
-        if n > 0:
-            # what nobody else has played must be 0 to the last bit
-            state.N[c, j] -= n
-            state.sum[c, j] = state.sum[c, j] - s if state.N[c, j] > 1.0 else 0.0
-            state.W[c, j] = state.sum[c, j] / state.N[c, j]
+    remove(state, i, c)
     state.pivot_seen[new] = state.visits[i]
 
 
@@ -179,7 +150,7 @@ def merge(state: State, c: int, t: int) -> None:
         if abs(state.seen[c] / state.size[c] - state.seen[b] / state.size[b]) >= close:
             continue
         width = 0.5 * state.alpha_theta * (state.width[c] + state.width[b])
-        if not near(state.W[c], state.W[b], width):
+        if distance(state.W[c], state.W[b], width * width) > width * width:
             continue
         into, gone = min(b, c), max(b, c)
         for i in range(len(state.label)):
@@ -195,17 +166,6 @@ def merge(state: State, c: int, t: int) -> None:
             state.W[into, j] = state.pivot[into, j] = state.sum[into, j] / state.N[into, j]
         state.pivot_seen[into] = state.seen[into]
         c = into
-
-
-@kernel
-def near(a: FloatVector, b: FloatVector, width: float) -> bool:
-    """Whether ||a - b|| is at most `width`."""
-    total = 0.0
-    for j in range(len(a)):
-        total += (a[j] - b[j]) ** 2
-        if total > width * width:
-            return False
-    return True
 
 
 class SCLUB(Compiled):
