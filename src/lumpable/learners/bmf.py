@@ -22,7 +22,7 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel, largest, normal
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
 
 GROWTH = 0.05
 """A refit comes when the tells have grown by this share since the last one, or by S."""
@@ -33,8 +33,8 @@ VAGUE = 0.1
 class State(NamedTuple):
     """Counts; the last draw of U; the posterior N(P_j^-1 b_j, P_j^-1) of each w_j given U."""
 
-    plays: FloatMatrix
-    total: FloatMatrix
+    plays: Cells
+    total: Cells
     x: FloatMatrix
     """(u_i, 1) at the last refit, (S, rank + 1); 0 before the first."""
     precision: FloatMatrix
@@ -52,7 +52,7 @@ class State(NamedTuple):
     own_shift: FloatVector
     own_half: FloatVector
     u: FloatVector
-    score: FloatVector
+    score: PerArm
     centre: FloatVector
     """c."""
     due: IntVector
@@ -182,9 +182,7 @@ class FactorThompson(Compiled):
         noise = checks.real("sd", sd, "a positive number", 0.0, 1e9)
         self.precisions = np.full(D, noise**-2)
         """lambda, the bias last; at first that of one reward."""
-        state = State(
-            plays=np.zeros((S, K)),
-            total=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             x=np.zeros((S, D)),
             precision=np.tile(np.eye(D), (K, 1, 1)),
             shift=np.zeros((K, D)),
@@ -196,7 +194,6 @@ class FactorThompson(Compiled):
             own_shift=np.zeros(rank),
             own_half=np.zeros(rank),
             u=np.zeros(rank),
-            score=np.zeros(K),
             centre=np.zeros(1),
             due=np.array([S]),
             sd=noise,

@@ -22,7 +22,7 @@ from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel
 from lumpable.learners.fitting.cluster_ucb import choose, learn, spread
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, Unfit, zeros
 
 MOST_EDGES = 20_000_000
 """Beyond, the graph alone takes a gigabyte."""
@@ -31,19 +31,19 @@ MOST_EDGES = 20_000_000
 class State(NamedTuple):
     """One row per context, one per cluster, and the graph: neighbours and edges in lists."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_ij."""
-    total: FloatMatrix
+    total: Cells
     """s_ij."""
-    w: FloatMatrix
-    visits: IntVector
+    w: Cells
+    visits: PerContext
     """n_i."""
     label: IntVector
     """The cluster of each context: a row of the next three."""
     N: FloatMatrix
-    sum: FloatMatrix
+    sum: Cells
     """sum_V s_ij."""
-    W: FloatMatrix
+    W: Cells
     clusters: IntVector
     """[their number]."""
     first: IntVector
@@ -54,15 +54,15 @@ class State(NamedTuple):
     """The number of the edge to this neighbour."""
     apart: FloatVector
     """||w_i - w_l||^2 of each edge, -1 when it is cut."""
-    queue: IntVector
+    queue: PerContext
     """Contexts that a search has reached, in order."""
-    mark: IntVector
+    mark: PerContext
     """The last search that has reached a context."""
-    wanted: IntVector
+    wanted: PerContext
     """The last search that looked for a context."""
     searches: IntVector
     """[their number]."""
-    score: FloatVector
+    score: PerArm
     alpha: float
     alpha2: float
 
@@ -231,26 +231,16 @@ class CLUB(Compiled):
         E = len(ends)
         order = np.argsort(ends.T.ravel(), kind="stable")
         degree = np.bincount(ends.ravel(), minlength=S)
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            total=np.zeros((S, K)),
-            w=np.zeros((S, K)),
-            visits=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             label=label,
             N=np.ones((S, K)),
-            sum=np.zeros((S, K)),
-            W=np.zeros((S, K)),
             clusters=np.array([label.max() + 1]),
             first=np.concatenate([[0], np.cumsum(degree)]),
             degree=degree,
             neighbour=ends[:, ::-1].T.ravel()[order],
             edge=np.tile(np.arange(E), 2)[order],
             apart=np.zeros(E),
-            queue=np.zeros(S, dtype=np.int64),
-            mark=np.zeros(S, dtype=np.int64),
-            wanted=np.zeros(S, dtype=np.int64),
             searches=np.zeros(1, dtype=np.int64),
-            score=np.zeros(K),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
             alpha2=checks.real("alpha2", alpha2, "a positive number", 0.0, 1e9),
         )

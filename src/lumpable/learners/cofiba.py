@@ -23,12 +23,18 @@ from lumpable.base.checks import (
     BoolMatrix,
     BoolVector,
     FloatMatrix,
-    FloatVector,
-    IntMatrix,
     IntVector,
 )
 from lumpable.learners.engine import TELLS, Clock, Kernels, kernel, largest
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.learners.learner import (
+    CellsByArm,
+    Compiled,
+    CountsByArm,
+    PerArm,
+    PerContext,
+    Unfit,
+    zeros,
+)
 
 MOST_CELLS = 1_000_000
 """Contexts times arms: beyond, the graphs of all arms take over 100 MB."""
@@ -39,11 +45,11 @@ MOST_NODES = 20_000
 class State(NamedTuple):
     """Arms first, contexts second. Edges stand twice, once at either end, as each other's twin."""
 
-    plays: IntMatrix
+    plays: CountsByArm
     """n_ij, (K, S)."""
-    total: FloatMatrix
+    total: CellsByArm
     """s_ij, (K, S)."""
-    w: FloatMatrix
+    w: CellsByArm
     root: FloatMatrix
     """1 / sqrt(1 + n_ij), (K, S)."""
     first: IntVector
@@ -52,15 +58,15 @@ class State(NamedTuple):
     twin: IntVector
     edge: BoolMatrix
     """Whether each edge is there in the graph of each arm, (K, edges)."""
-    part: IntMatrix
+    part: CountsByArm
     """The component of each context in the graph of each arm, (K, S)."""
     parts: IntVector
     """The number of components in each of these graphs."""
-    pool_plays: IntMatrix
+    pool_plays: CountsByArm
     """Plays of each arm by each component of its graph, (K, S)."""
-    pool_total: FloatMatrix
-    score: FloatVector
-    found: IntVector
+    pool_total: CellsByArm
+    score: PerArm
+    found: PerContext
     reached: BoolVector
     alpha: float
     alpha2: float
@@ -209,21 +215,13 @@ class COFIBA(Compiled):
         density = checks.real("density", density, "a number of at least 1", 1 - 1e-16, 1e9)
         rng = np.random.default_rng([checks.whole("seed", seed, 0), S, K])
         first, to, twin = random_graph(S, density, rng)
-        state = State(
-            plays=np.zeros((K, S), dtype=np.int64),
-            total=np.zeros((K, S)),
-            w=np.zeros((K, S)),
+        state = zeros(State, S, K)._replace(
             root=np.ones((K, S)),
             first=first,
             to=to,
             twin=twin,
             edge=np.ones((K, len(to)), dtype=np.bool_),
-            part=np.zeros((K, S), dtype=np.int64),
             parts=np.ones(K, dtype=np.int64),
-            pool_plays=np.zeros((K, S), dtype=np.int64),
-            pool_total=np.zeros((K, S)),
-            score=np.zeros(K),
-            found=np.zeros(S, dtype=np.int64),
             reached=np.zeros(S, dtype=np.bool_),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
             alpha2=checks.real("alpha2", alpha2, "a positive number", 0.0, 1e9),

@@ -15,20 +15,20 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.checks import FloatMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel
 from lumpable.learners.fitting.cluster_ucb import choose, distance, learn, remove
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, zeros
 
 
 class State(NamedTuple):
     """One row per context and one per cluster."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_ij."""
-    total: FloatMatrix
+    total: Cells
     """s_ij."""
-    w: FloatMatrix
+    w: Cells
     label: IntVector
     """The cluster k of each context: a row of the next three."""
     N: FloatMatrix
@@ -36,7 +36,7 @@ class State(NamedTuple):
     """sum_k s_ij."""
     W: FloatMatrix
     """w_kj."""
-    score: FloatVector
+    score: PerArm
     alpha: float
 
 
@@ -93,15 +93,11 @@ class DynUCB(Compiled):
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         M = checks.whole("clusters", clusters, 1)
         rng = np.random.default_rng([checks.whole("seed", seed, 0), S])
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            total=np.zeros((S, K)),
-            w=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             label=rng.integers(M, size=S),
             N=np.ones((M, K)),
             sum=np.zeros((M, K)),
             W=np.zeros((M, K)),
-            score=np.zeros(K),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
         )
         super().__init__(S, K, seed, state)

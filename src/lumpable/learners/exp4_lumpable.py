@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.checks import FloatVector, IntMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, drawn, kernel
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.learners.learner import Cells, Compiled, PerArm, Unfit, zeros
 
 MOST_SETS = 20_000
 FLOOR = 1e-300
@@ -33,7 +33,7 @@ FLOOR = 1e-300
 class State(NamedTuple):
     """Gains of the cells, weights of the sets of arms."""
 
-    gain: FloatMatrix
+    gain: Cells
     """gamma G[i, j] / K, where G sums the importance-weighted rewards."""
     sets: IntMatrix
     """The arms of each set A."""
@@ -41,8 +41,8 @@ class State(NamedTuple):
     """log W(A)."""
     share: FloatVector
     """W(A) over the sum of all."""
-    part: FloatVector
-    probability: FloatVector
+    part: PerArm
+    probability: PerArm
     gamma: float
 
 
@@ -137,13 +137,10 @@ class LumpableExperts(Compiled):
         if number > MOST_SETS:
             raise Unfit(f"EXP4: at most {MOST_SETS:,} sets of {r} arms, got {number:,}")
         log_experts = math.log(number) + S * math.log(r)
-        state = State(
-            gain=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             sets=np.array(list(combinations(range(K), r)), dtype=np.int64),
             weight=np.zeros(number),
             share=np.full(number, 1 / number),
-            part=np.zeros(K),
-            probability=np.zeros(K),
             gamma=min(1.0, math.sqrt(K * log_experts / ((math.e - 1) * T))),
         )
         super().__init__(S, K, seed, state)

@@ -14,23 +14,23 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.checks import FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, drawn, kernel, start_choice
 from lumpable.learners.fitting import regression
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
 from lumpable.learners.squarecb import inverse_gap
 
 
 class State(NamedTuple):
     """What the next fit learns from, what the last one predicts, and scratch for one context."""
 
-    plays: FloatMatrix
-    sums: FloatMatrix
-    prediction: FloatMatrix
+    plays: Cells
+    sums: Cells
+    prediction: Cells
     """f_m."""
     gamma: FloatVector
     """gamma_m, one number."""
-    probability: FloatVector
+    probability: PerArm
     due: IntVector
     """tau_m."""
 
@@ -99,12 +99,8 @@ class FALCON(Compiled):
         self.fits = 0
         """How often the oracle was called."""
         self._labels: IntVector | None = None
-        state = State(
-            plays=np.zeros((S, K)),
-            sums=np.zeros((S, K)),
-            prediction=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             gamma=np.ones(1),
-            probability=np.zeros(K),
             due=np.array([2]),
         )
         super().__init__(S, K, seed, state)

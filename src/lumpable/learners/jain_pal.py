@@ -23,7 +23,7 @@ from lumpable.base import checks
 from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, below, kernel
 from lumpable.learners.fitting.completion import als
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
 
 NEVER = np.iinfo(np.int64).max
 SWEEPS = 20
@@ -36,21 +36,21 @@ UNKNOWN, PLUS, MINUS = 0, 1, 2
 class State(NamedTuple):
     """What was seen in this phase, and who explores which arms."""
 
-    plays: IntMatrix
-    total: FloatMatrix
+    plays: Counts
+    total: Cells
     """Sums of rewards."""
-    old_plays: IntMatrix
+    old_plays: Counts
     """Of the phases before, which the policy alone uses."""
-    old_total: FloatMatrix
-    sign: IntVector
+    old_total: Cells
+    sign: PerContext
     """UNKNOWN, PLUS or MINUS for each context."""
     active: IntMatrix
     """For each sign, the arms that are explored come first."""
     number: IntVector
     """How many those are."""
-    direction: FloatVector
+    direction: PerArm
     """v of the last phase, which tells what plus is."""
-    best: IntVector
+    best: PerContext
     committed: IntVector
     due: IntVector
 
@@ -128,16 +128,9 @@ class OCTAL(Compiled):
         factor = checks.real("explore", explore, "a positive number", 0.0, 1e9)
         epochs = checks.whole("horizon", horizon, 1) / S
         spent = factor * (epochs * self.sd * math.sqrt(self.rank * (1 + K / S))) ** (2 / 3)
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            total=np.zeros((S, K)),
-            old_plays=np.zeros((S, K), dtype=np.int64),
-            old_total=np.zeros((S, K)),
-            sign=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             active=np.tile(np.arange(K), (3, 1)),
             number=np.full(3, K),
-            direction=np.zeros(K),
-            best=np.zeros(S, dtype=np.int64),
             committed=np.zeros(1, dtype=np.int64),
             due=np.array([S * (FIRST if method == "octal" else math.ceil(spent))], dtype=np.int64),
         )

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
+from lumpable.base.checks import FloatMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, below, kernel, normal
 from lumpable.learners.fitting.lloyd import lloyd
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, Counts, PerContext, zeros
 
 MOST_EXPLORED = 5
 """Plays of each context to explore with, at most, unless more are asked for."""
@@ -31,12 +31,12 @@ MOST_EXPLORED = 5
 class State(NamedTuple):
     """One row per context and one per group."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_ij."""
-    total: FloatMatrix
+    total: Cells
     """Sums of rewards; over n_ij they are m_ij."""
-    visits: IntVector
-    label: IntVector
+    visits: PerContext
+    label: PerContext
     """The group of each context: a row of the next two."""
     mean: FloatMatrix
     """mu_j."""
@@ -132,11 +132,7 @@ class ExploreThenKMeans(Compiled):
         explore = checks.whole("explore", explore, 1)
         self.growth = checks.real("growth", growth, "a number above 1", 1.0, 1e9)
         width = checks.real("width", width, "a positive number", 0.0, 1e9)
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            total=np.zeros((S, K)),
-            visits=np.zeros(S, dtype=np.int64),
-            label=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             mean=np.zeros((r, K)),
             N=np.ones((r, K)),
             due=np.array([S * explore]),

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, among, below, kernel
 from lumpable.learners.fitting.completion import als
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, PerArm, PerContext, zeros
 
 RIDGE, SWEEPS = 4.0, 10
 """Of the completion; the ridge in units of sd."""
@@ -26,9 +26,9 @@ NEVER = 2**62
 class State(NamedTuple):
     """Counts; groups are named by their first member."""
 
-    plays: FloatMatrix
-    total: FloatMatrix
-    group: IntVector
+    plays: Cells
+    total: Cells
+    group: PerContext
     active: IntMatrix
     """1 for the arms that the context's group still plays, (S, K)."""
     size: IntVector
@@ -37,7 +37,7 @@ class State(NamedTuple):
     """l, of a group."""
     left: IntVector
     """Rewards on active arms that a group's phase still needs."""
-    score: FloatVector
+    score: PerArm
     due: IntVector
     few: int
     """With so many active arms or fewer, UCB takes over."""
@@ -141,15 +141,11 @@ class LATTICE(Compiled):
         few = checks.real("few", few, "a positive number", 0.0, 1e6)
         self.completions = 0
         """Calls of the completion at the ends of phases."""
-        state = State(
-            plays=np.zeros((S, K)),
-            total=np.zeros((S, K)),
-            group=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             active=np.ones((S, K), dtype=np.int64),
             size=np.full(S, K, dtype=np.int64),
             phase=np.ones(S, dtype=np.int64),
             left=np.full(S, NEVER, dtype=np.int64),
-            score=np.zeros(K),
             due=np.array([NEVER]),
             few=int(few * self.groups),
             sd=checks.real("sd", sd, "a positive number", 0.0, 1e9),

@@ -28,7 +28,7 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel, largest
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.learners.learner import Cells, Compiled, PerArm, Unfit, zeros
 
 FEATURES = ("cells", "additive")
 MOST_ARMS = 2000
@@ -37,17 +37,17 @@ MOST_ARMS = 2000
 class State(NamedTuple):
     """Counts and, for each kind of feature, what its regression needs."""
 
-    plays: FloatMatrix
+    plays: Cells
     """n[i, j]."""
     sums: FloatMatrix
     """Cells: rewards of each cell. Additive: one column, rewards of each context."""
     visits: FloatVector
     """c[i]."""
     P: FloatMatrix
-    theta: FloatVector
+    theta: PerArm
     """The arms' coefficients."""
-    h: FloatVector
-    score: FloatVector
+    h: PerArm
+    score: PerArm
     alpha: float
     additive: bool
 
@@ -160,14 +160,10 @@ class LinUCB(Compiled):
         delta = checks.real("delta", delta, "a number in (0, 1)", 0.0, math.nextafter(1.0, 0.0))
         if alpha is None:
             alpha = 1 + math.sqrt(math.log(2 / delta) / 2)
-        state = State(
-            plays=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             sums=np.zeros((S, 1 if additive else K)),
             visits=np.ones(S),
             P=np.eye(K if additive else 1),
-            theta=np.zeros(K),
-            h=np.zeros(K),
-            score=np.zeros(K),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
             additive=additive,
         )

@@ -16,28 +16,28 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.learners.engine import Clock, Kernels, kernel, largest
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
 
 
 class State(NamedTuple):
     """One row per context; one row of `group_means` per class."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_ij."""
-    mean: FloatMatrix
+    mean: Cells
     """m_ij; 0 for an arm that was not played yet."""
-    visits: IntVector
+    visits: PerContext
     """n_i."""
     group_means: FloatMatrix
     """mu_cj."""
     best_arm: IntVector
     best_mean: FloatVector
-    radius: FloatVector
+    radius: PerArm
     promise: FloatVector
-    score: FloatVector
+    score: PerArm
     scale: float
 
 
@@ -117,16 +117,11 @@ class KnownClusters(Compiled):
             raise BadArgument("group_means", f"finite rows of {K} means", f"{mu.shape}")
         sd = checks.real("sd", sd, "a number of at least 0", -math.ulp(0.0), 1e9)
         width = checks.real("width", width, "a positive number", 0.0, 1e9)
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            mean=np.zeros((S, K)),
-            visits=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             group_means=mu,
             best_arm=np.argmax(mu, axis=1),
             best_mean=np.max(mu, axis=1),
-            radius=np.zeros(K),
             promise=np.zeros(len(mu)),
-            score=np.zeros(K),
             scale=2.0 * width * sd,
         )
         super().__init__(S, K, seed, state)

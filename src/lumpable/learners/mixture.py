@@ -18,7 +18,7 @@ from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, beta, kernel, largest, normal, uniform
 from lumpable.learners.fitting.lloyd import lloyd
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, PerArm, PerContext, zeros
 
 MODELS = ("auto", "gaussian")
 GROWTH = 0.05
@@ -34,9 +34,9 @@ EDGE = 1e-12
 class State(NamedTuple):
     """Counts of contexts and of groups, and the last draws of B and pi."""
 
-    plays: FloatMatrix
-    total: FloatMatrix
-    group: IntVector
+    plays: Cells
+    total: Cells
+    group: PerContext
     """z_i at the last refit."""
     group_plays: FloatMatrix
     group_total: FloatMatrix
@@ -49,7 +49,7 @@ class State(NamedTuple):
     """Mean and variance of the normal prior."""
     gaussian: IntVector
     """1 if rewards are normal."""
-    score: FloatVector
+    score: PerArm
     chance: FloatVector
     due: IntVector
     sd: float
@@ -152,10 +152,7 @@ class MixtureThompson(Compiled):
         self.sweeps = checks.whole("sweeps", sweeps, 1)
         gaussian = checks.choice("model", model, MODELS) == "gaussian"
         sd = checks.real("sd", sd, "a positive number", 0.0, 1e9)
-        state = State(
-            plays=np.zeros((S, K)),
-            total=np.zeros((S, K)),
-            group=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             group_plays=np.zeros((r, K)),
             group_total=np.zeros((r, K)),
             eta=np.zeros((r, K)),
@@ -163,7 +160,6 @@ class MixtureThompson(Compiled):
             likely=np.zeros((S, r)),
             prior=np.array([0.0, sd**2]),
             gaussian=np.array([int(gaussian)]),
-            score=np.zeros(K),
             chance=np.zeros(r),
             due=np.array([S]),
             sd=sd,

@@ -24,9 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.checks import FloatMatrix, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, kernel, largest
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.learners.learner import CellsByArm, Compiled, PerArm, Unfit, zeros
 
 MOST_CONTEXTS = 5_000
 """The likeness of all pairs of contexts takes 8 S^2 bytes: 200 MB."""
@@ -35,22 +35,22 @@ MOST_CONTEXTS = 5_000
 class State(NamedTuple):
     """Arms first, contexts second: a reward is shared along its arm's row."""
 
-    clicks: FloatMatrix
+    clicks: CellsByArm
     """c_ij, (K, S)."""
-    shared_clicks: FloatMatrix
+    shared_clicks: CellsByArm
     """C_ij, (K, S)."""
-    shared_plays: FloatMatrix
+    shared_plays: CellsByArm
     """N_ij, (K, S)."""
-    all_clicks: FloatVector
+    all_clicks: PerArm
     """c_j."""
-    all_plays: FloatVector
+    all_plays: PerArm
     """n_j."""
     contexts_dot: FloatMatrix
     """Products of contexts' clicks, (S, S)."""
     arms_dot: FloatMatrix
     """Products of arms' clicks, (K, K)."""
-    plays: FloatVector
-    score: FloatVector
+    plays: PerArm
+    score: PerArm
     alpha: float
     beta: float
     arm_beta: float
@@ -167,16 +167,9 @@ class NUCB(Compiled):
             )
         not_negative = "a number of at least 0"
         below_zero = -math.ulp(0.0)
-        state = State(
-            clicks=np.zeros((K, S)),
-            shared_clicks=np.zeros((K, S)),
-            shared_plays=np.zeros((K, S)),
-            all_clicks=np.zeros(K),
-            all_plays=np.zeros(K),
+        state = zeros(State, S, K)._replace(
             contexts_dot=np.zeros((S, S)),
             arms_dot=np.zeros((K, K)),
-            plays=np.zeros(K),
-            score=np.zeros(K),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
             beta=checks.real("beta", beta, not_negative, below_zero, 1e9),
             arm_beta=checks.real("arm_beta", arm_beta, not_negative, below_zero, 1e9),

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, below, kernel, largest, normal, uniform
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.learners.learner import Cells, CellsByArm, Compiled, PerArm, Unfit, zeros
 
 Cube = npt.NDArray[np.float64]
 MOST = 3_000_000
@@ -31,13 +31,13 @@ MOST = 3_000_000
 class State(NamedTuple):
     """What was seen, shared by all particles; the particles; and scratch."""
 
-    plays: FloatMatrix
+    plays: Cells
     """How often arm j was played for context i, [i, j]."""
-    total: FloatMatrix
+    total: Cells
     """The sum of its rewards."""
-    plays_by_arm: FloatMatrix
+    plays_by_arm: CellsByArm
     """The same as [j, i], so that either way is contiguous."""
-    total_by_arm: FloatMatrix
+    total_by_arm: CellsByArm
     U: Cube
     """(S, rank, D)."""
     V: Cube
@@ -53,7 +53,7 @@ class State(NamedTuple):
     weight: FloatVector
     ancestor: IntVector
     copied: FloatVector
-    score: FloatVector
+    score: PerArm
     sd: float
     sigma_u: float
     sigma_v: float
@@ -261,11 +261,7 @@ class ParticleThompson(Compiled):
             )
         scale_v = checks.real("sigma_v", sigma_v, "a positive number", 0.0, 1e9)
         rng = np.random.default_rng(checks.whole("seed", seed, 0))
-        state = State(
-            plays=np.zeros((S, K)),
-            total=np.zeros((S, K)),
-            plays_by_arm=np.zeros((K, S)),
-            total_by_arm=np.zeros((K, S)),
+        state = zeros(State, S, K)._replace(
             U=np.zeros((S, rank, D)),
             V=scale_v * rng.standard_normal((K, rank, D)),
             precision=np.zeros((rank, rank, D)),
@@ -276,7 +272,6 @@ class ParticleThompson(Compiled):
             weight=np.zeros(D),
             ancestor=np.zeros(D, dtype=np.int64),
             copied=np.zeros(D),
-            score=np.zeros(K),
             sd=checks.real("sd", sd, "a positive number", 0.0, 1e9),
             sigma_u=checks.real("sigma_u", sigma_u, "a positive number", 0.0, 1e9),
             sigma_v=scale_v,

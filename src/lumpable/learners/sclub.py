@@ -29,42 +29,42 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, kernel
 from lumpable.learners.fitting.cluster_ucb import choose, distance, learn, remove, spread
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
 
 
 class State(NamedTuple):
     """One row per context and one per cluster, of which there are at most as many."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_ij."""
-    total: FloatMatrix
+    total: Cells
     """s_ij."""
-    w: FloatMatrix
-    visits: IntVector
+    w: Cells
+    visits: PerContext
     """n_i."""
     checked: BoolVector
-    label: IntVector
+    label: PerContext
     """The cluster of each context: a row of all that follow."""
     size: IntVector
     """Contexts in the cluster; 0: there is none of this number."""
     unchecked: IntVector
     """How many of them are not checked."""
-    seen: IntVector
+    seen: PerContext
     """n of the cluster."""
     width: FloatVector
     """F(n) of the cluster."""
     N: FloatMatrix
     """1 + n_j of the cluster."""
-    sum: FloatMatrix
+    sum: Cells
     """s_j of the cluster."""
-    W: FloatMatrix
+    W: Cells
     """w of the cluster."""
-    pivot: FloatMatrix
-    pivot_seen: IntVector
-    score: FloatVector
+    pivot: Cells
+    pivot_seen: PerContext
+    score: PerArm
     alpha: float
     alpha_theta: float
     alpha_p: float
@@ -210,23 +210,12 @@ class SCLUB(Compiled):
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         positive = "a positive number"
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            total=np.zeros((S, K)),
-            w=np.zeros((S, K)),
-            visits=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             checked=np.zeros(S, dtype=np.bool_),
-            label=np.zeros(S, dtype=np.int64),
             size=np.array([S] + [0] * (S - 1)),
             unchecked=np.array([S] + [0] * (S - 1)),
-            seen=np.zeros(S, dtype=np.int64),
             width=np.ones(S),
             N=np.ones((S, K)),
-            sum=np.zeros((S, K)),
-            W=np.zeros((S, K)),
-            pivot=np.zeros((S, K)),
-            pivot_seen=np.zeros(S, dtype=np.int64),
-            score=np.zeros(K),
             alpha=checks.real("alpha", alpha, positive, 0.0, 1e9),
             alpha_theta=checks.real("alpha_theta", alpha_theta, positive, 0.0, 1e9),
             alpha_p=checks.real("alpha_p", alpha_p, positive, 0.0, 1e9),

@@ -23,7 +23,7 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, among, kernel, largest, normals
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
 
 USUAL = 5.0
 """Median of the prior of m0: a log-normal law with a scale of 2."""
@@ -34,13 +34,13 @@ STRENGTHS = USUAL * 2.0 ** (np.arange(-20, 21) / 2)
 class State(NamedTuple):
     """One row per context, and the population."""
 
-    plays: FloatMatrix
+    plays: Cells
     """n_ij."""
-    mean: FloatMatrix
+    mean: Cells
     """s_ij / n_ij; 0 for an arm that was not played yet."""
-    weight: FloatVector
+    weight: PerArm
     """P_j."""
-    pull: FloatVector
+    pull: PerArm
     """Q_j."""
     fit: FloatVector
     """m0 and sigma."""
@@ -49,7 +49,7 @@ class State(NamedTuple):
     unplayed: IntVector
     """The number of arms that no context has played yet."""
     due: IntVector
-    score: FloatVector
+    score: PerArm
     spread: float
 
 
@@ -105,16 +105,11 @@ class Shrinkage(Compiled):
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         self.growth = checks.real("growth", growth, "a number above 1", 1.0, 1e9)
-        state = State(
-            plays=np.zeros((S, K)),
-            mean=np.zeros((S, K)),
-            weight=np.zeros(K),
-            pull=np.zeros(K),
+        state = zeros(State, S, K)._replace(
             fit=np.array([USUAL, 1.0]),
             squares=np.zeros(1),
             unplayed=np.array([K]),
             due=np.array([2]),
-            score=np.zeros(K),
             spread=checks.real("spread", spread, "a positive number", 0.0, 1e6),
         )
         super().__init__(S, K, seed, state)

@@ -16,7 +16,7 @@ from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, drawn, kernel, largest, start_choice
 from lumpable.learners.fitting import regression
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
 
 NEVER = 1 << 62
 
@@ -24,14 +24,14 @@ NEVER = 1 << 62
 class State(NamedTuple):
     """What the oracle learns from, what it predicts, and scratch for one context."""
 
-    plays: FloatMatrix
-    sums: FloatMatrix
+    plays: Cells
+    sums: Cells
     total: FloatVector
     """Plays and rewards of all cells."""
     prediction: FloatMatrix
     """Of the last fit; a single row of scratch for the oracle of cells, which is always up to date.
     """
-    probability: FloatVector
+    probability: PerArm
     due: IntVector
     gamma: float
     exponent: float
@@ -131,12 +131,9 @@ class SquareCB(Compiled):
         """How often the oracle was fitted."""
         self._labels: IntVector | None = None
         online = oracle == "cells"
-        state = State(
-            plays=np.zeros((S, K)),
-            sums=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             total=np.zeros(2),
             prediction=np.zeros((1 if online else S, K)),
-            probability=np.zeros(K),
             due=np.array([NEVER if online else K]),  # no oracle finds much in less
             gamma=checks.real("gamma", gamma, "a positive number", 0.0, 1e12),
             exponent=checks.real("exponent", exponent, "a number in (0, 1]", 0.0, 1.0),

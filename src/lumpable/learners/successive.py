@@ -20,18 +20,18 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.checks import FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, among, kernel
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, Counts, zeros
 
 
 class State(NamedTuple):
     """One row per context."""
 
-    plays: IntMatrix
-    mean: FloatMatrix
+    plays: Counts
+    mean: Cells
     """p_a; 0 for an arm that was not played yet."""
-    turn: FloatMatrix
+    turn: Cells
     """Plays of an active arm, infinite for one that has gone."""
     passes: FloatVector
     """Passes that are complete: the fewest plays of an active arm."""
@@ -116,10 +116,7 @@ class SuccessiveElimination(Compiled):
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         delta = checks.real("delta", delta, "a number in (0, 1)", 0.0, math.nextafter(1.0, 0.0))
         width = checks.real("width", width, "a positive number", 0.0, 1e9)
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            mean=np.zeros((S, K)),
-            turn=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             passes=np.zeros(S),
             waiting=np.full(S, K, dtype=np.int64),
             width=width * 2.0 * checks.real("sd", sd, "a positive number", 0.0, 1e100),

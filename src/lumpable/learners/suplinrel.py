@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.checks import IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel, largest
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
 
 
 class State(NamedTuple):
@@ -26,12 +26,12 @@ class State(NamedTuple):
     plays: npt.NDArray[np.int64]
     """Psi(s), counted by level, context and arm."""
     sums: npt.NDArray[np.float64]
-    all_plays: FloatMatrix
-    all_sums: FloatMatrix
-    width: FloatVector
-    ucb: FloatVector
+    all_plays: Cells
+    all_sums: Cells
+    width: PerArm
+    ucb: PerArm
     """-inf for an arm that is not in A_s."""
-    score: FloatVector
+    score: PerArm
     alpha: float
     """||a|| has this factor."""
     least: float
@@ -150,14 +150,9 @@ class SupLinRel(Compiled):
         delta = checks.real("delta", delta, "a number in (0, 1)", 0.0, math.nextafter(1.0, 0.0))
         factor = checks.real("width", width, "a positive number", 0.0, 1e9)
         levels = max(1, math.ceil(math.log(T)))
-        state = State(
+        state = zeros(State, S, K)._replace(
             plays=np.zeros((levels, S, K), dtype=np.int64),
             sums=np.zeros((levels, S, K)),
-            all_plays=np.zeros((S, K)),
-            all_sums=np.zeros((S, K)),
-            width=np.zeros(K),
-            ucb=np.zeros(K),
-            score=np.zeros(K),
             alpha=factor * math.sqrt(2 * math.log(2 * T * K / delta)),
             least=1 / math.sqrt(T),
         )
