@@ -162,10 +162,10 @@ def random_graph(contexts: int, density: float, rng: np.random.Generator) -> Int
     """Draw each of all possible edges with this chance; return their ends, (edges, 2)."""
     possible = contexts * (contexts - 1) // 2
     number = int(rng.binomial(possible, density))
-    drawn = np.sort(rng.choice(possible, number, replace=False)) if number else np.zeros(0, int)
+    drawn = np.sort(rng.choice(possible, number, replace=False))
     ends = np.cumsum(np.arange(contexts - 1, 0, -1))  # pairs (0, 1), (0, 2), .. (1, 2), ..
     i = np.searchsorted(ends, drawn, side="right")
-    return np.stack([i, drawn - (ends - contexts)[i] if number else i], axis=1)
+    return np.stack([i, drawn - (ends - contexts)[i]], axis=1)
 
 
 def components(contexts: int, ends: IntMatrix) -> IntVector:

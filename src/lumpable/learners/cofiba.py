@@ -25,6 +25,7 @@ from lumpable.base.checks import (
     FloatMatrix,
     IntVector,
 )
+from lumpable.learners.club import components, random_graph
 from lumpable.learners.engine import TELLS, Clock, Kernels, kernel, largest
 from lumpable.learners.learner import (
     CellsByArm,
@@ -84,7 +85,7 @@ def choose(state: State, context: int, clock: Clock) -> int:
 
 
 @kernel
-def lost(
+def reach(
     first: IntVector, to: IntVector, edge: BoolVector, source: int, goal: int,
     found: IntVector, reached: BoolVector,
 ) -> int:  # fmt: skip
@@ -122,7 +123,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
         other = state.to[e]
         if edge[e] and abs(w[i] - w[other]) > scale * (root[i] + root[other]):
             edge[e], edge[state.twin[e]] = False, False
-            number = lost(state.first, state.to, edge, other, i, state.found, state.reached)
+            number = reach(state.first, state.to, edge, other, i, state.found, state.reached)
             if number > 0:
                 split(state, arm, state.found[:number], part[i])
 
@@ -140,29 +141,23 @@ def split(state: State, arm: int, contexts: IntVector, old: int) -> None:
     state.pool_total[arm, old] -= state.pool_total[arm, new]
 
 
-def random_graph(
+def connected_graph(
     nodes: int, density: float, rng: np.random.Generator
 ) -> tuple[IntVector, IntVector, IntVector]:
-    """Draw a connected graph with edges of probability density ln n / n.
+    """Draw graphs with edges of probability density ln n / n until one is connected.
 
     Returns where each node's edges begin, where they lead, and the place of each one's twin.
     """
-    pairs = nodes * (nodes - 1) // 2
     p = min(1.0, density * math.log(nodes) / nodes)
-    ends = np.cumsum(np.arange(nodes - 1, -1, -1))  # of the pairs (a, a + 1) .. (a, n - 1)
-    while True:
-        pair = rng.choice(pairs, rng.binomial(pairs, p), replace=False) if pairs else ends[:0]
-        one = np.searchsorted(ends, pair, side="right")
-        two = pair + nodes - ends[one]
-        a, b = np.concatenate((one, two)), np.concatenate((two, one))
-        order = np.lexsort((b, a))
-        to = b[order]
-        first = np.searchsorted(a[order], np.arange(nodes + 1)).astype(np.int64)
-        twin = np.empty(len(to), dtype=np.int64)
-        twin[np.lexsort((a[order], to))] = np.arange(len(to))
-        found, reached = np.zeros(nodes, dtype=np.int64), np.zeros(nodes, dtype=np.bool_)
-        if lost(first, to, np.ones(len(to), dtype=np.bool_), 0, -1, found, reached) == nodes:
-            return first, to.astype(np.int64), twin
+    ends = random_graph(nodes, p, rng)
+    while components(nodes, ends).any():
+        ends = random_graph(nodes, p, rng)
+    a, b = np.concatenate((ends, ends[:, ::-1])).T
+    order = np.lexsort((b, a))
+    a, to = a[order], b[order]
+    twin = np.empty(len(to), dtype=np.int64)
+    twin[np.lexsort((a, to))] = np.arange(len(to))
+    return np.searchsorted(a, np.arange(nodes + 1)), to, twin
 
 
 class COFIBA(Compiled):
@@ -214,7 +209,7 @@ class COFIBA(Compiled):
             )
         density = checks.real("density", density, "a number of at least 1", 1 - 1e-16, 1e9)
         rng = np.random.default_rng([checks.whole("seed", seed, 0), S, K])
-        first, to, twin = random_graph(S, density, rng)
+        first, to, twin = connected_graph(S, density, rng)
         state = zeros(State, S, K)._replace(
             root=np.ones((K, S)),
             first=first,

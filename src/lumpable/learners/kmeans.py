@@ -20,7 +20,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, IntVector
-from lumpable.learners.engine import Clock, Kernels, below, kernel, normal
+from lumpable.learners.engine import Clock, Kernels, among, kernel, normal
 from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.learner import Cells, Compiled, Counts, PerContext, zeros
 
@@ -51,21 +51,12 @@ class State(NamedTuple):
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
     """Play an arm that the context has played least, then the largest theta_j of its group."""
-    K = state.plays.shape[1]
     if state.visits[context] < state.explore:
-        plays, least, ties = state.plays[context], state.plays[context, 0], 0
-        for j in range(K):
-            ties = 1 if plays[j] < least else ties + (plays[j] == least)
-            least = min(least, plays[j])
-        skip = below(clock, ties)
-        for j in range(K):
-            if plays[j] == least:
-                if skip == 0:
-                    return j
-                skip -= 1
+        plays = state.plays[context]
+        return among(plays, plays.min(), clock)
     mean, N = state.mean[state.label[context]], state.N[state.label[context]]
     best, top = 0, -np.inf
-    for j in range(K):
+    for j in range(len(mean)):
         theta = mean[j] + state.scale / math.sqrt(N[j]) * normal(clock)
         if theta > top:
             best, top = j, theta

@@ -14,7 +14,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
-from lumpable.learners.engine import Clock, Kernels, among, below, kernel
+from lumpable.learners.engine import Clock, Kernels, among, kernel, largest
 from lumpable.learners.fitting.completion import als
 from lumpable.learners.learner import Cells, Compiled, PerArm, PerContext, zeros
 
@@ -49,24 +49,17 @@ def choose(state: State, context: int, clock: Clock) -> int:
     """Play any active arm; when few are left, the one with the largest mean + bonus."""
     active, score = state.active[context], state.score
     if state.size[context] > state.few:
-        skip = below(clock, state.size[context])
-        for j in range(len(active)):
-            if active[j]:
-                if skip == 0:
-                    return j
-                skip -= 1
+        return among(active, 1, clock)
     n = 0.0
     for j in range(len(active)):
         n += active[j] * state.plays[context, j]
     scale = state.sd * math.sqrt(2.0 * math.log(max(n, 1.0)))
-    top = -np.inf
     for j in range(len(active)):
         score[j] = -np.inf
         if active[j]:
             m = state.plays[context, j]
             score[j] = state.total[context, j] / m + scale / math.sqrt(m) if m > 0 else np.inf
-        top = max(top, score[j])
-    return among(score, top, clock)
+    return largest(score, clock)
 
 
 @kernel

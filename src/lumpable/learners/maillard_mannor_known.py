@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.base.errors import BadArgument
 from lumpable.learners.engine import Clock, Kernels, kernel, largest
 from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
+from lumpable.learners.mucb import checked_means
 
 
 class State(NamedTuple):
@@ -112,9 +112,7 @@ class KnownClusters(Compiled):
         seed: int = 0,
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
-        mu = np.array(group_means, dtype=np.float64, order="C")
-        if mu.ndim != 2 or mu.shape[1] != K or len(mu) == 0 or not np.isfinite(mu).all():
-            raise BadArgument("group_means", f"finite rows of {K} means", f"{mu.shape}")
+        mu = checked_means(group_means, K)
         sd = checks.real("sd", sd, "a number of at least 0", -math.ulp(0.0), 1e9)
         width = checks.real("width", width, "a positive number", 0.0, 1e9)
         state = zeros(State, S, K)._replace(

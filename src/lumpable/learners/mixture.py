@@ -16,7 +16,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine import Clock, Kernels, beta, kernel, largest, normal, uniform
+from lumpable.learners.engine import Clock, Kernels, beta, by_log_weight, kernel, largest, normal
 from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.learner import Cells, Compiled, PerArm, PerContext, zeros
 
@@ -59,16 +59,8 @@ class State(NamedTuple):
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
     """Draw z_i given B, then B_g given all groups, and play its best arm."""
-    chance, score = state.chance, state.score
-    top = state.likely[context].max()
-    whole = 0.0
-    for g in range(len(chance)):
-        whole += math.exp(state.likely[context, g] - top)
-        chance[g] = whole
-    at = uniform(clock) * whole
-    g = 0
-    while chance[g] <= at:
-        g += 1
+    score = state.score
+    g = by_log_weight(state.likely[context], state.chance, clock)
     own = 0.0 if g == state.group[context] else 1.0  # its rewards are not yet in that group
     narrow = 1.0 / state.spread**2
     for j in range(len(score)):

@@ -9,7 +9,6 @@ exponential families, so that
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy.typing as npt
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.learners.engine import Clock, Kernels, kernel, uniform
+from lumpable.learners.engine import Clock, Kernels, by_log_weight, kernel
 from lumpable.learners.learner import Compiled
 from lumpable.learners.mucb import checked_means
 
@@ -42,17 +41,7 @@ class State(NamedTuple):
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
     """Draw a latent state from its posterior and play its best arm."""
-    log_posterior, sums = state.log_posterior[context], state.score
-    top = log_posterior.max()
-    total = 0.0
-    for s in range(len(sums)):
-        total += math.exp(log_posterior[s] - top)
-        sums[s] = total
-    u = uniform(clock) * total
-    for s in range(len(sums)):
-        if u < sums[s]:
-            return state.best[s]
-    return state.best[np.argmax(log_posterior)]  # u was rounded up to the total
+    return state.best[by_log_weight(state.log_posterior[context], state.score, clock)]
 
 
 @kernel
