@@ -22,6 +22,7 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel, largest, normal
+from lumpable.learners.fitting.completion import normal_equations
 from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
 
 GROWTH = 0.05
@@ -222,7 +223,7 @@ class FactorThompson(Compiled):
             V, a = w[:, :-1], w[:, -1]
             u = _drawn(n, y - n * a, V, np.ones(D - 1), rng.standard_normal((S, D - 1)))
             state.x[:, :-1] = u
-        P, b = _posterior(n.T, y.T, state.x, self.precisions)
+        P, b = normal_equations(n.T, y.T, state.x, self.precisions)
         state.precision[:], state.shift[:] = P, b
         state.root[:] = np.linalg.cholesky(P)
         state.half[:] = np.linalg.solve(state.root, b[:, :, None])[:, :, 0]
@@ -235,26 +236,16 @@ class FactorThompson(Compiled):
         V, a = w[:, :-1], w[:, -1]
         n = state.plays / state.sd**2
         y = (state.total - state.centre[0] * state.plays) / state.sd**2
-        P, b = _posterior(n, y - n * a, V, np.ones(V.shape[1]))
+        P, b = normal_equations(n, y - n * a, V, np.ones(V.shape[1]))
         u = np.linalg.solve(P, b[:, :, None])[:, :, 0]
         return np.argmax(u @ V.T + a, axis=1)
-
-
-def _posterior(
-    n: FloatMatrix, y: FloatMatrix, X: FloatMatrix, prior: FloatVector
-) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return precision P and shift b of each row's coefficients on X."""
-    K, D = X.shape
-    squares = (X[:, :, None] * X[:, None, :]).reshape(K, D * D)
-    P = (n @ squares).reshape(-1, D, D) + np.diag(prior)
-    return P, y @ X
 
 
 def _drawn(
     n: FloatMatrix, y: FloatMatrix, X: FloatMatrix, prior: FloatVector, z: FloatMatrix
 ) -> FloatMatrix:
     """Draw each row's coefficients on X: L'^-1 (L^-1 b + z) with L L' = P."""
-    P, b = _posterior(n, y, X, prior)
+    P, b = normal_equations(n, y, X, prior)
     L = np.linalg.cholesky(P)
     half = np.linalg.solve(L, b[:, :, None])
     return np.linalg.solve(L.transpose(0, 2, 1), half + z[:, :, None])[:, :, 0]

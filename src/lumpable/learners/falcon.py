@@ -99,10 +99,7 @@ class FALCON(Compiled):
         self.fits = 0
         """How often the oracle was called."""
         self._labels: IntVector | None = None
-        state = zeros(State, S, K)._replace(
-            gamma=np.ones(1),
-            due=np.array([2]),
-        )
+        state = zeros(State, S, K)._replace(gamma=np.ones(1), due=np.array([2]))
         super().__init__(S, K, seed, state)
 
     def refit(self) -> None:

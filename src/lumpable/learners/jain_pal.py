@@ -23,9 +23,8 @@ from lumpable.base import checks
 from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, below, kernel
 from lumpable.learners.fitting.completion import als
-from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
+from lumpable.learners.learner import NEVER, Cells, Compiled, Counts, PerArm, PerContext, zeros
 
-NEVER = np.iinfo(np.int64).max
 SWEEPS = 20
 FIRST = 8
 """Epochs of OCTAL's first phase; each has twice as many as the one before."""

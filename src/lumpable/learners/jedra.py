@@ -23,11 +23,10 @@ import numpy.typing as npt
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, below, kernel
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import NEVER, Compiled
 
 GROWTH = 2.0
 """How much later each refit is than the one before."""
-NEVER = np.iinfo(np.int64).max
 STEPS, SMALL = 300, 1e-8
 """Most steps of conjugate gradients, and the relative size of what may be left."""
 

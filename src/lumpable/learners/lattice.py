@@ -16,11 +16,10 @@ from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, among, kernel, largest
 from lumpable.learners.fitting.completion import als
-from lumpable.learners.learner import Cells, Compiled, PerArm, PerContext, zeros
+from lumpable.learners.learner import NEVER, Cells, Compiled, PerArm, PerContext, zeros
 
 RIDGE, SWEEPS = 4.0, 10
 """Of the completion; the ridge in units of sd."""
-NEVER = 2**62
 
 
 class State(NamedTuple):

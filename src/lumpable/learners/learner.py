@@ -19,6 +19,8 @@ from lumpable.learners.engine.entries import Block, Kernels, entries
 
 LARGEST = 1e100
 """Rewards are at most this large, so that no sum of their squares overflows."""
+NEVER = 2**62
+"""`due` of a learner that is not refitted any more."""
 
 Cells = Annotated[FloatMatrix, np.float64, "SK"]
 """A number for each context and arm; S contexts and K arms."""

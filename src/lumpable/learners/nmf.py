@@ -20,7 +20,7 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.checks import BoolVector, FloatMatrix, IntMatrix, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, below, kernel, uniform
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, Counts, zeros
 
 GROWTH = 1.25
 """How much later each refit is than the one before."""
@@ -29,8 +29,8 @@ GROWTH = 1.25
 class State(NamedTuple):
     """Counts and means of cells, and the factors of the last refit."""
 
-    plays: IntMatrix
-    mean: FloatMatrix
+    plays: Counts
+    mean: Cells
     A: FloatMatrix
     """L x m."""
     W: FloatMatrix
@@ -134,9 +134,7 @@ class NMFGreedy(Compiled):
         rng = np.random.default_rng([checks.whole("seed", seed, 0), 0])
         chosen = np.zeros(S, dtype=np.bool_)
         chosen[rng.permutation(S)[:few_contexts]] = True
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            mean=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             A=rng.random((S, m)),
             W=rng.random((m, K)),
             best=rng.integers(K, size=S),

@@ -16,9 +16,7 @@ from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, drawn, kernel, largest, start_choice
 from lumpable.learners.fitting import regression
-from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
-
-NEVER = 1 << 62
+from lumpable.learners.learner import NEVER, Cells, Compiled, PerArm, zeros
 
 
 class State(NamedTuple):

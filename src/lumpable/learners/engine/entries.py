@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -31,9 +31,9 @@ from numba import types
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
+from lumpable.learners.engine.caching import cached_njit
 from lumpable.learners.engine.clock import Clock, start_choice, start_update
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 DTYPES = ("int64", "uint64", "float64", "int32", "int8", "bool")
 """What a state may hold."""
 
@@ -248,13 +248,8 @@ def _made(name: str, source: str, names: dict[str, Any], roots: list[Any]) -> Ca
     text = source.replace(f"def {name}(", f"def {unique}(", 1)
     home = inspect.getfile(roots[0].py_func)
     exec(compile(text, home, "exec"), space)
-    kept = Path(home).is_file()
-    compiled: Callable[..., Any]
-    try:
-        compiled = numba.njit(cache=kept, error_model="numpy")(space[unique])
-    except RuntimeError:  # nowhere to write a cache
-        compiled = numba.njit(error_model="numpy")(space[unique])
-    return compiled
+    compiler = cached_njit if Path(home).is_file() else numba.njit
+    return compiler(error_model="numpy")(space[unique])
 
 
 def _as_imported(python: Any) -> bytes:

@@ -77,15 +77,6 @@ def lloyd(
     return labels, centres + arm
 
 
-def loss(
-    weights: npt.ArrayLike, mean: npt.ArrayLike, labels: IntVector, centres: FloatMatrix
-) -> float:
-    """Return sum_ij w_ij (m_ij - B_{g(i) j})^2, which `lloyd` makes small."""
-    w = np.asarray(weights, dtype=np.float64)
-    away = np.where(w > 0, np.asarray(mean, dtype=np.float64) - centres[labels], 0.0)
-    return float(np.sum(w * away**2))
-
-
 def _over(total: npt.ArrayLike, weight: npt.ArrayLike, otherwise: npt.ArrayLike) -> FloatMatrix:
     """Return total / weight, and something else where there is no weight."""
     known = np.asarray(weight) > 0
