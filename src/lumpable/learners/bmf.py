@@ -77,7 +77,7 @@ def factor(P: FloatMatrix, b: FloatVector, L: FloatMatrix, half: FloatVector) ->
 
 
 @kernel
-def sampled(L: FloatMatrix, half: FloatVector, spread: float, clock: Clock, x: FloatVector) -> None:
+def sample(L: FloatMatrix, half: FloatVector, spread: float, clock: Clock, x: FloatVector) -> None:
     """Draw x = L'^-1 (half + spread z), z standard normal: last entry first."""
     for row in range(len(x) - 1, -1, -1):
         rest = half[row] + spread * normal(clock)
@@ -95,7 +95,7 @@ def choose(state: State, context: int, clock: Clock) -> int:
         score[:] = 0.0  # nothing was fitted yet: any arm
         return largest(score, clock)
     for j in range(K):
-        sampled(state.root[j], state.half[j], state.spread, clock, w[j])
+        sample(state.root[j], state.half[j], state.spread, clock, w[j])
     P, b = state.own_precision, state.own_shift
     for d in range(rank):
         b[d] = 0.0
@@ -111,7 +111,7 @@ def choose(state: State, context: int, clock: Clock) -> int:
                 for e in range(d + 1):
                     P[d, e] += n * w[j, d] * w[j, e]
     factor(P, b, state.own_root, state.own_half)
-    sampled(state.own_root, state.own_half, state.spread, clock, u)
+    sample(state.own_root, state.own_half, state.spread, clock, u)
     for j in range(K):
         score[j] = w[j, rank]
         for d in range(rank):
@@ -218,10 +218,10 @@ class FactorThompson(Compiled):
         y = (state.total - state.centre[0] * state.plays) / state.sd**2
         rate, shape = VAGUE * state.sd**2, 1.0 + 0.5 * K
         for _ in range(self.sweeps):
-            w = _drawn(n.T, y.T, state.x, self.precisions, rng.standard_normal((K, D)))
+            w = _draw(n.T, y.T, state.x, self.precisions, rng.standard_normal((K, D)))
             self.precisions[:] = rng.standard_gamma(shape, D) / (rate + 0.5 * np.sum(w**2, axis=0))
             V, a = w[:, :-1], w[:, -1]
-            u = _drawn(n, y - n * a, V, np.ones(D - 1), rng.standard_normal((S, D - 1)))
+            u = _draw(n, y - n * a, V, np.ones(D - 1), rng.standard_normal((S, D - 1)))
             state.x[:, :-1] = u
         P, b = normal_equations(n.T, y.T, state.x, self.precisions)
         state.precision[:], state.shift[:] = P, b
@@ -241,7 +241,7 @@ class FactorThompson(Compiled):
         return np.argmax(u @ V.T + a, axis=1)
 
 
-def _drawn(
+def _draw(
     n: FloatMatrix, y: FloatMatrix, X: FloatMatrix, prior: FloatVector, z: FloatMatrix
 ) -> FloatMatrix:
     """Draw each row's coefficients on X: L'^-1 (L^-1 b + z) with L L' = P."""

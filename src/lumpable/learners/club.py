@@ -69,7 +69,7 @@ class State(NamedTuple):
 
 @kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
-    """Learn for the context and its cluster, then cut edges; find clusters anew if any was."""
+    """Learn for the context and its cluster, then cut edges; if any was cut, find the clusters."""
     i, b = context, state.label[context]
     state.visits[i] += 1
     old = state.w[i, arm]
@@ -103,7 +103,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
 def part(state: State, i: int, begin: int, end: int) -> None:
     """Give a new cluster to all that context i no longer reaches.
 
-    They hang on those neighbours that it has just lost, in its list from `begin` to `end`.
+    They are reached from the neighbours that it has just lost, in its list from `begin` to `end`.
     """
     b, missing = state.label[i], 0
     for at in range(begin, end):
@@ -145,7 +145,7 @@ def search(state: State, start: int, missing: int) -> int:
 
 @kernel
 def settle(state: State, b: int, size: int) -> None:
-    """Make cluster b of those who are queued."""
+    """Make cluster b of the queued contexts."""
     state.N[b] = 1.0
     state.sum[b] = 0.0
     for at in range(size):
@@ -183,22 +183,22 @@ def components(contexts: int, ends: IntMatrix) -> IntVector:
 class CLUB(Compiled):
     """Clusters of contexts as the components of a graph that only loses edges.
 
-    Contexts whose estimates differ by more than their confidence are cut from each other; what
-    still hangs together plays one UCB. r need not be known. Good when contexts are well apart and
-    come equally often. Fragile here: two contexts of one group that tried different arms look
-    different, since an arm that was not played counts as 0; a small alpha_2 then cuts everything
-    into single contexts and a large one nothing, and no cut is ever mended.
+    Contexts whose estimates differ by more than their confidence are cut from each other; what is
+    still connected plays one UCB. r need not be known. Good when contexts are well apart and come
+    equally often. Fragile here: two contexts of one group that tried different arms look different,
+    since an arm that was not played counts as 0; a small alpha_2 then cuts everything into single
+    contexts and a large one nothing, and no cut is ever undone.
 
     Parameters
     ----------
     alpha
         Width of the confidence of an arm: alpha sqrt(ln(1 + t) / N_j); the default was tuned
-        by us at (S, K, r) = (200, 50, 5), public code takes other values.
+        by us at (S, K, r) = (200, 50, 5), public code uses other values.
     alpha2
         Width of the confidence of a context's estimates, which cuts edges.
     density
         Chance of each edge at the start; 1 is the complete graph. Unless given, the usual 3 ln S /
-        S, with which each true cluster of order S hangs together at first.
+        S, with which each true cluster of order S is connected at first.
 
     >>> learner = CLUB(contexts=3, arms=2, density=1.0, seed=1)
     >>> for _ in range(200):

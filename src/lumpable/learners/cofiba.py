@@ -84,7 +84,7 @@ def reach(
     first: IntVector, to: IntVector, edge: BoolVector, source: int, goal: int,
     found: IntVector, reached: BoolVector,
 ) -> int:  # fmt: skip
-    """Return how many nodes are linked with `source`, listed in `found`; 0 if `goal` is of them."""
+    """Return how many nodes are linked with `source`, listed in `found`; 0 if `goal` is one."""
     found[0], number, at = source, 1, 0
     reached[source] = True
     away = True

@@ -63,10 +63,10 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
 class DynUCB(Compiled):
     """A fixed number of clusters, each with one UCB; contexts move to the nearest after each round.
 
-    Needs no r and starts from random clusters. Mistakes are mended, since a context may move at any
-    time, so it follows preferences that change. Nearness looks at all arms, those that were never
-    played too, which count as 0: contexts gather by what they were made to play, and clusters
-    may stay mixed for long.
+    Needs no r and starts from random clusters. Mistakes can be corrected, since a context may move
+    at any time, so it follows preferences that change. Nearness looks at all arms, and one that was
+    never played counts as 0: contexts gather by what they were made to play, and clusters may stay
+    mixed for many rounds.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class DynUCB(Compiled):
         How many; the default is ours.
     alpha
         Width of the confidence of an arm: alpha sqrt(ln(1 + t) / N_kj); the default was
-        tuned by us at (S, K, r) = (200, 50, 5), public code takes other values.
+        tuned by us at (S, K, r) = (200, 50, 5), public code uses other values.
 
     >>> learner = DynUCB(contexts=2, arms=2, clusters=2, alpha=0.5, seed=4)
     >>> for _ in range(300):

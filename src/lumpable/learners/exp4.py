@@ -33,13 +33,13 @@ class State(NamedTuple):
 
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
-    """Draw an arm with the experts' probabilities, whoever comes."""
+    """Draw an arm with the experts' probabilities, whatever the context."""
     return drawn(state.probability, clock)
 
 
 @kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
-    """Add the loss over its probability, and weigh the experts anew."""
+    """Add the loss over its probability, and reweight the experts."""
     loss, p = state.loss, state.probability
     loss[arm] += (1.0 - reward) / max(p[arm], LEAST)
     least = loss.min()
@@ -52,7 +52,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
 
 
 class ConstantExperts(Compiled):
-    """EXP4 with K experts, each for one arm whoever comes: right where one arm is best for all.
+    """EXP4 with K experts, each for one arm: right where one arm is best for all contexts.
 
     That is so for means of rank one with non-negative weights. Importance-weighted losses
     (1 - reward) / p, no uniform mixing, eta = sqrt(2 log K / (KT)): against the best single arm the

@@ -1,15 +1,15 @@
 """EXP4: Auer and others, "The nonstochastic multiarmed bandit problem", SIAM J. Comput. 2002.
 
 Auer, Cesa-Bianchi, Freund and Schapire, Section 7, with lumpable experts. An expert sends every
-context to one of r arms: he is a set A of r arms and a map of the contexts into it, so there are N
+context to one of r arms: it is a set A of r arms and a map of the contexts into it, so there are N
 = C(K, r) r^S. Theorem 7.1 wants the uniform expert among them; here the mean of all experts is
-uniform, which serves its proof as well. After gains G[i, j] his weight is the product over contexts
+uniform, which serves its proof as well. After gains G[i, j] its weight is the product over contexts
 i of exp(gamma G[i, A(i)] / K), so the weights of all maps into one set add up to a product of sums
 over contexts,
 
     W(A) = prod_i sum_{j in A} exp(gamma G[i, j] / K),
 
-and nobody has to list the r^S maps: the mixture is exact with one number for each set of arms.
+so the r^S maps need not be listed: one number for each set of arms gives the exact mixture.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class FALCON(Compiled):
         seed: int = 0,
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
-        self.oracle = regression.checked(oracle, clusters, rank)
+        self.oracle = regression.make_oracle(oracle, clusters, rank)
         self.c = checks.real("c", c, "a positive number", 0.0, 1e9)
         below_one = math.nextafter(1.0, 0.0)
         self.delta = checks.real("delta", delta, "a number in (0, 1)", 0.0, below_one)

@@ -5,7 +5,7 @@ random arms until the matrix can be completed, then the best arm of it, with a r
 T^(2/3) for any rank. OCTAL, for rank 1, P = u v': all contexts with u_i > 0 share their best arm,
 as do those with u_i < 0. In phases, a context whose row is clearly not flat is put with those of
 its sign; arms that are clearly not the best of some context of a sign are dropped for that sign;
-the rest is explored anew. Flat rows lose little by any arm. The regret is of order sqrt(T).
+the rest is explored again. Flat rows lose little by any arm. The regret is of order sqrt(T).
 
 Ours: S rounds are an epoch, in which each context comes once on average; completion by weighted
 alternating least squares; and the length of the exploration, the radii and the lengths of the
@@ -73,8 +73,8 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
 class OCTAL(Compiled):
     """Explore, then commit to a completed matrix (any rank), or OCTAL (rank 1).
 
-    Both spend their exploration on random arms, so they pay for long horizons only. OCTAL is for
-    means u_i v_j: with other means its clusters say nothing, which is why the default is `etc`.
+    Both spend their exploration on random arms, so they pay off over long horizons only. OCTAL is
+    for means u_i v_j: with other means its clusters are meaningless, hence the default.
 
     Parameters
     ----------

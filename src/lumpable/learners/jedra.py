@@ -76,7 +76,7 @@ def spectral(
     return U, V, (U * value[:rank]) @ V.T
 
 
-def refined(
+def fit_on_tangent(
     plays: npt.NDArray[np.int64], total: FloatMatrix, U: FloatMatrix, V: FloatMatrix, ridge: float
 ) -> FloatMatrix:
     """Return X = U G + H V' with the least sum n_ij (X_ij - mean_ij)^2 + ridge |X|^2."""
@@ -167,7 +167,7 @@ class SpectralPolicy(Compiled):
         state = self.state
         if self.refine:
             U, V, _ = spectral(state.plays[0], state.total[0], self.rank)
-            state.fitted[:] = refined(state.plays[1], state.total[1], U, V, self.ridge)
+            state.fitted[:] = fit_on_tangent(state.plays[1], state.total[1], U, V, self.ridge)
         else:
             state.fitted[:] = spectral(state.plays.sum(axis=0), state.total.sum(axis=0), self.rank)[
                 2

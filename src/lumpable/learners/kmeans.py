@@ -133,7 +133,7 @@ class ExploreThenKMeans(Compiled):
         super().__init__(S, K, seed, state)
 
     def refit(self) -> None:
-        """Group the contexts anew and pool their plays."""
+        """Group the contexts again and pool their plays."""
         s, r = self.state, len(self.state.N)
         plays, total = s.plays.astype(np.float64), s.total
         rng = np.random.default_rng([self.seed, self.tells])

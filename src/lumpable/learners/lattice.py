@@ -39,7 +39,7 @@ class State(NamedTuple):
     score: PerArm
     due: IntVector
     few: int
-    """With so many active arms or fewer, UCB takes over."""
+    """With at most this many active arms, UCB takes over."""
     sd: float
 
 
@@ -86,12 +86,12 @@ class LATTICE(Compiled):
     + A) parameters, that many rewards of noise sd. Then the block is completed. Users whose rows
     are within 2 Delta on all active arms are joined, and the connected components are the new
     groups; the active arms of a group are those within 2 Delta of the best of at least one of its
-    users, and those that nobody played yet. Groups with at most few C active arms go on with UCB
+    users, and those not played yet. Groups with at most few C active arms go on with UCB
     for each user on its own.
 
     All rewards that were seen on active arms count, also those of earlier phases. The authors
     promise regret of order sqrt((S + K) T), up to logarithms, for few clusters and contexts that
-    are equally frequent, with their own constants; here a split that was wrong is never mended.
+    are equally frequent, with their own constants; here a wrong split is never undone.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class LATTICE(Compiled):
         while waiting:
             g = waiting.pop(0)
             users, arms = np.flatnonzero(state.group == g), np.flatnonzero(state.active[g])
-            Q, phase = self._completed(users, arms, rng), int(state.phase[g])
+            Q, phase = self._complete(users, arms, rng), int(state.phase[g])
             self.completions += 1
             close = 2.0 * state.sd * 2.0 ** (1 - phase)
             seen = state.plays[np.ix_(users, arms)].any(axis=0)
@@ -174,9 +174,7 @@ class LATTICE(Compiled):
                 first = int(users[members][0])
                 waiting += [first] if state.left[first] <= 0 else []
 
-    def _completed(
-        self, users: IntVector, arms: IntVector, rng: np.random.Generator
-    ) -> FloatMatrix:
+    def _complete(self, users: IntVector, arms: IntVector, rng: np.random.Generator) -> FloatMatrix:
         """Return the estimate of a block: low rank about the arms' means, or plain means.
 
         A block with C rows or columns, or fewer, has no lower rank: cells that were not played take
@@ -200,7 +198,7 @@ class LATTICE(Compiled):
         best = np.zeros(self.contexts, dtype=np.int64)
         for g in np.unique(state.group):
             users, arms = np.flatnonzero(state.group == g), np.flatnonzero(state.active[g])
-            best[users] = arms[np.argmax(self._completed(users, arms, rng), axis=1)]
+            best[users] = arms[np.argmax(self._complete(users, arms, rng), axis=1)]
         return best
 
     def labels(self) -> IntVector:

@@ -129,7 +129,7 @@ class Compiled(ABC):
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all that it remembers."""
+        """The bytes of its state."""
         return sum(value.nbytes for value in self.state if isinstance(value, np.ndarray))
 
     @abstractmethod

@@ -70,7 +70,7 @@ def cross(state: State, context: int) -> float:
 
 @kernel
 def own_part(state: State, context: int) -> float:
-    """Return the context's coefficient: what the arms leave of its rewards."""
+    """Return the context's coefficient: the mean residual of its rewards, with penalty 1."""
     rest = state.sums[context, 0]
     for j in range(len(state.theta)):
         rest -= state.plays[context, j] * state.theta[j]
@@ -89,7 +89,8 @@ def choose(state: State, context: int, clock: Clock) -> int:
     own = cross(state, context)
     for j in range(len(score)):
         width = max(own - 2.0 * state.h[j] + state.P[j, j], 0.0)
-        score[j] = state.theta[j] + alpha * math.sqrt(width)  # the context's part is all arms' own
+        # the context's part is the same for all arms
+        score[j] = state.theta[j] + alpha * math.sqrt(width)
     return largest(score, clock)
 
 

@@ -106,7 +106,7 @@ def interval(state: State, i: int, arm: int, log: float) -> None:
 
 @kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
-    """Add a reward to the pools that hold its context, then see who is compatible now."""
+    """Add a reward to the pools of its context, then update which contexts are compatible."""
     for other in range(len(state.visits)):
         if state.apart[context, other] == 0:
             state.pool_visits[other] += 1
@@ -134,7 +134,7 @@ class AgnosticClusters(Compiled):
     pool's is the same with 1 + (visits of the pool) and its plays. The pool's upper bound counts if
     it lies within the context's own interval.
 
-    It lies between one UCB for all (before anything can be told apart) and a UCB for each group. A
+    It lies between one UCB for all (before contexts can be told apart) and a UCB for each group. A
     context is held back for as long as contexts that differ from it stay compatible: at width 1 and
     few visits per cell these are all of them. A reward costs O(S), at times O(S K); memory is
     O(S^2 + S K): above 3,000 contexts it is not run.

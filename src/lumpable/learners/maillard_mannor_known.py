@@ -19,7 +19,7 @@ from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel, largest
 from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
-from lumpable.learners.mucb import checked_means
+from lumpable.learners.mucb import check_means
 
 
 class State(NamedTuple):
@@ -112,7 +112,7 @@ class KnownClusters(Compiled):
         seed: int = 0,
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
-        mu = checked_means(group_means, K)
+        mu = check_means(group_means, K)
         sd = checks.real("sd", sd, "a number of at least 0", -math.ulp(0.0), 1e9)
         width = checks.real("width", width, "a positive number", 0.0, 1e9)
         state = zeros(State, S, K)._replace(

@@ -26,7 +26,7 @@ GROWTH = 0.05
 VAGUE = 0.1
 """tau^2 has an inverse gamma prior with shape 1 and this rate, in units of sd^2."""
 SAME = 1e-6
-"""Groups whose ln P differ by less are alike but for their names, and rounding."""
+"""Groups whose ln P differ by less are the same up to names and rounding."""
 EDGE = 1e-12
 """Draws of a probability stay this far from 0 and 1."""
 
@@ -87,7 +87,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
         state.likely[context, g] += reward * state.eta[g, arm] - state.cost[g, arm]
     if state.gaussian[0] == 0 and (reward < 0.0 or reward > 1.0):
         state.gaussian[0] = 1
-        state.due[0] = clock[1] + np.uint64(1)  # all that was drawn came from the wrong model
+        state.due[0] = clock[1] + np.uint64(1)  # all draws so far came from the wrong model
 
 
 class MixtureThompson(Compiled):
@@ -95,9 +95,9 @@ class MixtureThompson(Compiled):
 
     In a round the context's group is drawn given the last draw of B, then that group's means given
     all rewards told so far, and the best arm is played. A refit runs two Gibbs chains, one from the
-    groups as they are and one from weighted k-means, and keeps the groups that are more likely
-    with pi and B summed out: chains from random groups get stuck. Refits come every S tells, later
-    whenever the tells have grown by 5 %.
+    current groups and one from weighted k-means, and keeps the groups that are more likely with pi
+    and B summed out: chains from random groups get stuck. Refits come every S tells, later whenever
+    the tells have grown by 5 %.
 
     The strongest practical peer where groups exist and their number is known; with too many or too
     few groups it degrades. It has no guarantee.
@@ -174,7 +174,7 @@ class MixtureThompson(Compiled):
         state.prior[:] = prior
         state.group[:] = z
         state.group_plays[:], state.group_total[:] = self._counts(z)
-        state.likely[:], B = self._drawn(z, prior, rng)
+        state.likely[:], B = self._draw(z, prior, rng)
         state.eta[:], state.cost[:] = self._natural(B)
         state.due[0] = self.tells + max(self.contexts, math.ceil(GROWTH * self.tells))
 
@@ -182,7 +182,7 @@ class MixtureThompson(Compiled):
         """Sweep over pi and B given z, the prior given B, and z given pi and B."""
         prior, cells = self.state.prior.copy(), self.groups * self.arms
         for _ in range(self.sweeps):
-            likely, B = self._drawn(z, prior, rng)
+            likely, B = self._draw(z, prior, rng)
             if self.state.gaussian[0]:
                 prior[0] = B.mean() + math.sqrt(prior[1] / cells) * rng.standard_normal()
                 rate = VAGUE * self.state.sd**2 + 0.5 * np.sum((B - prior[0]) ** 2)
@@ -197,7 +197,7 @@ class MixtureThompson(Compiled):
         member = (z == np.arange(self.groups)[:, None]).astype(np.float64)
         return member @ self.state.plays, member @ self.state.total
 
-    def _drawn(
+    def _draw(
         self, z: IntVector, prior: FloatVector, rng: np.random.Generator
     ) -> tuple[FloatMatrix, FloatMatrix]:
         """Draw pi and B given z; return ln pi_g + ln f(rewards of i | B_g), and B."""

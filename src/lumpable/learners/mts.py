@@ -19,11 +19,11 @@ from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.learners.engine import Clock, Kernels, by_log_weight, kernel
 from lumpable.learners.learner import Compiled
-from lumpable.learners.mucb import checked_means
+from lumpable.learners.mucb import check_means
 
 MODELS = ("gaussian", "bernoulli")
 SURE = 1e-12
-"""Bernoulli means are kept so far from 0 and 1: no reward rules out all states."""
+"""Bernoulli means stay this far from 0 and 1: no reward rules out all states."""
 
 
 class State(NamedTuple):
@@ -55,7 +55,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
 class ModelThompson(Compiled):
     """mTS: knows the means of all groups and draws each context's group from its posterior.
 
-    `group_means` is (r, K). Rewards are taken as `gaussian` with scale `sd` (1/2 for rewards in
+    `group_means` is (r, K). Rewards are modelled as `gaussian` with scale `sd` (1/2 for rewards in
     [0, 1]) or as `bernoulli`; `prior` holds the groups' probabilities, equal unless given. `spread`
     tempers the likelihood, which is raised to the power 1 / spread^2. Regret per context grows with
     r, not with K. An oracle: true means are rarely known, and it trusts them blindly.
@@ -82,7 +82,7 @@ class ModelThompson(Compiled):
         seed: int = 0,
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
-        self._means = means = checked_means(group_means, K)
+        self._means = means = check_means(group_means, K)
         sd = checks.real("sd", sd, "a positive number", 0.0, 1e100)
         power = checks.real("spread", spread, "a positive number", 0.0, 1e6) ** -2
         if checks.choice("model", model, MODELS) == "bernoulli":

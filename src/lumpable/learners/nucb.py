@@ -1,9 +1,9 @@
 """NUCB: N. Daniels, "Neighborhood-based collaborative filtering bandits", noah-daniels/nucb.
 
 The default form of the author's code, which is our source; it shares a reward when it comes, by the
-likeness at that moment. As it is defined here: c_ij are the clicks (the sum of rewards) of context
-i on arm j, n_ij its plays, c_j and n_j those of all contexts, t the number of rounds so far. A
-reward y of context i on arm j is first added to c_ij and n_ij, then
+likeness at that moment. Notation: c_ij are the clicks (the sum of rewards) of context i on arm j,
+n_ij its plays, c_j and n_j those of all contexts, t the number of rounds so far. A reward y of
+context i on arm j is first added to c_ij and n_ij, then
 
     N_lj += beta max(0, cos(c_i, c_l)),    C_lj += y beta max(0, cos(c_i, c_l))    for all l,
     N_ik += beta' max(0, cos(c_.j, c_.k)), C_ik += y beta' max(0, cos(c_.j, c_.k)) for all k,
@@ -124,9 +124,9 @@ class NUCB(Compiled):
     """NUCB: a UCB for all contexts, to which neighbours' rewards are added with large weights.
 
     Neighbours are contexts whose clicks point the same way (cosine), and also arms that are clicked
-    by the same contexts. Rewards below 0 are negative clicks: the formulas hold as they are, and
-    contexts that point opposite ways share nothing. The zero of rewards matters, therefore: a large
-    constant added to all of them makes all contexts alike.
+    by the same contexts. Rewards below 0 are negative clicks: the formulas still hold, and contexts
+    that point opposite ways share nothing. So the zero of rewards matters: a large constant added
+    to all of them makes all contexts alike.
 
     Good from the first rounds on, since it starts as one UCB for all. A round takes O(S + K), the
     memory is O(S^2 + S K + K^2): above 5,000 contexts or arms it is not run.

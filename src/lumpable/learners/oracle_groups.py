@@ -1,4 +1,4 @@
-"""Thompson sampling that knows the grouping, the reference that no learner of groups can have.
+"""Thompson sampling that knows the grouping: a reference for learners that have to find it.
 
 The models are those of `thompson_gaussian` and `thompson_beta`, with a row for each group.
 """
@@ -60,7 +60,7 @@ class KnownGroups(Compiled):
     def policy(self) -> IntVector:
         """Return the best arm of each context's group so far."""
         module = thompson_beta if self._beta else thompson_gaussian
-        return module.recommended(self.state)
+        return module.best_arms(self.state)
 
     def labels(self) -> IntVector:
         """Return the grouping."""

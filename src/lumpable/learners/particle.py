@@ -66,7 +66,7 @@ def gather(
 ) -> None:  # fmt: skip
     """Posterior of a row: Lambda = sum x x' / sigma^2 + I / prior^2 and zeta = sum r x.
 
-    x are the factors of the other side that this row has met, in particles first .. last - 1.
+    x are the factors of what this row was played with, in particles first .. last - 1.
     """
     precision, pull = state.precision, state.pull
     rank = len(pull)
@@ -193,7 +193,7 @@ def copy(factors: Cube, ancestor: IntVector, copied: FloatVector) -> None:
 
 @kernel
 def move(state: State, row: FloatMatrix, clock: Clock) -> None:
-    """Draw a row of U or V anew in each particle, from the posterior that was gathered."""
+    """Redraw a row of U or V in each particle, from the posterior in `precision` and `pull`."""
     for d in range(len(state.weight)):
         draw(state, d, clock)
         for a in range(len(row)):
@@ -221,8 +221,8 @@ class ParticleThompson(Compiled):
     """Thompson sampling from a particle filter over factorisations of the means.
 
     Good early, where the means are nearly of this rank. The filter forgets: as V_j is redrawn only
-    when arm j is played, and all particles descend from one after a while, late play is less sure.
-    A round costs of order (S + K) D rank^2, so it is no fair peer on very large problems.
+    when arm j is played, and all particles descend from one after a while, late play is noisier. A
+    round costs of order (S + K) D rank^2, too slow for very large problems.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ contexts,
     w_j = s_j / (1 + n_j),   F(n) = sqrt((1 + ln(1 + n)) / (1 + n)),   p_i = n_i / t,
 
 and p the mean of the p_i of a set. Stage s = 1, 2, .. has 2^s rounds. At its start no context is
-checked, and each cluster keeps its w and n as they are then, its pivot. In each round context i of
-cluster V comes and plays the largest w_j + alpha sqrt(ln(1 + t) / (1 + n_j)) of V. Then:
+checked, and each cluster keeps its current w and n as its pivot. In each round context i of cluster
+V comes and plays the largest w_j + alpha sqrt(ln(1 + t) / (1 + n_j)) of V. Then:
 
     split   i leaves V if ||w_i - pivot|| > alpha_theta (F(n_i) + F(pivot's n)),
             or |p_i - p_l| > 2 alpha_p F(t) for some l in V;
@@ -17,8 +17,8 @@ cluster V comes and plays the largest w_j + alpha sqrt(ln(1 + t) / (1 + n_j)) of
             and |p - p'| < alpha_p F(t) / 2.
 
 Our readings: the factors 2 and 1/2 of alpha_p F(t), in which public implementations differ; a
-cluster that is new or was merged takes itself for its pivot; merging is tried for the clusters that
-this round has touched, since the estimates of all others stand still.
+cluster that is new or was merged is its own pivot; merging is tried for the clusters that this
+round has touched, since all other estimates are unchanged.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class State(NamedTuple):
     label: PerContext
     """The cluster of each context: a row of all that follow."""
     size: IntVector
-    """Contexts in the cluster; 0: there is none of this number."""
+    """Contexts in the cluster; 0: the row is free."""
     unchecked: IntVector
     """How many of them are not checked."""
     seen: PerContext
@@ -95,7 +95,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
 
 @kernel
 def begin_stage(state: State) -> None:
-    """Nobody is checked; clusters keep their estimates as pivots."""
+    """No context is checked; clusters keep their estimates as pivots."""
     state.checked[:] = False
     state.unchecked[:] = state.size
     state.pivot[:] = state.W
@@ -172,7 +172,7 @@ class SCLUB(Compiled):
     """Clusters of contexts as sets that are split and merged, in stages of doubling length.
 
     A context that differs from its cluster leaves it at once; clusters that agree are joined again,
-    so that a hasty split is mended. Made for contexts that come unequally often. r need not be
+    so that a hasty split can be undone. Made for contexts that come unequally often. r need not be
     known. Needs a full set of visits in each stage before it merges, and shares CLUB's weakness: an
     arm that was not played counts as 0, so that contexts of one group that tried different arms
     look different.
@@ -181,7 +181,7 @@ class SCLUB(Compiled):
     ----------
     alpha
         Width of the confidence of an arm: alpha sqrt(ln(1 + t) / (1 + n_j)), the paper's beta;
-        the default was tuned by us at (S, K, r) = (200, 50, 5), public code takes other values.
+        the default was tuned by us at (S, K, r) = (200, 50, 5), public code uses other values.
     alpha_theta
         Width of the confidence of estimates, for splits and merges.
     alpha_p

@@ -10,7 +10,7 @@ s the number and sum of a pair's rewards, P_j = sum_i n_ij / (n_ij + m0) and Q_j
     k = 1 / (m0 + n_ij).
 
 The strength m0 and sigma maximise the restricted likelihood (Patterson and Thompson, Biometrika 58,
-1971), which does not mind that arms were chosen by what was seen, under a weak prior for m0.
+1971), which stays valid when arms are chosen by past rewards, under a weak prior for m0.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class State(NamedTuple):
 
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
-    """Play an arm that nobody has played; else draw all means and play the largest."""
+    """Play an arm that no context has played; else draw all means and play the largest."""
     if state.unplayed[0] > 0:
         return among(state.weight, 0.0, clock)
     m0, sigma = state.fit[0], state.spread * state.fit[1]
@@ -115,7 +115,7 @@ class Shrinkage(Compiled):
         super().__init__(S, K, seed, state)
 
     def refit(self) -> None:
-        """Fit m0 and sigma to all rewards, and take the population's sums anew.
+        """Fit m0 and sigma to all rewards, and recompute the population's sums.
 
         There is nothing to fit until an arm has had different rewards.
         """
@@ -129,14 +129,14 @@ class Shrinkage(Compiled):
         least = np.where(played, x, np.inf).min(axis=0)
         if state.squares[0] == 0.0 and (most == least).all():
             return
-        fits = [self._fitted(m0, n, x, played, freedom) for m0 in STRENGTHS]
+        fits = [self._fit(m0, n, x, played, freedom) for m0 in STRENGTHS]
         best = int(np.argmin([loss for loss, _ in fits]))
         m0 = STRENGTHS[best]
         state.fit[:] = m0, math.sqrt(fits[best][1])
         state.weight[:] = (state.plays / (state.plays + m0)).sum(axis=0)
         state.pull[:] = (state.plays * state.mean / (state.plays + m0)).sum(axis=0)
 
-    def _fitted(
+    def _fit(
         self, m0: float, n: FloatMatrix, x: FloatMatrix, played: checks.BoolMatrix, freedom: float
     ) -> tuple[float, float]:
         """Return -2 times the log posterior density of m0 with the best sigma^2, and that."""

@@ -123,7 +123,7 @@ class SquareCB(Compiled):
         seed: int = 0,
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
-        self.oracle = regression.checked(oracle, clusters, rank)
+        self.oracle = regression.make_oracle(oracle, clusters, rank)
         self.growth = checks.real("growth", growth, "a number above 1", 1.0, 1e6)
         self.fits = 0
         """How often the oracle was fitted."""
@@ -162,7 +162,7 @@ class SquareCB(Compiled):
         state = self.state
         if state.online:
             middle = state.total[1] / max(state.total[0], 1.0)
-            best = np.argmax(regression.shrunk(state.plays, state.sums, middle), axis=1)
+            best = np.argmax(regression.shrink(state.plays, state.sums, middle), axis=1)
         else:
             best = np.argmax(state.prediction, axis=1)
         return np.asarray(best, dtype=np.int64)

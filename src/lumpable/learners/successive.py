@@ -2,14 +2,14 @@
 
 "Action elimination and stopping conditions for the multi-armed bandit and reinforcement learning
 problems", their algorithm for unknown means; the constant c = 4, `sd` and `width` are ours. In pass
-t every active arm is sampled once; then an arm a goes if
+t every active arm is sampled once; then an arm a is dropped if
 
     max_b p_b - p_a >= 2 alpha_t,    alpha_t = sqrt(ln(c K t^2 / delta) / t),    c = 4.
 
 By Hoeffding's inequality a mean of t rewards in [0, 1] is alpha_t away with probability at most
 2 exp(-2 t alpha_t^2) <= 2 delta / (c K t^2). Over all arms and passes these add up to
-delta pi^2 / 12 for c = 4, so with probability 1 - delta no mean is ever so far away, and then the
-best arm never goes.
+delta pi^2 / 12 for c = 4, so with probability 1 - delta no mean is ever that far away, and
+then the best arm is never dropped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class State(NamedTuple):
     mean: Cells
     """p_a; 0 for an arm that was not played yet."""
     turn: Cells
-    """Plays of an active arm, infinite for one that has gone."""
+    """Plays of an active arm, infinite for a dropped one."""
     passes: FloatVector
     """Passes that are complete: the fewest plays of an active arm."""
     waiting: IntVector

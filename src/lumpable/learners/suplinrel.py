@@ -35,7 +35,7 @@ class State(NamedTuple):
     alpha: float
     """||a|| has this factor."""
     least: float
-    """1 / sqrt(T): widths below are not worth a play."""
+    """1 / sqrt(T): smaller widths are not worth a play."""
 
 
 @kernel
@@ -106,7 +106,7 @@ class SupLinRel(Compiled):
 
     Levels s = 1 .. ceil(ln T), each with rounds of its own. While an arm is wider than 2^-s it is
     explored and stored at level s; Auer lets any of several be taken, we take the one that the
-    level has played least (ties at random): the widest would be one and the same for long, as a
+    level has played least (ties at random): the widest would stay the same for many rounds, as a
     cell without plays has width 1 and one with few plays more. Then arms that are 2 * 2^-s below
     the best upper bound are dropped and s + 1 follows; when all are within 1 / sqrt(T), the best
     upper bound is played and not stored. As rounds of a level are chosen by their counts alone they
@@ -123,7 +123,7 @@ class SupLinRel(Compiled):
         Confidence of the theorem.
     width
         Factor of alpha = sqrt(2 ln(2TK / delta)), which is safe for noise of sd 1. 1/2 is safe for
-        rewards in [0, 1]; 0.05 to 0.2 is what one would run.
+        rewards in [0, 1]; try 0.05 to 0.2.
 
     >>> learner = SupLinRel(contexts=1, arms=2, horizon=100, width=0.1)
     >>> for _ in range(20):

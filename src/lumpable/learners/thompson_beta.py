@@ -57,7 +57,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
         state.b[i, arm] += 1.0
 
 
-def recommended(state: State) -> IntVector:
+def best_arms(state: State) -> IntVector:
     """Return for each context the arm with the largest posterior mean."""
     best: IntVector = np.argmax(state.a / (state.a + state.b), axis=1)
     return best[state.row]
@@ -91,4 +91,4 @@ class BetaThompson(Compiled):
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest posterior mean."""
-        return recommended(self.state)
+        return best_arms(self.state)

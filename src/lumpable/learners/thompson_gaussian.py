@@ -89,7 +89,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
     state.noise[1] += 1.0
 
 
-def recommended(state: State) -> IntVector:
+def best_arms(state: State) -> IntVector:
     """Return for each context the arm with the largest mean so far."""
     best: IntVector = np.argmax(np.where(state.plays > 0, state.mean, -np.inf), axis=1)
     return best[state.row]
@@ -122,4 +122,4 @@ class GaussianThompson(Compiled):
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest mean so far."""
-        return recommended(self.state)
+        return best_arms(self.state)

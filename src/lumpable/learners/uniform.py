@@ -1,4 +1,4 @@
-"""Uniform play of all arms, whatever was seen."""
+"""Uniform play of all arms, whatever the rewards."""
 
 from __future__ import annotations
 

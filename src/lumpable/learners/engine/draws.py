@@ -95,7 +95,7 @@ def normal(clock: Clock) -> float:
 
 @kernel
 def normals(clock: Clock, out: FloatVector) -> None:
-    """Fill `out` with what so many calls of `normal` would draw, three times as fast."""
+    """Fill `out` with what as many calls of `normal` would draw, three times as fast."""
     stream = clock[STREAM]  # in a register: a store and a load for each draw cost more than it does
     for j in range(len(out)):
         stream += GOLDEN

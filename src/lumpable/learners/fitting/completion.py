@@ -51,12 +51,12 @@ def als(
     filled: FloatMatrix = np.where(weights > 0, mean, 0.0)
     V = spectral(weights, filled, rank, rng)
     for _ in range(sweeps):
-        U = given(weights, filled, V, ridge)
-        V = given(weights.T, filled.T, U, ridge)
+        U = fit_rows(weights, filled, V, ridge)
+        V = fit_rows(weights.T, filled.T, U, ridge)
     return U, V
 
 
-def given(weights: FloatMatrix, mean: FloatMatrix, V: FloatMatrix, ridge: float) -> FloatMatrix:
+def fit_rows(weights: FloatMatrix, mean: FloatMatrix, V: FloatMatrix, ridge: float) -> FloatMatrix:
     """Return the best U given V: a weighted ridge regression of each row on V."""
     A, b = normal_equations(weights, weights * mean, V, np.full(V.shape[1], ridge))
     return np.asarray(np.linalg.solve(A, b[:, :, None])[:, :, 0], dtype=np.float64)
