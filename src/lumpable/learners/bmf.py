@@ -24,6 +24,7 @@ from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel, largest, normal
 from lumpable.learners.fitting.completion import normal_equations
 from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
+from lumpable.learners.particle import backward, forward, take_root
 
 GROWTH = 0.05
 """A refit comes when the tells have grown by this share since the last one, or by S."""
@@ -64,26 +65,17 @@ class State(NamedTuple):
 @kernel
 def factor(P: FloatMatrix, b: FloatVector, L: FloatMatrix, half: FloatVector) -> None:
     """Cholesky: write L with L L' = P and half = L^-1 b."""
-    for row in range(len(b)):
-        for column in range(row + 1):
-            rest = P[row, column]
-            for d in range(column):
-                rest -= L[row, d] * L[column, d]
-            L[row, column] = math.sqrt(rest) if row == column else rest / L[column, column]
-        rest = b[row]
-        for d in range(row):
-            rest -= L[row, d] * half[d]
-        half[row] = rest / L[row, row]
+    take_root(P, L)
+    half[:] = b
+    forward(L, half)
 
 
 @kernel
 def sample(L: FloatMatrix, half: FloatVector, spread: float, clock: Clock, x: FloatVector) -> None:
     """Draw x = L'^-1 (half + spread z), z standard normal: last entry first."""
     for row in range(len(x) - 1, -1, -1):
-        rest = half[row] + spread * normal(clock)
-        for d in range(row + 1, len(x)):
-            rest -= L[d, row] * x[d]
-        x[row] = rest / L[row, row]
+        x[row] = half[row] + spread * normal(clock)
+    backward(L, x)
 
 
 @kernel

@@ -88,11 +88,11 @@ def gather(
 
 
 @kernel
-def take_root(precision: Cube, d: int, root: FloatMatrix) -> None:
-    """Write the lower Cholesky factor of one particle's Lambda."""
+def take_root(P: FloatMatrix, root: FloatMatrix) -> None:
+    """Write the lower Cholesky factor of P."""
     for a in range(len(root)):
         for b in range(a + 1):
-            rest = precision[a, b, d]
+            rest = P[a, b]
             for e in range(b):
                 rest -= root[a, e] * root[b, e]
             root[a, b] = math.sqrt(rest) if a == b else rest / root[b, b]
@@ -120,7 +120,7 @@ def backward(root: FloatMatrix, x: FloatVector) -> None:
 def draw(state: State, d: int, clock: Clock) -> None:
     """Draw from N(mu, Lambda^-1) with mu = Lambda^-1 zeta / sigma^2, for one particle."""
     drawn = state.drawn
-    take_root(state.precision, d, state.root)
+    take_root(state.precision[:, :, d], state.root)
     for a in range(len(drawn)):
         drawn[a] = state.pull[a, d] / state.sd**2
     forward(state.root, drawn)
@@ -149,7 +149,7 @@ def weigh(state: State, arm: int, reward: float) -> None:
     mean, x, log_weight = state.drawn, state.scaled, state.weight
     top = -np.inf
     for d in range(len(log_weight)):
-        take_root(state.precision, d, state.root)
+        take_root(state.precision[:, :, d], state.root)
         for a in range(len(x)):
             mean[a] = state.pull[a, d] / state.sd**2
             x[a] = state.V[arm, a, d]
