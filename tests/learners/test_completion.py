@@ -7,7 +7,7 @@ import pytest
 
 from lumpable.base.checks import FloatMatrix, FloatVector
 from lumpable.learners.fitting import completion
-from lumpable.learners.fitting.completion import als, given, spectral
+from lumpable.learners.fitting.completion import als, fit_rows, spectral
 
 
 def problem(S: int, K: int, rank: int, seed: int) -> tuple[FloatMatrix, FloatMatrix, FloatMatrix]:
@@ -44,10 +44,10 @@ def test_each_half_is_a_ridge_regression_of_each_row(ridge: float) -> None:
     weights, mean, _ = problem(12, 9, 2, seed=1)
     filled = np.where(weights > 0, mean, 0.0)
     V = np.random.default_rng(2).normal(size=(9, 3))
-    U = given(weights, filled, V, ridge)
+    U = fit_rows(weights, filled, V, ridge)
     assert np.allclose(U, [ridge_row(w, m, V, ridge) for w, m in zip(weights, mean, strict=True)])
     assert not U[0].any()
-    V = given(weights.T, filled.T, U, ridge)
+    V = fit_rows(weights.T, filled.T, U, ridge)
     columns = zip(weights.T, mean.T, strict=True)
     assert np.allclose(V, [ridge_row(w, m, U, ridge) for w, m in columns])
 
@@ -69,12 +69,12 @@ def test_the_objective_never_rises() -> None:
     weights, mean, _ = problem(30, 20, 3, seed=5)
     filled = np.where(weights > 0, mean, 0.0)
     V = spectral(weights, filled, 3, np.random.default_rng(6))
-    U = given(weights, filled, V, 0.5)
+    U = fit_rows(weights, filled, V, 0.5)
     before = objective(weights, mean, U, V, 0.5)
     for _ in range(8):
-        V = given(weights.T, filled.T, U, 0.5)
+        V = fit_rows(weights.T, filled.T, U, 0.5)
         middle = objective(weights, mean, U, V, 0.5)
-        U = given(weights, filled, V, 0.5)
+        U = fit_rows(weights, filled, V, 0.5)
         after = objective(weights, mean, U, V, 0.5)
         assert after <= middle * (1 + 1e-12)
         assert middle <= before * (1 + 1e-12)

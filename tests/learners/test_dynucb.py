@@ -84,7 +84,7 @@ def test_cluster_sums_are_those_of_the_members_after_many_moves() -> None:
         mine = s.label == k
         np.testing.assert_array_equal(s.N[k], 1 + s.plays[mine].sum(axis=0))
         np.testing.assert_allclose(s.sum[k], s.total[mine].sum(axis=0), atol=1e-9)
-    np.testing.assert_allclose(s.centre, s.sum / s.N)
+    np.testing.assert_allclose(s.W, s.sum / s.N)
 
 
 def test_beats_one_for_all_and_one_for_each_on_clustered_data() -> None:

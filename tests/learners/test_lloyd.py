@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from lumpable.learners.fitting.lloyd import _Problem, lloyd, loss
+from lumpable.learners.fitting.lloyd import _Problem, lloyd
 from lumpable.runs.measures import adjusted_rand
 
 Matrix = npt.NDArray[np.float64]
@@ -24,6 +24,15 @@ def problem(
     weights = rng.integers(1, 9, size=(S, K)) * (rng.random((S, K)) > missing)
     mean = rng.random((r, K))[group] + noise * rng.standard_normal((S, K))
     return weights, np.where(weights > 0, mean, np.nan), group
+
+
+def loss(
+    weights: npt.NDArray[np.int64], mean: Matrix, labels: npt.NDArray[np.int64], centres: Matrix
+) -> float:
+    """Return sum_ij w_ij (m_ij - B_{g(i) j})^2, which `lloyd` makes small."""
+    w = np.asarray(weights, dtype=np.float64)
+    away = np.where(w > 0, np.asarray(mean, dtype=np.float64) - centres[labels], 0.0)
+    return float(np.sum(w * away**2))
 
 
 def literal_loss(weights: npt.NDArray[np.int64], mean: Matrix, labels: list[int]) -> float:

@@ -112,7 +112,7 @@ def test_recommends_what_is_good_for_all_likely_classes() -> None:
 
 
 def test_names_what_is_wrong() -> None:
-    with pytest.raises(ValueError, match="group_means: expected finite rows of 3 means"):
+    with pytest.raises(ValueError, match=r"group_means: expected shape \(groups, 3\)"):
         KnownClusters(2, 3, group_means=[[0.1, 0.2]])
     with pytest.raises(ValueError, match="group_means"):
         KnownClusters(2, 2, group_means=[[0.1, math.nan]])

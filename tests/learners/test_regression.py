@@ -145,8 +145,8 @@ def test_sizes_of_the_classes() -> None:
 
 def test_words() -> None:
     with pytest.raises(ValueError, match="oracle: expected one of cells, additive, lumpable, low"):
-        regression.checked("trees", 8, 3)
+        regression.make_oracle("trees", 8, 3)
     with pytest.raises(ValueError, match="clusters: expected a whole number of at least 1, got 0"):
-        regression.checked("cells", 0, 3)
+        regression.make_oracle("cells", 0, 3)
     with pytest.raises(ValueError, match="rank: expected a whole number of at least 1, got 0"):
-        regression.checked("cells", 8, 0)
+        regression.make_oracle("cells", 8, 0)

@@ -21,10 +21,10 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import largest, normal
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled
+from lumpable.learners.engine import Clock, Kernels, kernel, largest, normal
+from lumpable.learners.fitting.completion import normal_equations
+from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
+from lumpable.learners.particle import backward, forward, take_root
 
 GROWTH = 0.05
 """A refit comes when the tells have grown by this share since the last one, or by S."""
@@ -35,8 +35,8 @@ VAGUE = 0.1
 class State(NamedTuple):
     """Counts; the last draw of U; the posterior N(P_j^-1 b_j, P_j^-1) of each w_j given U."""
 
-    plays: FloatMatrix
-    total: FloatMatrix
+    plays: Cells
+    total: Cells
     x: FloatMatrix
     """(u_i, 1) at the last refit, (S, rank + 1); 0 before the first."""
     precision: FloatMatrix
@@ -54,7 +54,7 @@ class State(NamedTuple):
     own_shift: FloatVector
     own_half: FloatVector
     u: FloatVector
-    score: FloatVector
+    score: PerArm
     centre: FloatVector
     """c."""
     due: IntVector
@@ -65,26 +65,17 @@ class State(NamedTuple):
 @kernel
 def factor(P: FloatMatrix, b: FloatVector, L: FloatMatrix, half: FloatVector) -> None:
     """Cholesky: write L with L L' = P and half = L^-1 b."""
-    for row in range(len(b)):
-        for column in range(row + 1):
-            rest = P[row, column]
-            for d in range(column):
-                rest -= L[row, d] * L[column, d]
-            L[row, column] = math.sqrt(rest) if row == column else rest / L[column, column]
-        rest = b[row]
-        for d in range(row):
-            rest -= L[row, d] * half[d]
-        half[row] = rest / L[row, row]
+    take_root(P, L)
+    half[:] = b
+    forward(L, half)
 
 
 @kernel
-def sampled(L: FloatMatrix, half: FloatVector, spread: float, clock: Clock, x: FloatVector) -> None:
+def sample(L: FloatMatrix, half: FloatVector, spread: float, clock: Clock, x: FloatVector) -> None:
     """Draw x = L'^-1 (half + spread z), z standard normal: last entry first."""
     for row in range(len(x) - 1, -1, -1):
-        rest = half[row] + spread * normal(clock)
-        for d in range(row + 1, len(x)):
-            rest -= L[d, row] * x[d]
-        x[row] = rest / L[row, row]
+        x[row] = half[row] + spread * normal(clock)
+    backward(L, x)
 
 
 @kernel
@@ -96,7 +87,7 @@ def choose(state: State, context: int, clock: Clock) -> int:
         score[:] = 0.0  # nothing was fitted yet: any arm
         return largest(score, clock)
     for j in range(K):
-        sampled(state.root[j], state.half[j], state.spread, clock, w[j])
+        sample(state.root[j], state.half[j], state.spread, clock, w[j])
     P, b = state.own_precision, state.own_shift
     for d in range(rank):
         b[d] = 0.0
@@ -112,7 +103,7 @@ def choose(state: State, context: int, clock: Clock) -> int:
                 for e in range(d + 1):
                     P[d, e] += n * w[j, d] * w[j, e]
     factor(P, b, state.own_root, state.own_half)
-    sampled(state.own_root, state.own_half, state.spread, clock, u)
+    sample(state.own_root, state.own_half, state.spread, clock, u)
     for j in range(K):
         score[j] = w[j, rank]
         for d in range(rank):
@@ -184,9 +175,7 @@ class FactorThompson(Compiled):
         noise = checks.real("sd", sd, "a positive number", 0.0, 1e9)
         self.precisions = np.full(D, noise**-2)
         """lambda, the bias last; at first that of one reward."""
-        state = State(
-            plays=np.zeros((S, K)),
-            total=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             x=np.zeros((S, D)),
             precision=np.tile(np.eye(D), (K, 1, 1)),
             shift=np.zeros((K, D)),
@@ -198,7 +187,6 @@ class FactorThompson(Compiled):
             own_shift=np.zeros(rank),
             own_half=np.zeros(rank),
             u=np.zeros(rank),
-            score=np.zeros(K),
             centre=np.zeros(1),
             due=np.array([S]),
             sd=noise,
@@ -222,12 +210,12 @@ class FactorThompson(Compiled):
         y = (state.total - state.centre[0] * state.plays) / state.sd**2
         rate, shape = VAGUE * state.sd**2, 1.0 + 0.5 * K
         for _ in range(self.sweeps):
-            w = _drawn(n.T, y.T, state.x, self.precisions, rng.standard_normal((K, D)))
+            w = _draw(n.T, y.T, state.x, self.precisions, rng.standard_normal((K, D)))
             self.precisions[:] = rng.standard_gamma(shape, D) / (rate + 0.5 * np.sum(w**2, axis=0))
             V, a = w[:, :-1], w[:, -1]
-            u = _drawn(n, y - n * a, V, np.ones(D - 1), rng.standard_normal((S, D - 1)))
+            u = _draw(n, y - n * a, V, np.ones(D - 1), rng.standard_normal((S, D - 1)))
             state.x[:, :-1] = u
-        P, b = _posterior(n.T, y.T, state.x, self.precisions)
+        P, b = normal_equations(n.T, y.T, state.x, self.precisions)
         state.precision[:], state.shift[:] = P, b
         state.root[:] = np.linalg.cholesky(P)
         state.half[:] = np.linalg.solve(state.root, b[:, :, None])[:, :, 0]
@@ -240,28 +228,16 @@ class FactorThompson(Compiled):
         V, a = w[:, :-1], w[:, -1]
         n = state.plays / state.sd**2
         y = (state.total - state.centre[0] * state.plays) / state.sd**2
-        P, b = _posterior(n, y - n * a, V, np.ones(V.shape[1]))
+        P, b = normal_equations(n, y - n * a, V, np.ones(V.shape[1]))
         u = np.linalg.solve(P, b[:, :, None])[:, :, 0]
-        best: IntVector = np.argmax(u @ V.T + a, axis=1)
-        return best
+        return np.argmax(u @ V.T + a, axis=1)
 
 
-def _posterior(
-    n: FloatMatrix, y: FloatMatrix, X: FloatMatrix, prior: FloatVector
-) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return precision P and shift b of each row's coefficients on X."""
-    K, D = X.shape
-    squares = (X[:, :, None] * X[:, None, :]).reshape(K, D * D)
-    P = (n @ squares).reshape(-1, D, D) + np.diag(prior)
-    return P, y @ X
-
-
-def _drawn(
+def _draw(
     n: FloatMatrix, y: FloatMatrix, X: FloatMatrix, prior: FloatVector, z: FloatMatrix
 ) -> FloatMatrix:
     """Draw each row's coefficients on X: L'^-1 (L^-1 b + z) with L L' = P."""
-    P, b = _posterior(n, y, X, prior)
+    P, b = normal_equations(n, y, X, prior)
     L = np.linalg.cholesky(P)
     half = np.linalg.solve(L, b[:, :, None])
-    drawn: FloatMatrix = np.linalg.solve(L.transpose(0, 2, 1), half + z[:, :, None])[:, :, 0]
-    return drawn
+    return np.linalg.solve(L.transpose(0, 2, 1), half + z[:, :, None])[:, :, 0]

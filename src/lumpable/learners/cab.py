@@ -14,11 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel, kernel_without_nan
-from lumpable.learners.engine.draws import largest
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.learners.engine import TELLS, Clock, Kernels, kernel, kernel_without_nan, largest
+from lumpable.learners.learner import Cells, Compiled, PerArm, PerContext, Unfit, zeros
 
 MOST_CELLS = 200_000
 """Contexts times arms that are passed over in a round: beyond, a round takes over 0.1 ms."""
@@ -27,19 +25,19 @@ MOST_CELLS = 200_000
 class State(NamedTuple):
     """One row per context; rewards count for the neighbours that they were shared with, too."""
 
-    total: FloatMatrix
+    total: Cells
     """s_lj."""
     plays: FloatMatrix
     """1 + n_lj."""
-    w: FloatMatrix
+    w: Cells
     root: FloatMatrix
     """1 / sqrt(1 + n_lj)."""
-    seen: IntVector
+    seen: PerContext
     """1 for contexts that came at least once."""
-    value: FloatVector
-    bonus: FloatVector
-    number: FloatVector
-    score: FloatVector
+    value: PerArm
+    bonus: PerArm
+    number: PerArm
+    score: PerArm
     alpha: float
     gamma: float
 
@@ -143,16 +141,9 @@ class CAB(Compiled):
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         if S * K > MOST_CELLS:
             raise Unfit(f"CAB: passes over all {S * K:,} cells a round; at most {MOST_CELLS:,}")
-        state = State(
-            total=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             plays=np.ones((S, K)),
-            w=np.zeros((S, K)),
             root=np.ones((S, K)),
-            seen=np.zeros(S, dtype=np.int64),
-            value=np.zeros(K),
-            bonus=np.zeros(K),
-            number=np.zeros(K),
-            score=np.zeros(K),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
             gamma=checks.real("gamma", gamma, "a positive number", 0.0, 1e9),
         )

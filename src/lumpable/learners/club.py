@@ -20,10 +20,9 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel, kernel_without_nan
-from lumpable.learners.engine.draws import among
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.learners.engine import Clock, Kernels, kernel
+from lumpable.learners.fitting.cluster_ucb import choose, learn, spread
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, Unfit, zeros
 
 MOST_EDGES = 20_000_000
 """Beyond, the graph alone takes a gigabyte."""
@@ -32,19 +31,19 @@ MOST_EDGES = 20_000_000
 class State(NamedTuple):
     """One row per context, one per cluster, and the graph: neighbours and edges in lists."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_ij."""
-    total: FloatMatrix
+    total: Cells
     """s_ij."""
-    w: FloatMatrix
-    visits: IntVector
+    w: Cells
+    visits: PerContext
     """n_i."""
     label: IntVector
     """The cluster of each context: a row of the next three."""
     N: FloatMatrix
-    sum: FloatMatrix
+    sum: Cells
     """sum_V s_ij."""
-    W: FloatMatrix
+    W: Cells
     clusters: IntVector
     """[their number]."""
     first: IntVector
@@ -55,51 +54,27 @@ class State(NamedTuple):
     """The number of the edge to this neighbour."""
     apart: FloatVector
     """||w_i - w_l||^2 of each edge, -1 when it is cut."""
-    queue: IntVector
+    queue: PerContext
     """Contexts that a search has reached, in order."""
-    mark: IntVector
+    mark: PerContext
     """The last search that has reached a context."""
-    wanted: IntVector
+    wanted: PerContext
     """The last search that looked for a context."""
     searches: IntVector
     """[their number]."""
-    score: FloatVector
+    score: PerArm
     alpha: float
     alpha2: float
 
 
 @kernel
-def spread(n: int) -> float:
-    """F(n): how far an estimate from n visits may be."""
-    return math.sqrt((1.0 + math.log(1.0 + n)) / (1.0 + n))
-
-
-@kernel_without_nan
-def choose(state: State, context: int, clock: Clock) -> int:
-    """Play the largest W_j + alpha sqrt(ln(1 + t) / N_j) of the cluster, any of several."""
-    b = state.label[context]
-    N, W, score = state.N[b], state.W[b], state.score
-    t = float(clock[TELLS]) + 1.0
-    scale = state.alpha * math.sqrt(math.log(1.0 + t))
-    top = -np.inf
-    for j in range(len(score)):
-        score[j] = W[j] + scale / math.sqrt(N[j])
-        top = score[j] if score[j] > top else top
-    return among(score, top, clock)
-
-
-@kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
-    """Learn for the context and its cluster, then cut edges; find clusters anew if any was."""
+    """Learn for the context and its cluster, then cut edges; if any was cut, find the clusters."""
     i, b = context, state.label[context]
     state.visits[i] += 1
-    state.plays[i, arm] += 1
-    state.total[i, arm] += reward
-    old, new = state.w[i, arm], state.total[i, arm] / (1.0 + state.plays[i, arm])
-    state.w[i, arm] = new
-    state.N[b, arm] += 1.0
-    state.sum[b, arm] += reward
-    state.W[b, arm] = state.sum[b, arm] / state.N[b, arm]
+    old = state.w[i, arm]
+    learn(state, i, b, arm, reward)
+    new = state.w[i, arm]
 
     own, start, before = spread(state.visits[i]), state.first[i], state.degree[i]
     at, cut = start, False
@@ -128,7 +103,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
 def part(state: State, i: int, begin: int, end: int) -> None:
     """Give a new cluster to all that context i no longer reaches.
 
-    They hang on those neighbours that it has just lost, in its list from `begin` to `end`.
+    They are reached from the neighbours that it has just lost, in its list from `begin` to `end`.
     """
     b, missing = state.label[i], 0
     for at in range(begin, end):
@@ -170,7 +145,7 @@ def search(state: State, start: int, missing: int) -> int:
 
 @kernel
 def settle(state: State, b: int, size: int) -> None:
-    """Make cluster b of those who are queued."""
+    """Make cluster b of the queued contexts."""
     state.N[b] = 1.0
     state.sum[b] = 0.0
     for at in range(size):
@@ -187,10 +162,10 @@ def random_graph(contexts: int, density: float, rng: np.random.Generator) -> Int
     """Draw each of all possible edges with this chance; return their ends, (edges, 2)."""
     possible = contexts * (contexts - 1) // 2
     number = int(rng.binomial(possible, density))
-    drawn = np.sort(rng.choice(possible, number, replace=False)) if number else np.zeros(0, int)
+    drawn = np.sort(rng.choice(possible, number, replace=False))
     ends = np.cumsum(np.arange(contexts - 1, 0, -1))  # pairs (0, 1), (0, 2), .. (1, 2), ..
     i = np.searchsorted(ends, drawn, side="right")
-    return np.stack([i, drawn - (ends - contexts)[i] if number else i], axis=1)
+    return np.stack([i, drawn - (ends - contexts)[i]], axis=1)
 
 
 def components(contexts: int, ends: IntMatrix) -> IntVector:
@@ -202,29 +177,28 @@ def components(contexts: int, ends: IntMatrix) -> IntVector:
         for end in ends.T:
             np.minimum.at(label, end, low)
         if np.array_equal(before, label):
-            found: IntVector = np.unique(label, return_inverse=True)[1]
-            return found
+            return np.unique(label, return_inverse=True)[1]
 
 
 class CLUB(Compiled):
     """Clusters of contexts as the components of a graph that only loses edges.
 
-    Contexts whose estimates differ by more than their confidence are cut from each other; what
-    still hangs together plays one UCB. r need not be known. Good when contexts are well apart and
-    come equally often. Fragile here: two contexts of one group that tried different arms look
-    different, since an arm that was not played counts as 0; a small alpha_2 then cuts everything
-    into single contexts and a large one nothing, and no cut is ever mended.
+    Contexts whose estimates differ by more than their confidence are cut from each other; what is
+    still connected plays one UCB. r need not be known. Good when contexts are well apart and come
+    equally often. Fragile here: two contexts of one group that tried different arms look different,
+    since an arm that was not played counts as 0; a small alpha_2 then cuts everything into single
+    contexts and a large one nothing, and no cut is ever undone.
 
     Parameters
     ----------
     alpha
         Width of the confidence of an arm: alpha sqrt(ln(1 + t) / N_j); the default was tuned
-        by us at (S, K, r) = (200, 50, 5), public code takes other values.
+        by us at (S, K, r) = (200, 50, 5), public code uses other values.
     alpha2
         Width of the confidence of a context's estimates, which cuts edges.
     density
         Chance of each edge at the start; 1 is the complete graph. Unless given, the usual 3 ln S /
-        S, with which each true cluster of order S hangs together at first.
+        S, with which each true cluster of order S is connected at first.
 
     >>> learner = CLUB(contexts=3, arms=2, density=1.0, seed=1)
     >>> for _ in range(200):
@@ -257,26 +231,16 @@ class CLUB(Compiled):
         E = len(ends)
         order = np.argsort(ends.T.ravel(), kind="stable")
         degree = np.bincount(ends.ravel(), minlength=S)
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            total=np.zeros((S, K)),
-            w=np.zeros((S, K)),
-            visits=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             label=label,
             N=np.ones((S, K)),
-            sum=np.zeros((S, K)),
-            W=np.zeros((S, K)),
             clusters=np.array([label.max() + 1]),
             first=np.concatenate([[0], np.cumsum(degree)]),
             degree=degree,
             neighbour=ends[:, ::-1].T.ravel()[order],
             edge=np.tile(np.arange(E), 2)[order],
             apart=np.zeros(E),
-            queue=np.zeros(S, dtype=np.int64),
-            mark=np.zeros(S, dtype=np.int64),
-            wanted=np.zeros(S, dtype=np.int64),
             searches=np.zeros(1, dtype=np.int64),
-            score=np.zeros(K),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
             alpha2=checks.real("alpha2", alpha2, "a positive number", 0.0, 1e9),
         )
@@ -284,13 +248,11 @@ class CLUB(Compiled):
 
     def policy(self) -> IntVector:
         """Return the arm with the largest mean in each context's cluster."""
-        best: IntVector = np.argmax(self.state.W, axis=1)[self.state.label]
-        return best
+        return np.argmax(self.state.W, axis=1)[self.state.label]
 
     def labels(self) -> IntVector:
         """Return the component of each context."""
-        label: IntVector = self.state.label.copy()
-        return label
+        return self.state.label.copy()
 
     def edges(self) -> IntMatrix:
         """Return the ends of all edges that are not cut, (edges, 2)."""

@@ -19,18 +19,18 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import (
-    BoolMatrix,
-    BoolVector,
-    FloatMatrix,
-    FloatVector,
-    IntMatrix,
-    IntVector,
+from lumpable.base.checks import BoolMatrix, BoolVector, FloatMatrix, IntVector
+from lumpable.learners.club import components, random_graph
+from lumpable.learners.engine import TELLS, Clock, Kernels, kernel, largest
+from lumpable.learners.learner import (
+    CellsByArm,
+    Compiled,
+    CountsByArm,
+    PerArm,
+    PerContext,
+    Unfit,
+    zeros,
 )
-from lumpable.learners.engine.clock import TELLS, Clock, kernel
-from lumpable.learners.engine.draws import largest
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled, Unfit
 
 MOST_CELLS = 1_000_000
 """Contexts times arms: beyond, the graphs of all arms take over 100 MB."""
@@ -41,11 +41,11 @@ MOST_NODES = 20_000
 class State(NamedTuple):
     """Arms first, contexts second. Edges stand twice, once at either end, as each other's twin."""
 
-    plays: IntMatrix
+    plays: CountsByArm
     """n_ij, (K, S)."""
-    total: FloatMatrix
+    total: CellsByArm
     """s_ij, (K, S)."""
-    w: FloatMatrix
+    w: CellsByArm
     root: FloatMatrix
     """1 / sqrt(1 + n_ij), (K, S)."""
     first: IntVector
@@ -54,15 +54,15 @@ class State(NamedTuple):
     twin: IntVector
     edge: BoolMatrix
     """Whether each edge is there in the graph of each arm, (K, edges)."""
-    part: IntMatrix
+    part: CountsByArm
     """The component of each context in the graph of each arm, (K, S)."""
     parts: IntVector
     """The number of components in each of these graphs."""
-    pool_plays: IntMatrix
+    pool_plays: CountsByArm
     """Plays of each arm by each component of its graph, (K, S)."""
-    pool_total: FloatMatrix
-    score: FloatVector
-    found: IntVector
+    pool_total: CellsByArm
+    score: PerArm
+    found: PerContext
     reached: BoolVector
     alpha: float
     alpha2: float
@@ -80,11 +80,11 @@ def choose(state: State, context: int, clock: Clock) -> int:
 
 
 @kernel
-def lost(
+def reach(
     first: IntVector, to: IntVector, edge: BoolVector, source: int, goal: int,
     found: IntVector, reached: BoolVector,
 ) -> int:  # fmt: skip
-    """Return how many nodes are linked with `source`, listed in `found`; 0 if `goal` is of them."""
+    """Return how many nodes are linked with `source`, listed in `found`; 0 if `goal` is one."""
     found[0], number, at = source, 1, 0
     reached[source] = True
     away = True
@@ -118,7 +118,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
         other = state.to[e]
         if edge[e] and abs(w[i] - w[other]) > scale * (root[i] + root[other]):
             edge[e], edge[state.twin[e]] = False, False
-            number = lost(state.first, state.to, edge, other, i, state.found, state.reached)
+            number = reach(state.first, state.to, edge, other, i, state.found, state.reached)
             if number > 0:
                 split(state, arm, state.found[:number], part[i])
 
@@ -136,29 +136,23 @@ def split(state: State, arm: int, contexts: IntVector, old: int) -> None:
     state.pool_total[arm, old] -= state.pool_total[arm, new]
 
 
-def random_graph(
+def connected_graph(
     nodes: int, density: float, rng: np.random.Generator
 ) -> tuple[IntVector, IntVector, IntVector]:
-    """Draw a connected graph with edges of probability density ln n / n.
+    """Draw graphs with edges of probability density ln n / n until one is connected.
 
     Returns where each node's edges begin, where they lead, and the place of each one's twin.
     """
-    pairs = nodes * (nodes - 1) // 2
     p = min(1.0, density * math.log(nodes) / nodes)
-    ends = np.cumsum(np.arange(nodes - 1, -1, -1))  # of the pairs (a, a + 1) .. (a, n - 1)
-    while True:
-        pair = rng.choice(pairs, rng.binomial(pairs, p), replace=False) if pairs else ends[:0]
-        one = np.searchsorted(ends, pair, side="right")
-        two = pair + nodes - ends[one]
-        a, b = np.concatenate((one, two)), np.concatenate((two, one))
-        order = np.lexsort((b, a))
-        to = b[order]
-        first = np.searchsorted(a[order], np.arange(nodes + 1)).astype(np.int64)
-        twin = np.empty(len(to), dtype=np.int64)
-        twin[np.lexsort((a[order], to))] = np.arange(len(to))
-        found, reached = np.zeros(nodes, dtype=np.int64), np.zeros(nodes, dtype=np.bool_)
-        if lost(first, to, np.ones(len(to), dtype=np.bool_), 0, -1, found, reached) == nodes:
-            return first, to.astype(np.int64), twin
+    ends = random_graph(nodes, p, rng)
+    while components(nodes, ends).any():
+        ends = random_graph(nodes, p, rng)
+    a, b = np.concatenate((ends, ends[:, ::-1])).T
+    order = np.lexsort((b, a))
+    a, to = a[order], b[order]
+    twin = np.empty(len(to), dtype=np.int64)
+    twin[np.lexsort((a, to))] = np.arange(len(to))
+    return np.searchsorted(a, np.arange(nodes + 1)), to, twin
 
 
 class COFIBA(Compiled):
@@ -210,22 +204,14 @@ class COFIBA(Compiled):
             )
         density = checks.real("density", density, "a number of at least 1", 1 - 1e-16, 1e9)
         rng = np.random.default_rng([checks.whole("seed", seed, 0), S, K])
-        first, to, twin = random_graph(S, density, rng)
-        state = State(
-            plays=np.zeros((K, S), dtype=np.int64),
-            total=np.zeros((K, S)),
-            w=np.zeros((K, S)),
+        first, to, twin = connected_graph(S, density, rng)
+        state = zeros(State, S, K)._replace(
             root=np.ones((K, S)),
             first=first,
             to=to,
             twin=twin,
             edge=np.ones((K, len(to)), dtype=np.bool_),
-            part=np.zeros((K, S), dtype=np.int64),
             parts=np.ones(K, dtype=np.int64),
-            pool_plays=np.zeros((K, S), dtype=np.int64),
-            pool_total=np.zeros((K, S)),
-            score=np.zeros(K),
-            found=np.zeros(S, dtype=np.int64),
             reached=np.zeros(S, dtype=np.bool_),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
             alpha2=checks.real("alpha2", alpha2, "a positive number", 0.0, 1e9),
@@ -235,8 +221,7 @@ class COFIBA(Compiled):
     def policy(self) -> IntVector:
         """Return each context's arm with the largest w of its component."""
         w = self.state.pool_total / (1.0 + self.state.pool_plays)
-        best: IntVector = np.argmax(np.take_along_axis(w, self.state.part, axis=1), axis=0)
-        return best
+        return np.argmax(np.take_along_axis(w, self.state.part, axis=1), axis=0)
 
     def labels(self) -> IntVector:
         """Return the contexts' components in the graph of the arm that was played most."""

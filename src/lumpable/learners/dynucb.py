@@ -10,100 +10,63 @@ is, with n_ij plays and the sum s_ij of the rewards of context i and arm j:
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel, kernel_without_nan
-from lumpable.learners.engine.draws import among
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled
+from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.learners.engine import Clock, Kernels, kernel
+from lumpable.learners.fitting.cluster_ucb import choose, distance, learn, remove
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, zeros
 
 
 class State(NamedTuple):
     """One row per context and one per cluster."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_ij."""
-    total: FloatMatrix
+    total: Cells
     """s_ij."""
-    w: FloatMatrix
+    w: Cells
     label: IntVector
     """The cluster k of each context: a row of the next three."""
     N: FloatMatrix
     sum: FloatMatrix
     """sum_k s_ij."""
-    centre: FloatMatrix
+    W: FloatMatrix
     """w_kj."""
-    score: FloatVector
+    score: PerArm
     alpha: float
-
-
-@kernel_without_nan
-def choose(state: State, context: int, clock: Clock) -> int:
-    """Play the largest w_kj + alpha sqrt(ln(1 + t) / N_kj), any of several."""
-    k = state.label[context]
-    N, centre, score = state.N[k], state.centre[k], state.score
-    t = float(clock[TELLS]) + 1.0
-    scale = state.alpha * math.sqrt(math.log(1.0 + t))
-    top = -np.inf
-    for j in range(len(score)):
-        score[j] = centre[j] + scale / math.sqrt(N[j])
-        top = score[j] if score[j] > top else top
-    return among(score, top, clock)
 
 
 @kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
     """Learn for the context and its cluster, then move the context if another is nearer."""
     i, k = context, state.label[context]
-    state.plays[i, arm] += 1
-    state.total[i, arm] += reward
-    state.w[i, arm] = state.total[i, arm] / (1.0 + state.plays[i, arm])
-    state.N[k, arm] += 1.0
-    state.sum[k, arm] += reward
-    state.centre[k, arm] = state.sum[k, arm] / state.N[k, arm]
-
-    nearest, least = k, distance(state.w[i], state.centre[k], np.inf)
+    learn(state, i, k, arm, reward)
+    nearest, least = k, distance(state.w[i], state.W[k], np.inf)
     for other in range(len(state.N)):
-        away = distance(state.w[i], state.centre[other], least)
+        away = distance(state.w[i], state.W[other], least)
         if away < least:
             nearest, least = other, away
     if nearest != k:
         state.label[i] = nearest
+        remove(state, i, k)
         for j in range(len(state.score)):
-            # cells that it never played are left as they are, to the last bit
-            n, s = state.plays[i, j], state.total[i, j]
-            if n > 0:
-                state.N[k, j] -= n
-                state.sum[k, j] = state.sum[k, j] - s if state.N[k, j] > 1.0 else 0.0
-                state.centre[k, j] = state.sum[k, j] / state.N[k, j]
-                state.N[nearest, j] += n
-                state.sum[nearest, j] += s
-                state.centre[nearest, j] = state.sum[nearest, j] / state.N[nearest, j]
-
-
-@kernel
-def distance(a: FloatVector, b: FloatVector, enough: float) -> float:
-    """Return ||a - b||^2, or anything above `enough` if it is above."""
-    total = 0.0
-    for j in range(len(a)):
-        total += (a[j] - b[j]) ** 2
-        if total > enough:
-            break
-    return total
+            if state.plays[i, j] > 0:
+                state.N[nearest, j] += state.plays[i, j]
+                state.sum[nearest, j] += state.total[i, j]
+                state.W[nearest, j] = state.sum[nearest, j] / state.N[nearest, j]
 
 
 class DynUCB(Compiled):
     """A fixed number of clusters, each with one UCB; contexts move to the nearest after each round.
 
-    Needs no r and starts from random clusters. Mistakes are mended, since a context may move at any
-    time, so it follows preferences that change. Nearness looks at all arms, those that were never
-    played too, which count as 0: contexts gather by what they were made to play, and clusters
-    may stay mixed for long.
+    Needs no r and starts from random clusters. Mistakes can be corrected, since a context may move
+    at any time, so it follows preferences that change. Nearness looks at all arms, and one that was
+    never played counts as 0: contexts gather by what they were made to play, and clusters may stay
+    mixed for many rounds.
 
     Parameters
     ----------
@@ -111,7 +74,7 @@ class DynUCB(Compiled):
         How many; the default is ours.
     alpha
         Width of the confidence of an arm: alpha sqrt(ln(1 + t) / N_kj); the default was
-        tuned by us at (S, K, r) = (200, 50, 5), public code takes other values.
+        tuned by us at (S, K, r) = (200, 50, 5), public code uses other values.
 
     >>> learner = DynUCB(contexts=2, arms=2, clusters=2, alpha=0.5, seed=4)
     >>> for _ in range(300):
@@ -130,25 +93,19 @@ class DynUCB(Compiled):
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         M = checks.whole("clusters", clusters, 1)
         rng = np.random.default_rng([checks.whole("seed", seed, 0), S])
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            total=np.zeros((S, K)),
-            w=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             label=rng.integers(M, size=S),
             N=np.ones((M, K)),
             sum=np.zeros((M, K)),
-            centre=np.zeros((M, K)),
-            score=np.zeros(K),
+            W=np.zeros((M, K)),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
         )
         super().__init__(S, K, seed, state)
 
     def policy(self) -> IntVector:
         """Return the arm with the largest mean in each context's cluster."""
-        best: IntVector = np.argmax(self.state.centre, axis=1)[self.state.label]
-        return best
+        return np.argmax(self.state.W, axis=1)[self.state.label]
 
     def labels(self) -> IntVector:
         """Return the cluster of each context."""
-        label: IntVector = self.state.label.copy()
-        return label
+        return self.state.label.copy()

@@ -14,9 +14,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import drawn
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, drawn, kernel
 from lumpable.learners.learner import Compiled
 
 LEAST = 1e-100
@@ -35,13 +33,13 @@ class State(NamedTuple):
 
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
-    """Draw an arm with the experts' probabilities, whoever comes."""
+    """Draw an arm with the experts' probabilities, whatever the context."""
     return drawn(state.probability, clock)
 
 
 @kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
-    """Add the loss over its probability, and weigh the experts anew."""
+    """Add the loss over its probability, and reweight the experts."""
     loss, p = state.loss, state.probability
     loss[arm] += (1.0 - reward) / max(p[arm], LEAST)
     least = loss.min()
@@ -54,7 +52,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
 
 
 class ConstantExperts(Compiled):
-    """EXP4 with K experts, each for one arm whoever comes: right where one arm is best for all.
+    """EXP4 with K experts, each for one arm: right where one arm is best for all contexts.
 
     That is so for means of rank one with non-negative weights. Importance-weighted losses
     (1 - reward) / p, no uniform mixing, eta = sqrt(2 log K / (KT)): against the best single arm the
@@ -83,8 +81,7 @@ class ConstantExperts(Compiled):
 
     def probabilities(self) -> list[float]:
         """Return the probability of each arm in the next round."""
-        listed: list[float] = self.state.probability.tolist()
-        return listed
+        return self.state.probability.tolist()
 
     def policy(self) -> IntVector:
         """Return the arm of the heaviest expert, for everybody."""

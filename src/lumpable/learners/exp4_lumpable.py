@@ -1,15 +1,15 @@
 """EXP4: Auer and others, "The nonstochastic multiarmed bandit problem", SIAM J. Comput. 2002.
 
 Auer, Cesa-Bianchi, Freund and Schapire, Section 7, with lumpable experts. An expert sends every
-context to one of r arms: he is a set A of r arms and a map of the contexts into it, so there are N
+context to one of r arms: it is a set A of r arms and a map of the contexts into it, so there are N
 = C(K, r) r^S. Theorem 7.1 wants the uniform expert among them; here the mean of all experts is
-uniform, which serves its proof as well. After gains G[i, j] his weight is the product over contexts
+uniform, which serves its proof as well. After gains G[i, j] its weight is the product over contexts
 i of exp(gamma G[i, A(i)] / K), so the weights of all maps into one set add up to a product of sums
 over contexts,
 
     W(A) = prod_i sum_{j in A} exp(gamma G[i, j] / K),
 
-and nobody has to list the r^S maps: the mixture is exact with one number for each set of arms.
+so the r^S maps need not be listed: one number for each set of arms gives the exact mixture.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import drawn
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.base.checks import FloatVector, IntMatrix, IntVector
+from lumpable.learners.engine import Clock, Kernels, drawn, kernel
+from lumpable.learners.learner import Cells, Compiled, PerArm, Unfit, zeros
 
 MOST_SETS = 20_000
 FLOOR = 1e-300
@@ -35,7 +33,7 @@ FLOOR = 1e-300
 class State(NamedTuple):
     """Gains of the cells, weights of the sets of arms."""
 
-    gain: FloatMatrix
+    gain: Cells
     """gamma G[i, j] / K, where G sums the importance-weighted rewards."""
     sets: IntMatrix
     """The arms of each set A."""
@@ -43,8 +41,8 @@ class State(NamedTuple):
     """log W(A)."""
     share: FloatVector
     """W(A) over the sum of all."""
-    part: FloatVector
-    probability: FloatVector
+    part: PerArm
+    probability: PerArm
     gamma: float
 
 
@@ -139,13 +137,10 @@ class LumpableExperts(Compiled):
         if number > MOST_SETS:
             raise Unfit(f"EXP4: at most {MOST_SETS:,} sets of {r} arms, got {number:,}")
         log_experts = math.log(number) + S * math.log(r)
-        state = State(
-            gain=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             sets=np.array(list(combinations(range(K), r)), dtype=np.int64),
             weight=np.zeros(number),
             share=np.full(number, 1 / number),
-            part=np.zeros(K),
-            probability=np.zeros(K),
             gamma=min(1.0, math.sqrt(K * log_experts / ((math.e - 1) * T))),
         )
         super().__init__(S, K, seed, state)
@@ -153,19 +148,15 @@ class LumpableExperts(Compiled):
     def probabilities(self, context: int) -> FloatVector:
         """Return the probability of each arm, were this context the next."""
         mix(self.state, checks.whole("context", context, 0, self.contexts - 1))
-        p: FloatVector = self.state.probability.copy()
-        return p
+        return self.state.probability.copy()
 
     def policy(self) -> IntVector:
         """Return what the heaviest expert recommends."""
-        best: IntVector = self._arms()[self.labels()]
-        return best
+        return self._arms()[self.labels()]
 
     def labels(self) -> IntVector:
         """Return the groups of the heaviest expert."""
-        found: IntVector = np.argmax(self.state.gain[:, self._arms()], axis=1)
-        return found
+        return np.argmax(self.state.gain[:, self._arms()], axis=1)
 
     def _arms(self) -> IntVector:
-        arms: IntVector = self.state.sets[np.argmax(self.state.weight)]
-        return arms
+        return self.state.sets[np.argmax(self.state.weight)]

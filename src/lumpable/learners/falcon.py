@@ -14,25 +14,23 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel, start_choice
-from lumpable.learners.engine.draws import drawn
-from lumpable.learners.engine.entries import Kernels
+from lumpable.base.checks import FloatVector, IntVector
+from lumpable.learners.engine import Clock, Kernels, drawn, kernel, start_choice
 from lumpable.learners.fitting import regression
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
 from lumpable.learners.squarecb import inverse_gap
 
 
 class State(NamedTuple):
     """What the next fit learns from, what the last one predicts, and scratch for one context."""
 
-    plays: FloatMatrix
-    sums: FloatMatrix
-    prediction: FloatMatrix
+    plays: Cells
+    sums: Cells
+    prediction: Cells
     """f_m."""
     gamma: FloatVector
     """gamma_m, one number."""
-    probability: FloatVector
+    probability: PerArm
     due: IntVector
     """tau_m."""
 
@@ -93,7 +91,7 @@ class FALCON(Compiled):
         seed: int = 0,
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
-        self.oracle = regression.checked(oracle, clusters, rank)
+        self.oracle = regression.make_oracle(oracle, clusters, rank)
         self.c = checks.real("c", c, "a positive number", 0.0, 1e9)
         below_one = math.nextafter(1.0, 0.0)
         self.delta = checks.real("delta", delta, "a number in (0, 1)", 0.0, below_one)
@@ -101,14 +99,7 @@ class FALCON(Compiled):
         self.fits = 0
         """How often the oracle was called."""
         self._labels: IntVector | None = None
-        state = State(
-            plays=np.zeros((S, K)),
-            sums=np.zeros((S, K)),
-            prediction=np.zeros((S, K)),
-            gamma=np.ones(1),
-            probability=np.zeros(K),
-            due=np.array([2]),
-        )
+        state = zeros(State, S, K)._replace(gamma=np.ones(1), due=np.array([2]))
         super().__init__(S, K, seed, state)
 
     def refit(self) -> None:

@@ -5,7 +5,7 @@ random arms until the matrix can be completed, then the best arm of it, with a r
 T^(2/3) for any rank. OCTAL, for rank 1, P = u v': all contexts with u_i > 0 share their best arm,
 as do those with u_i < 0. In phases, a context whose row is clearly not flat is put with those of
 its sign; arms that are clearly not the best of some context of a sign are dropped for that sign;
-the rest is explored anew. Flat rows lose little by any arm. The regret is of order sqrt(T).
+the rest is explored again. Flat rows lose little by any arm. The regret is of order sqrt(T).
 
 Ours: S rounds are an epoch, in which each context comes once on average; completion by weighted
 alternating least squares; and the length of the exploration, the radii and the lengths of the
@@ -21,13 +21,10 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import below
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, below, kernel
 from lumpable.learners.fitting.completion import als
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import NEVER, Cells, Compiled, Counts, PerArm, PerContext, zeros
 
-NEVER = np.iinfo(np.int64).max
 SWEEPS = 20
 FIRST = 8
 """Epochs of OCTAL's first phase; each has twice as many as the one before."""
@@ -38,21 +35,21 @@ UNKNOWN, PLUS, MINUS = 0, 1, 2
 class State(NamedTuple):
     """What was seen in this phase, and who explores which arms."""
 
-    plays: IntMatrix
-    total: FloatMatrix
+    plays: Counts
+    total: Cells
     """Sums of rewards."""
-    old_plays: IntMatrix
+    old_plays: Counts
     """Of the phases before, which the policy alone uses."""
-    old_total: FloatMatrix
-    sign: IntVector
+    old_total: Cells
+    sign: PerContext
     """UNKNOWN, PLUS or MINUS for each context."""
     active: IntMatrix
     """For each sign, the arms that are explored come first."""
     number: IntVector
     """How many those are."""
-    direction: FloatVector
+    direction: PerArm
     """v of the last phase, which tells what plus is."""
-    best: IntVector
+    best: PerContext
     committed: IntVector
     due: IntVector
 
@@ -76,8 +73,8 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
 class OCTAL(Compiled):
     """Explore, then commit to a completed matrix (any rank), or OCTAL (rank 1).
 
-    Both spend their exploration on random arms, so they pay for long horizons only. OCTAL is for
-    means u_i v_j: with other means its clusters say nothing, which is why the default is `etc`.
+    Both spend their exploration on random arms, so they pay off over long horizons only. OCTAL is
+    for means u_i v_j: with other means its clusters are meaningless, hence the default.
 
     Parameters
     ----------
@@ -130,16 +127,9 @@ class OCTAL(Compiled):
         factor = checks.real("explore", explore, "a positive number", 0.0, 1e9)
         epochs = checks.whole("horizon", horizon, 1) / S
         spent = factor * (epochs * self.sd * math.sqrt(self.rank * (1 + K / S))) ** (2 / 3)
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            total=np.zeros((S, K)),
-            old_plays=np.zeros((S, K), dtype=np.int64),
-            old_total=np.zeros((S, K)),
-            sign=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             active=np.tile(np.arange(K), (3, 1)),
             number=np.full(3, K),
-            direction=np.zeros(K),
-            best=np.zeros(S, dtype=np.int64),
             committed=np.zeros(1, dtype=np.int64),
             due=np.array([S * (FIRST if method == "octal" else math.ceil(spent))], dtype=np.int64),
         )
@@ -233,5 +223,4 @@ class OCTAL(Compiled):
         """Return 0 for a context of unknown sign, else 1 or 2; None for `etc`."""
         if self.method == "etc":
             return None
-        sign: IntVector = self.state.sign.copy()
-        return sign
+        return self.state.sign.copy()

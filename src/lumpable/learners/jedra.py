@@ -22,14 +22,11 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel
-from lumpable.learners.engine.draws import below
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled
+from lumpable.learners.engine import TELLS, Clock, Kernels, below, kernel
+from lumpable.learners.learner import NEVER, Compiled
 
 GROWTH = 2.0
 """How much later each refit is than the one before."""
-NEVER = np.iinfo(np.int64).max
 STEPS, SMALL = 300, 1e-8
 """Most steps of conjugate gradients, and the relative size of what may be left."""
 
@@ -79,7 +76,7 @@ def spectral(
     return U, V, (U * value[:rank]) @ V.T
 
 
-def refined(
+def fit_on_tangent(
     plays: npt.NDArray[np.int64], total: FloatMatrix, U: FloatMatrix, V: FloatMatrix, ridge: float
 ) -> FloatMatrix:
     """Return X = U G + H V' with the least sum n_ij (X_ij - mean_ij)^2 + ridge |X|^2."""
@@ -170,7 +167,7 @@ class SpectralPolicy(Compiled):
         state = self.state
         if self.refine:
             U, V, _ = spectral(state.plays[0], state.total[0], self.rank)
-            state.fitted[:] = refined(state.plays[1], state.total[1], U, V, self.ridge)
+            state.fitted[:] = fit_on_tangent(state.plays[1], state.total[1], U, V, self.ridge)
         else:
             state.fitted[:] = spectral(state.plays.sum(axis=0), state.total.sum(axis=0), self.rank)[
                 2
@@ -181,5 +178,4 @@ class SpectralPolicy(Compiled):
 
     def policy(self) -> IntVector:
         """Return each context's best arm by the last estimate."""
-        best: IntVector = self.state.best.copy()
-        return best
+        return self.state.best.copy()

@@ -12,11 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel, kernel_without_nan
-from lumpable.learners.engine.draws import among
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled
+from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.learners.engine import Clock, Kernels, among, kernel, kernel_without_nan
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
 
 STEPS = 64
 """Newton steps at most; convergence takes about six."""
@@ -26,16 +24,16 @@ BELOW_ONE = 1.0 - 2.0**-53
 class State(NamedTuple):
     """One row per context."""
 
-    plays: IntMatrix
+    plays: Counts
     """N[a]."""
-    total: FloatMatrix
+    total: Cells
     """S[a]."""
     mean: FloatMatrix
     """S[a] / N[a]; infinite for an arm that was not played yet."""
-    root: FloatMatrix
+    root: Cells
     """1 / sqrt(2 N[a]), 0 for an arm that was not played yet."""
-    visits: IntVector
-    score: FloatVector
+    visits: PerContext
+    score: PerArm
     c: float
     width: float
 
@@ -135,13 +133,8 @@ class KLUCB(Compiled):
         self, contexts: int, arms: int, *, c: float = 0.0, width: float = 1.0, seed: int = 0
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            total=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             mean=np.full((S, K), np.inf),
-            root=np.zeros((S, K)),
-            visits=np.zeros(S, dtype=np.int64),
-            score=np.zeros(K),
             c=checks.real("c", c, "a number of at least 0", -math.ulp(0.0), 1e9),
             width=checks.real("width", width, "a positive number", 0.0, 1e9),
         )
@@ -150,5 +143,4 @@ class KLUCB(Compiled):
     def policy(self) -> IntVector:
         """Return each context's arm with the largest mean so far."""
         mean = np.where(self.state.plays > 0, self.state.mean, -np.inf)
-        best: IntVector = np.argmax(mean, axis=1)
-        return best
+        return np.argmax(mean, axis=1)

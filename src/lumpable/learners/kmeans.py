@@ -19,12 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import below, normal
-from lumpable.learners.engine.entries import Kernels
+from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.learners.engine import Clock, Kernels, among, kernel, normal
 from lumpable.learners.fitting.lloyd import lloyd
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, Counts, PerContext, zeros
 
 MOST_EXPLORED = 5
 """Plays of each context to explore with, at most, unless more are asked for."""
@@ -33,12 +31,12 @@ MOST_EXPLORED = 5
 class State(NamedTuple):
     """One row per context and one per group."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_ij."""
-    total: FloatMatrix
+    total: Cells
     """Sums of rewards; over n_ij they are m_ij."""
-    visits: IntVector
-    label: IntVector
+    visits: PerContext
+    label: PerContext
     """The group of each context: a row of the next two."""
     mean: FloatMatrix
     """mu_j."""
@@ -53,21 +51,12 @@ class State(NamedTuple):
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
     """Play an arm that the context has played least, then the largest theta_j of its group."""
-    K = state.plays.shape[1]
     if state.visits[context] < state.explore:
-        plays, least, ties = state.plays[context], state.plays[context, 0], 0
-        for j in range(K):
-            ties = 1 if plays[j] < least else ties + (plays[j] == least)
-            least = min(least, plays[j])
-        skip = below(clock, ties)
-        for j in range(K):
-            if plays[j] == least:
-                if skip == 0:
-                    return j
-                skip -= 1
+        plays = state.plays[context]
+        return among(plays, plays.min(), clock)
     mean, N = state.mean[state.label[context]], state.N[state.label[context]]
     best, top = 0, -np.inf
-    for j in range(K):
+    for j in range(len(mean)):
         theta = mean[j] + state.scale / math.sqrt(N[j]) * normal(clock)
         if theta > top:
             best, top = j, theta
@@ -134,11 +123,7 @@ class ExploreThenKMeans(Compiled):
         explore = checks.whole("explore", explore, 1)
         self.growth = checks.real("growth", growth, "a number above 1", 1.0, 1e9)
         width = checks.real("width", width, "a positive number", 0.0, 1e9)
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            total=np.zeros((S, K)),
-            visits=np.zeros(S, dtype=np.int64),
-            label=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             mean=np.zeros((r, K)),
             N=np.ones((r, K)),
             due=np.array([S * explore]),
@@ -148,7 +133,7 @@ class ExploreThenKMeans(Compiled):
         super().__init__(S, K, seed, state)
 
     def refit(self) -> None:
-        """Group the contexts anew and pool their plays."""
+        """Group the contexts again and pool their plays."""
         s, r = self.state, len(self.state.N)
         plays, total = s.plays.astype(np.float64), s.total
         rng = np.random.default_rng([self.seed, self.tells])
@@ -162,10 +147,8 @@ class ExploreThenKMeans(Compiled):
 
     def policy(self) -> IntVector:
         """Return the arm with the largest mean in each context's group."""
-        best: IntVector = np.argmax(self.state.mean, axis=1)[self.state.label]
-        return best
+        return np.argmax(self.state.mean, axis=1)[self.state.label]
 
     def labels(self) -> IntVector:
         """Return the group of each context."""
-        label: IntVector = self.state.label.copy()
-        return label
+        return self.state.label.copy()

@@ -13,24 +13,21 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import among, below
-from lumpable.learners.engine.entries import Kernels
+from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
+from lumpable.learners.engine import Clock, Kernels, among, kernel, largest
 from lumpable.learners.fitting.completion import als
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import NEVER, Cells, Compiled, PerArm, PerContext, zeros
 
 RIDGE, SWEEPS = 4.0, 10
 """Of the completion; the ridge in units of sd."""
-NEVER = 2**62
 
 
 class State(NamedTuple):
     """Counts; groups are named by their first member."""
 
-    plays: FloatMatrix
-    total: FloatMatrix
-    group: IntVector
+    plays: Cells
+    total: Cells
+    group: PerContext
     active: IntMatrix
     """1 for the arms that the context's group still plays, (S, K)."""
     size: IntVector
@@ -39,10 +36,10 @@ class State(NamedTuple):
     """l, of a group."""
     left: IntVector
     """Rewards on active arms that a group's phase still needs."""
-    score: FloatVector
+    score: PerArm
     due: IntVector
     few: int
-    """With so many active arms or fewer, UCB takes over."""
+    """With at most this many active arms, UCB takes over."""
     sd: float
 
 
@@ -51,24 +48,17 @@ def choose(state: State, context: int, clock: Clock) -> int:
     """Play any active arm; when few are left, the one with the largest mean + bonus."""
     active, score = state.active[context], state.score
     if state.size[context] > state.few:
-        skip = below(clock, state.size[context])
-        for j in range(len(active)):
-            if active[j]:
-                if skip == 0:
-                    return j
-                skip -= 1
+        return among(active, 1, clock)
     n = 0.0
     for j in range(len(active)):
         n += active[j] * state.plays[context, j]
     scale = state.sd * math.sqrt(2.0 * math.log(max(n, 1.0)))
-    top = -np.inf
     for j in range(len(active)):
         score[j] = -np.inf
         if active[j]:
             m = state.plays[context, j]
             score[j] = state.total[context, j] / m + scale / math.sqrt(m) if m > 0 else np.inf
-        top = max(top, score[j])
-    return among(score, top, clock)
+    return largest(score, clock)
 
 
 @kernel
@@ -96,12 +86,12 @@ class LATTICE(Compiled):
     + A) parameters, that many rewards of noise sd. Then the block is completed. Users whose rows
     are within 2 Delta on all active arms are joined, and the connected components are the new
     groups; the active arms of a group are those within 2 Delta of the best of at least one of its
-    users, and those that nobody played yet. Groups with at most few C active arms go on with UCB
+    users, and those not played yet. Groups with at most few C active arms go on with UCB
     for each user on its own.
 
     All rewards that were seen on active arms count, also those of earlier phases. The authors
     promise regret of order sqrt((S + K) T), up to logarithms, for few clusters and contexts that
-    are equally frequent, with their own constants; here a split that was wrong is never mended.
+    are equally frequent, with their own constants; here a wrong split is never undone.
 
     Parameters
     ----------
@@ -143,15 +133,11 @@ class LATTICE(Compiled):
         few = checks.real("few", few, "a positive number", 0.0, 1e6)
         self.completions = 0
         """Calls of the completion at the ends of phases."""
-        state = State(
-            plays=np.zeros((S, K)),
-            total=np.zeros((S, K)),
-            group=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             active=np.ones((S, K), dtype=np.int64),
             size=np.full(S, K, dtype=np.int64),
             phase=np.ones(S, dtype=np.int64),
             left=np.full(S, NEVER, dtype=np.int64),
-            score=np.zeros(K),
             due=np.array([NEVER]),
             few=int(few * self.groups),
             sd=checks.real("sd", sd, "a positive number", 0.0, 1e9),
@@ -176,7 +162,7 @@ class LATTICE(Compiled):
         while waiting:
             g = waiting.pop(0)
             users, arms = np.flatnonzero(state.group == g), np.flatnonzero(state.active[g])
-            Q, phase = self._completed(users, arms, rng), int(state.phase[g])
+            Q, phase = self._complete(users, arms, rng), int(state.phase[g])
             self.completions += 1
             close = 2.0 * state.sd * 2.0 ** (1 - phase)
             seen = state.plays[np.ix_(users, arms)].any(axis=0)
@@ -188,9 +174,7 @@ class LATTICE(Compiled):
                 first = int(users[members][0])
                 waiting += [first] if state.left[first] <= 0 else []
 
-    def _completed(
-        self, users: IntVector, arms: IntVector, rng: np.random.Generator
-    ) -> FloatMatrix:
+    def _complete(self, users: IntVector, arms: IntVector, rng: np.random.Generator) -> FloatMatrix:
         """Return the estimate of a block: low rank about the arms' means, or plain means.
 
         A block with C rows or columns, or fewer, has no lower rank: cells that were not played take
@@ -204,8 +188,7 @@ class LATTICE(Compiled):
         )
         rest = s / np.maximum(n, 1.0) - arm
         if min(n.shape) <= self.groups:
-            plain: FloatMatrix = arm + np.where(n > 0, rest, 0.0)
-            return plain
+            return arm + np.where(n > 0, rest, 0.0)
         U, V = als(n, rest, self.groups, RIDGE * state.sd, SWEEPS, rng)
         return arm + U @ V.T
 
@@ -215,13 +198,12 @@ class LATTICE(Compiled):
         best = np.zeros(self.contexts, dtype=np.int64)
         for g in np.unique(state.group):
             users, arms = np.flatnonzero(state.group == g), np.flatnonzero(state.active[g])
-            best[users] = arms[np.argmax(self._completed(users, arms, rng), axis=1)]
+            best[users] = arms[np.argmax(self._complete(users, arms, rng), axis=1)]
         return best
 
     def labels(self) -> IntVector:
         """Return the group of each context, named by its first member."""
-        label: IntVector = self.state.group.copy()
-        return label
+        return self.state.group.copy()
 
 
 def _components(Q: FloatMatrix, close: float) -> list[IntVector]:

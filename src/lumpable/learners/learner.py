@@ -8,17 +8,38 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_origin, get_type_hints
 
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import IntVector
+from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.learners.engine.clock import TELLS, Clock, seeded
 from lumpable.learners.engine.entries import Block, Kernels, entries
 
 LARGEST = 1e100
 """Rewards are at most this large, so that no sum of their squares overflows."""
+NEVER = 2**62
+"""`due` of a learner that is not refitted any more."""
+
+Cells = Annotated[FloatMatrix, np.float64, "SK"]
+"""A number for each context and arm; S contexts and K arms."""
+Counts = Annotated[IntMatrix, np.int64, "SK"]
+CellsByArm = Annotated[FloatMatrix, np.float64, "KS"]
+CountsByArm = Annotated[IntMatrix, np.int64, "KS"]
+PerArm = Annotated[FloatVector, np.float64, "K"]
+PerContext = Annotated[IntVector, np.int64, "S"]
+State = TypeVar("State", bound=NamedTuple)
+
+
+def zeros(kind: type[State], contexts: int, arms: int) -> State:
+    """Return a state in which each field is 0, in the shape that its type names; else None."""
+    sizes, hints = {"S": contexts, "K": arms}, get_type_hints(kind, include_extras=True)
+    made: list[Any] = []
+    for hint in hints.values():
+        dtype, axes = hint.__metadata__ if get_origin(hint) is Annotated else (None, "")
+        made.append(np.zeros([sizes[axis] for axis in axes], dtype) if axes else None)
+    return kind._make(made)
 
 
 class Unfit(ValueError):
@@ -108,7 +129,7 @@ class Compiled(ABC):
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all that it remembers."""
+        """The bytes of its state."""
         return sum(value.nbytes for value in self.state if isinstance(value, np.ndarray))
 
     @abstractmethod

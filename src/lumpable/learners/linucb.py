@@ -27,10 +27,8 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import largest
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.learners.engine import Clock, Kernels, kernel, largest
+from lumpable.learners.learner import Cells, Compiled, PerArm, Unfit, zeros
 
 FEATURES = ("cells", "additive")
 MOST_ARMS = 2000
@@ -39,17 +37,17 @@ MOST_ARMS = 2000
 class State(NamedTuple):
     """Counts and, for each kind of feature, what its regression needs."""
 
-    plays: FloatMatrix
+    plays: Cells
     """n[i, j]."""
     sums: FloatMatrix
     """Cells: rewards of each cell. Additive: one column, rewards of each context."""
     visits: FloatVector
     """c[i]."""
     P: FloatMatrix
-    theta: FloatVector
+    theta: PerArm
     """The arms' coefficients."""
-    h: FloatVector
-    score: FloatVector
+    h: PerArm
+    score: PerArm
     alpha: float
     additive: bool
 
@@ -72,7 +70,7 @@ def cross(state: State, context: int) -> float:
 
 @kernel
 def own_part(state: State, context: int) -> float:
-    """Return the context's coefficient: what the arms leave of its rewards."""
+    """Return the context's coefficient: the mean residual of its rewards, with penalty 1."""
     rest = state.sums[context, 0]
     for j in range(len(state.theta)):
         rest -= state.plays[context, j] * state.theta[j]
@@ -91,7 +89,8 @@ def choose(state: State, context: int, clock: Clock) -> int:
     own = cross(state, context)
     for j in range(len(score)):
         width = max(own - 2.0 * state.h[j] + state.P[j, j], 0.0)
-        score[j] = state.theta[j] + alpha * math.sqrt(width)  # the context's part is all arms' own
+        # the context's part is the same for all arms
+        score[j] = state.theta[j] + alpha * math.sqrt(width)
     return largest(score, clock)
 
 
@@ -162,14 +161,10 @@ class LinUCB(Compiled):
         delta = checks.real("delta", delta, "a number in (0, 1)", 0.0, math.nextafter(1.0, 0.0))
         if alpha is None:
             alpha = 1 + math.sqrt(math.log(2 / delta) / 2)
-        state = State(
-            plays=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             sums=np.zeros((S, 1 if additive else K)),
             visits=np.ones(S),
             P=np.eye(K if additive else 1),
-            theta=np.zeros(K),
-            h=np.zeros(K),
-            score=np.zeros(K),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
             additive=additive,
         )
@@ -180,5 +175,4 @@ class LinUCB(Compiled):
         state = self.state
         if state.additive:
             return np.full(self.contexts, np.argmax(state.theta), dtype=np.int64)
-        best: IntVector = np.argmax(state.sums / (state.plays + 1), axis=1)
-        return best
+        return np.argmax(state.sums / (state.plays + 1), axis=1)

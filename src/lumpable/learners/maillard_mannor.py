@@ -18,11 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import largest
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.learners.engine import Clock, Kernels, kernel, largest
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, Unfit, zeros
 
 MOST_CONTEXTS = 3_000
 """Pairs of contexts take 4 S^2 bytes, and contexts that part or join cost O(K) each."""
@@ -31,23 +29,23 @@ MOST_CONTEXTS = 3_000
 class State(NamedTuple):
     """Intervals have arms first, contexts second: they are compared along an arm's row."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_ij, (S, K)."""
-    total: FloatMatrix
+    total: Cells
     """Sums of rewards, (S, K)."""
     low: FloatMatrix
     """m_ij - U_ij, (K, S); minus infinity for an arm that was not played yet."""
     high: FloatMatrix
     """m_ij + U_ij, (K, S)."""
-    visits: IntVector
+    visits: PerContext
     """n_i."""
     apart: npt.NDArray[np.int32]
     """On how many arms the intervals of two contexts do not overlap, (S, S)."""
-    pool_plays: IntMatrix
+    pool_plays: Counts
     """Plays of all contexts compatible with each, (S, K)."""
-    pool_total: FloatMatrix
-    pool_visits: IntVector
-    score: FloatVector
+    pool_total: Cells
+    pool_visits: PerContext
+    score: PerArm
     scale: float
 
 
@@ -108,7 +106,7 @@ def interval(state: State, i: int, arm: int, log: float) -> None:
 
 @kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
-    """Add a reward to the pools that hold its context, then see who is compatible now."""
+    """Add a reward to the pools of its context, then update which contexts are compatible."""
     for other in range(len(state.visits)):
         if state.apart[context, other] == 0:
             state.pool_visits[other] += 1
@@ -136,7 +134,7 @@ class AgnosticClusters(Compiled):
     pool's is the same with 1 + (visits of the pool) and its plays. The pool's upper bound counts if
     it lies within the context's own interval.
 
-    It lies between one UCB for all (before anything can be told apart) and a UCB for each group. A
+    It lies between one UCB for all (before contexts can be told apart) and a UCB for each group. A
     context is held back for as long as contexts that differ from it stay compatible: at width 1 and
     few visits per cell these are all of them. A reward costs O(S), at times O(S K); memory is
     O(S^2 + S K): above 3,000 contexts it is not run.
@@ -168,17 +166,10 @@ class AgnosticClusters(Compiled):
                 f"got {S:,}"
             )
         sd = checks.real("sd", sd, "a number of at least 0", -math.ulp(0.0), 1e9)
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            total=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             low=np.full((K, S), -np.inf),
             high=np.full((K, S), np.inf),
-            visits=np.zeros(S, dtype=np.int64),
             apart=np.zeros((S, S), dtype=np.int32),
-            pool_plays=np.zeros((S, K), dtype=np.int64),
-            pool_total=np.zeros((S, K)),
-            pool_visits=np.zeros(S, dtype=np.int64),
-            score=np.zeros(K),
             scale=2.0 * sd * checks.real("width", width, "a positive number", 0.0, 1e9),
         )
         super().__init__(S, K, seed, state)
@@ -188,8 +179,7 @@ class AgnosticClusters(Compiled):
         state = self.state
         mean = state.pool_total / np.maximum(state.pool_plays, 1)
         mean = np.clip(mean, state.low.T, state.high.T)
-        best: IntVector = np.argmax(np.where(state.pool_plays > 0, mean, -np.inf), axis=1)
-        return best
+        return np.argmax(np.where(state.pool_plays > 0, mean, -np.inf), axis=1)
 
     def labels(self) -> IntVector:
         """Return the connected parts of the graph of compatible contexts."""

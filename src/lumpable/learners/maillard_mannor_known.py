@@ -16,30 +16,28 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.base.errors import BadArgument
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import largest
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine import Clock, Kernels, kernel, largest
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
+from lumpable.learners.mucb import check_means
 
 
 class State(NamedTuple):
     """One row per context; one row of `group_means` per class."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_ij."""
-    mean: FloatMatrix
+    mean: Cells
     """m_ij; 0 for an arm that was not played yet."""
-    visits: IntVector
+    visits: PerContext
     """n_i."""
     group_means: FloatMatrix
     """mu_cj."""
     best_arm: IntVector
     best_mean: FloatVector
-    radius: FloatVector
+    radius: PerArm
     promise: FloatVector
-    score: FloatVector
+    score: PerArm
     scale: float
 
 
@@ -114,21 +112,14 @@ class KnownClusters(Compiled):
         seed: int = 0,
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
-        mu = np.array(group_means, dtype=np.float64, order="C")
-        if mu.ndim != 2 or mu.shape[1] != K or len(mu) == 0 or not np.isfinite(mu).all():
-            raise BadArgument("group_means", f"finite rows of {K} means", f"{mu.shape}")
+        mu = check_means(group_means, K)
         sd = checks.real("sd", sd, "a number of at least 0", -math.ulp(0.0), 1e9)
         width = checks.real("width", width, "a positive number", 0.0, 1e9)
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            mean=np.zeros((S, K)),
-            visits=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             group_means=mu,
             best_arm=np.argmax(mu, axis=1),
             best_mean=np.max(mu, axis=1),
-            radius=np.zeros(K),
             promise=np.zeros(len(mu)),
-            score=np.zeros(K),
             scale=2.0 * width * sd,
         )
         super().__init__(S, K, seed, state)
@@ -138,15 +129,12 @@ class KnownClusters(Compiled):
         """Return the logarithm of each class's likelihood for each context, its best being 0."""
         plays, mean, mu = self.state.plays, self.state.mean, self.state.group_means
         error = plays @ (mu * mu).T - 2.0 * (plays * mean) @ mu.T
-        fit: FloatMatrix = (error.min(axis=1, keepdims=True) - error) / (2.0 * self._variance)
-        return fit
+        return (error.min(axis=1, keepdims=True) - error) / (2.0 * self._variance)
 
     def labels(self) -> IntVector:
         """Return each context's most likely class, by least squares weighted with the plays."""
-        likely: IntVector = np.argmax(self._fit(), axis=1)
-        return likely
+        return np.argmax(self._fit(), axis=1)
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest mean over classes, weighted by likelihood."""
-        best: IntVector = np.argmax(np.exp(self._fit()) @ self.state.group_means, axis=1)
-        return best
+        return np.argmax(np.exp(self._fit()) @ self.state.group_means, axis=1)

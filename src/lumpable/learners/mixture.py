@@ -16,11 +16,9 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import beta, largest, normal, uniform
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, beta, by_log_weight, kernel, largest, normal
 from lumpable.learners.fitting.lloyd import lloyd
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import Cells, Compiled, PerArm, PerContext, zeros
 
 MODELS = ("auto", "gaussian")
 GROWTH = 0.05
@@ -28,7 +26,7 @@ GROWTH = 0.05
 VAGUE = 0.1
 """tau^2 has an inverse gamma prior with shape 1 and this rate, in units of sd^2."""
 SAME = 1e-6
-"""Groups whose ln P differ by less are alike but for their names, and rounding."""
+"""Groups whose ln P differ by less are the same up to names and rounding."""
 EDGE = 1e-12
 """Draws of a probability stay this far from 0 and 1."""
 
@@ -36,9 +34,9 @@ EDGE = 1e-12
 class State(NamedTuple):
     """Counts of contexts and of groups, and the last draws of B and pi."""
 
-    plays: FloatMatrix
-    total: FloatMatrix
-    group: IntVector
+    plays: Cells
+    total: Cells
+    group: PerContext
     """z_i at the last refit."""
     group_plays: FloatMatrix
     group_total: FloatMatrix
@@ -51,7 +49,7 @@ class State(NamedTuple):
     """Mean and variance of the normal prior."""
     gaussian: IntVector
     """1 if rewards are normal."""
-    score: FloatVector
+    score: PerArm
     chance: FloatVector
     due: IntVector
     sd: float
@@ -61,16 +59,8 @@ class State(NamedTuple):
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
     """Draw z_i given B, then B_g given all groups, and play its best arm."""
-    chance, score = state.chance, state.score
-    top = state.likely[context].max()
-    whole = 0.0
-    for g in range(len(chance)):
-        whole += math.exp(state.likely[context, g] - top)
-        chance[g] = whole
-    at = uniform(clock) * whole
-    g = 0
-    while chance[g] <= at:
-        g += 1
+    score = state.score
+    g = by_log_weight(state.likely[context], state.chance, clock)
     own = 0.0 if g == state.group[context] else 1.0  # its rewards are not yet in that group
     narrow = 1.0 / state.spread**2
     for j in range(len(score)):
@@ -97,7 +87,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
         state.likely[context, g] += reward * state.eta[g, arm] - state.cost[g, arm]
     if state.gaussian[0] == 0 and (reward < 0.0 or reward > 1.0):
         state.gaussian[0] = 1
-        state.due[0] = clock[1] + np.uint64(1)  # all that was drawn came from the wrong model
+        state.due[0] = clock[1] + np.uint64(1)  # all draws so far came from the wrong model
 
 
 class MixtureThompson(Compiled):
@@ -105,9 +95,9 @@ class MixtureThompson(Compiled):
 
     In a round the context's group is drawn given the last draw of B, then that group's means given
     all rewards told so far, and the best arm is played. A refit runs two Gibbs chains, one from the
-    groups as they are and one from weighted k-means, and keeps the groups that are more likely
-    with pi and B summed out: chains from random groups get stuck. Refits come every S tells, later
-    whenever the tells have grown by 5 %.
+    current groups and one from weighted k-means, and keeps the groups that are more likely with pi
+    and B summed out: chains from random groups get stuck. Refits come every S tells, later whenever
+    the tells have grown by 5 %.
 
     The strongest practical peer where groups exist and their number is known; with too many or too
     few groups it degrades. It has no guarantee.
@@ -154,10 +144,7 @@ class MixtureThompson(Compiled):
         self.sweeps = checks.whole("sweeps", sweeps, 1)
         gaussian = checks.choice("model", model, MODELS) == "gaussian"
         sd = checks.real("sd", sd, "a positive number", 0.0, 1e9)
-        state = State(
-            plays=np.zeros((S, K)),
-            total=np.zeros((S, K)),
-            group=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             group_plays=np.zeros((r, K)),
             group_total=np.zeros((r, K)),
             eta=np.zeros((r, K)),
@@ -165,7 +152,6 @@ class MixtureThompson(Compiled):
             likely=np.zeros((S, r)),
             prior=np.array([0.0, sd**2]),
             gaussian=np.array([int(gaussian)]),
-            score=np.zeros(K),
             chance=np.zeros(r),
             due=np.array([S]),
             sd=sd,
@@ -188,7 +174,7 @@ class MixtureThompson(Compiled):
         state.prior[:] = prior
         state.group[:] = z
         state.group_plays[:], state.group_total[:] = self._counts(z)
-        state.likely[:], B = self._drawn(z, prior, rng)
+        state.likely[:], B = self._draw(z, prior, rng)
         state.eta[:], state.cost[:] = self._natural(B)
         state.due[0] = self.tells + max(self.contexts, math.ceil(GROWTH * self.tells))
 
@@ -196,7 +182,7 @@ class MixtureThompson(Compiled):
         """Sweep over pi and B given z, the prior given B, and z given pi and B."""
         prior, cells = self.state.prior.copy(), self.groups * self.arms
         for _ in range(self.sweeps):
-            likely, B = self._drawn(z, prior, rng)
+            likely, B = self._draw(z, prior, rng)
             if self.state.gaussian[0]:
                 prior[0] = B.mean() + math.sqrt(prior[1] / cells) * rng.standard_normal()
                 rate = VAGUE * self.state.sd**2 + 0.5 * np.sum((B - prior[0]) ** 2)
@@ -211,7 +197,7 @@ class MixtureThompson(Compiled):
         member = (z == np.arange(self.groups)[:, None]).astype(np.float64)
         return member @ self.state.plays, member @ self.state.total
 
-    def _drawn(
+    def _draw(
         self, z: IntVector, prior: FloatVector, rng: np.random.Generator
     ) -> tuple[FloatMatrix, FloatMatrix]:
         """Draw pi and B given z; return ln pi_g + ln f(rewards of i | B_g), and B."""
@@ -258,13 +244,11 @@ class MixtureThompson(Compiled):
         """Return each context's arm with the largest mean, over the groups that it may be in."""
         likely = self.state.likely
         chance = np.exp(likely - likely.max(axis=1, keepdims=True))
-        best: IntVector = np.argmax(chance @ self._means(), axis=1)
-        return best
+        return np.argmax(chance @ self._means(), axis=1)
 
     def labels(self) -> IntVector:
         """Return the most likely group of each context."""
-        label: IntVector = np.argmax(self.state.likely, axis=1)
-        return label
+        return np.argmax(self.state.likely, axis=1)
 
 
 def _lgamma(x: FloatMatrix) -> FloatMatrix:

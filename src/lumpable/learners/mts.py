@@ -9,7 +9,6 @@ exponential families, so that
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,15 +17,13 @@ import numpy.typing as npt
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import uniform
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, by_log_weight, kernel
 from lumpable.learners.learner import Compiled
-from lumpable.learners.mucb import checked_means
+from lumpable.learners.mucb import check_means
 
 MODELS = ("gaussian", "bernoulli")
 SURE = 1e-12
-"""Bernoulli means are kept so far from 0 and 1: no reward rules out all states."""
+"""Bernoulli means stay this far from 0 and 1: no reward rules out all states."""
 
 
 class State(NamedTuple):
@@ -44,17 +41,7 @@ class State(NamedTuple):
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
     """Draw a latent state from its posterior and play its best arm."""
-    log_posterior, sums = state.log_posterior[context], state.score
-    top = log_posterior.max()
-    total = 0.0
-    for s in range(len(sums)):
-        total += math.exp(log_posterior[s] - top)
-        sums[s] = total
-    u = uniform(clock) * total
-    for s in range(len(sums)):
-        if u < sums[s]:
-            return state.best[s]
-    return state.best[np.argmax(log_posterior)]  # u was rounded up to the total
+    return state.best[by_log_weight(state.log_posterior[context], state.score, clock)]
 
 
 @kernel
@@ -68,7 +55,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
 class ModelThompson(Compiled):
     """mTS: knows the means of all groups and draws each context's group from its posterior.
 
-    `group_means` is (r, K). Rewards are taken as `gaussian` with scale `sd` (1/2 for rewards in
+    `group_means` is (r, K). Rewards are modelled as `gaussian` with scale `sd` (1/2 for rewards in
     [0, 1]) or as `bernoulli`; `prior` holds the groups' probabilities, equal unless given. `spread`
     tempers the likelihood, which is raised to the power 1 / spread^2. Regret per context grows with
     r, not with K. An oracle: true means are rarely known, and it trusts them blindly.
@@ -95,7 +82,7 @@ class ModelThompson(Compiled):
         seed: int = 0,
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
-        self._means = means = checked_means(group_means, K)
+        self._means = means = check_means(group_means, K)
         sd = checks.real("sd", sd, "a positive number", 0.0, 1e100)
         power = checks.real("spread", spread, "a positive number", 0.0, 1e6) ** -2
         if checks.choice("model", model, MODELS) == "bernoulli":
@@ -121,18 +108,15 @@ class ModelThompson(Compiled):
         """Return the probability of each latent state in each context."""
         log_posterior = self.state.log_posterior
         weight = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
-        probability: FloatMatrix = weight / weight.sum(axis=1, keepdims=True)
-        return probability
+        return weight / weight.sum(axis=1, keepdims=True)
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest expected mean."""
-        best: IntVector = np.argmax(self.posterior() @ self._means, axis=1)
-        return best
+        return np.argmax(self.posterior() @ self._means, axis=1)
 
     def labels(self) -> IntVector:
         """Return the most likely state of each context."""
-        likely: IntVector = np.argmax(self.state.log_posterior, axis=1)
-        return likely
+        return np.argmax(self.state.log_posterior, axis=1)
 
 
 def _log_prior(prior: npt.ArrayLike | None, groups: int) -> FloatVector:
@@ -141,5 +125,4 @@ def _log_prior(prior: npt.ArrayLike | None, groups: int) -> FloatVector:
     given = np.array(prior, dtype=np.float64)
     if given.shape != (groups,) or not (given > 0.0).all() or not np.isfinite(given).all():
         raise BadArgument("prior", f"{groups} positive numbers", repr(prior))
-    log_prior: FloatVector = np.log(given)
-    return log_prior
+    return np.log(given)

@@ -21,9 +21,7 @@ import numpy.typing as npt
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import largest
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, kernel, largest
 from lumpable.learners.learner import Compiled
 
 
@@ -87,7 +85,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
         state.gap[context, s] += state.means[s, arm] - reward
 
 
-def checked_means(group_means: npt.ArrayLike, arms: int) -> FloatMatrix:
+def check_means(group_means: npt.ArrayLike, arms: int) -> FloatMatrix:
     """Return the means of the latent states as a new array, if they are finite and (r, arms)."""
     means = np.array(group_means, dtype=np.float64, order="C")
     if means.ndim != 2 or len(means) == 0 or means.shape[1] != arms:
@@ -123,7 +121,7 @@ class ModelUCB(Compiled):
         seed: int = 0,
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
-        means = checked_means(group_means, K)
+        means = check_means(group_means, K)
         width = checks.real("width", width, "a positive number", 0.0, 1e9)
         sd = checks.real("sd", sd, "a positive number", 0.0, 1e100)
         state = State(
@@ -140,8 +138,7 @@ class ModelUCB(Compiled):
 
     def policy(self) -> IntVector:
         """Return the best arm of the state that each context would believe now."""
-        best: IntVector = self.state.best[self.labels()]
-        return best
+        return self.state.best[self.labels()]
 
     def labels(self) -> IntVector:
         """Return the state that each context would believe now, the first of several."""

@@ -19,10 +19,8 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolVector, FloatMatrix, IntMatrix, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel
-from lumpable.learners.engine.draws import below, uniform
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled
+from lumpable.learners.engine import TELLS, Clock, Kernels, below, kernel, uniform
+from lumpable.learners.learner import Cells, Compiled, Counts, zeros
 
 GROWTH = 1.25
 """How much later each refit is than the one before."""
@@ -31,8 +29,8 @@ GROWTH = 1.25
 class State(NamedTuple):
     """Counts and means of cells, and the factors of the last refit."""
 
-    plays: IntMatrix
-    mean: FloatMatrix
+    plays: Counts
+    mean: Cells
     A: FloatMatrix
     """L x m."""
     W: FloatMatrix
@@ -136,9 +134,7 @@ class NMFGreedy(Compiled):
         rng = np.random.default_rng([checks.whole("seed", seed, 0), 0])
         chosen = np.zeros(S, dtype=np.bool_)
         chosen[rng.permutation(S)[:few_contexts]] = True
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            mean=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             A=rng.random((S, m)),
             W=rng.random((m, K)),
             best=rng.integers(K, size=S),
@@ -160,10 +156,8 @@ class NMFGreedy(Compiled):
 
     def means(self) -> FloatMatrix:
         """Return A W as of the last refit."""
-        fitted: FloatMatrix = self.state.A @ self.state.W
-        return fitted
+        return self.state.A @ self.state.W
 
     def policy(self) -> IntVector:
         """Return each context's best arm of A W as of the last refit."""
-        best: IntVector = self.state.best.copy()
-        return best
+        return self.state.best.copy()

@@ -1,9 +1,9 @@
 """NUCB: N. Daniels, "Neighborhood-based collaborative filtering bandits", noah-daniels/nucb.
 
 The default form of the author's code, which is our source; it shares a reward when it comes, by the
-likeness at that moment. As it is defined here: c_ij are the clicks (the sum of rewards) of context
-i on arm j, n_ij its plays, c_j and n_j those of all contexts, t the number of rounds so far. A
-reward y of context i on arm j is first added to c_ij and n_ij, then
+likeness at that moment. Notation: c_ij are the clicks (the sum of rewards) of context i on arm j,
+n_ij its plays, c_j and n_j those of all contexts, t the number of rounds so far. A reward y of
+context i on arm j is first added to c_ij and n_ij, then
 
     N_lj += beta max(0, cos(c_i, c_l)),    C_lj += y beta max(0, cos(c_i, c_l))    for all l,
     N_ik += beta' max(0, cos(c_.j, c_.k)), C_ik += y beta' max(0, cos(c_.j, c_.k)) for all k,
@@ -24,11 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel
-from lumpable.learners.engine.draws import largest
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.learners.engine import TELLS, Clock, Kernels, kernel, largest
+from lumpable.learners.learner import CellsByArm, Compiled, PerArm, Unfit, zeros
 
 MOST_CONTEXTS = 5_000
 """The likeness of all pairs of contexts takes 8 S^2 bytes: 200 MB."""
@@ -37,22 +35,22 @@ MOST_CONTEXTS = 5_000
 class State(NamedTuple):
     """Arms first, contexts second: a reward is shared along its arm's row."""
 
-    clicks: FloatMatrix
+    clicks: CellsByArm
     """c_ij, (K, S)."""
-    shared_clicks: FloatMatrix
+    shared_clicks: CellsByArm
     """C_ij, (K, S)."""
-    shared_plays: FloatMatrix
+    shared_plays: CellsByArm
     """N_ij, (K, S)."""
-    all_clicks: FloatVector
+    all_clicks: PerArm
     """c_j."""
-    all_plays: FloatVector
+    all_plays: PerArm
     """n_j."""
     contexts_dot: FloatMatrix
     """Products of contexts' clicks, (S, S)."""
     arms_dot: FloatMatrix
     """Products of arms' clicks, (K, K)."""
-    plays: FloatVector
-    score: FloatVector
+    plays: PerArm
+    score: PerArm
     alpha: float
     beta: float
     arm_beta: float
@@ -126,9 +124,9 @@ class NUCB(Compiled):
     """NUCB: a UCB for all contexts, to which neighbours' rewards are added with large weights.
 
     Neighbours are contexts whose clicks point the same way (cosine), and also arms that are clicked
-    by the same contexts. Rewards below 0 are negative clicks: the formulas hold as they are, and
-    contexts that point opposite ways share nothing. The zero of rewards matters, therefore: a large
-    constant added to all of them makes all contexts alike.
+    by the same contexts. Rewards below 0 are negative clicks: the formulas still hold, and contexts
+    that point opposite ways share nothing. So the zero of rewards matters: a large constant added
+    to all of them makes all contexts alike.
 
     Good from the first rounds on, since it starts as one UCB for all. A round takes O(S + K), the
     memory is O(S^2 + S K + K^2): above 5,000 contexts or arms it is not run.
@@ -169,16 +167,9 @@ class NUCB(Compiled):
             )
         not_negative = "a number of at least 0"
         below_zero = -math.ulp(0.0)
-        state = State(
-            clicks=np.zeros((K, S)),
-            shared_clicks=np.zeros((K, S)),
-            shared_plays=np.zeros((K, S)),
-            all_clicks=np.zeros(K),
-            all_plays=np.zeros(K),
+        state = zeros(State, S, K)._replace(
             contexts_dot=np.zeros((S, S)),
             arms_dot=np.zeros((K, K)),
-            plays=np.zeros(K),
-            score=np.zeros(K),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
             beta=checks.real("beta", beta, not_negative, below_zero, 1e9),
             arm_beta=checks.real("arm_beta", arm_beta, not_negative, below_zero, 1e9),
@@ -190,5 +181,4 @@ class NUCB(Compiled):
         plays = self.state.shared_plays + self.state.all_plays[:, None]
         clicks = self.state.shared_clicks + self.state.all_clicks[:, None]
         mean = np.where(plays > 0, clicks / np.maximum(plays, 1e-300), -np.inf)
-        best: IntVector = np.argmax(mean, axis=0)
-        return best
+        return np.argmax(mean, axis=0)

@@ -1,4 +1,4 @@
-"""Thompson sampling that knows the grouping, the reference that no learner of groups can have.
+"""Thompson sampling that knows the grouping: a reference for learners that have to find it.
 
 The models are those of `thompson_gaussian` and `thompson_beta`, with a row for each group.
 """
@@ -12,7 +12,7 @@ from lumpable.base import checks
 from lumpable.base.checks import IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.learners import thompson_beta, thompson_gaussian
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Kernels
 from lumpable.learners.learner import Compiled
 
 MODELS = ("gaussian", "beta")
@@ -60,9 +60,8 @@ class KnownGroups(Compiled):
     def policy(self) -> IntVector:
         """Return the best arm of each context's group so far."""
         module = thompson_beta if self._beta else thompson_gaussian
-        return module.recommended(self.state)
+        return module.best_arms(self.state)
 
     def labels(self) -> IntVector:
         """Return the grouping."""
-        groups: IntVector = self.state.row.copy()
-        return groups
+        return self.state.row.copy()

@@ -20,10 +20,8 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import below, largest, normal, uniform
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled, Unfit
+from lumpable.learners.engine import Clock, Kernels, below, kernel, largest, normal, uniform
+from lumpable.learners.learner import Cells, CellsByArm, Compiled, PerArm, Unfit, zeros
 
 Cube = npt.NDArray[np.float64]
 MOST = 3_000_000
@@ -33,13 +31,13 @@ MOST = 3_000_000
 class State(NamedTuple):
     """What was seen, shared by all particles; the particles; and scratch."""
 
-    plays: FloatMatrix
+    plays: Cells
     """How often arm j was played for context i, [i, j]."""
-    total: FloatMatrix
+    total: Cells
     """The sum of its rewards."""
-    plays_by_arm: FloatMatrix
+    plays_by_arm: CellsByArm
     """The same as [j, i], so that either way is contiguous."""
-    total_by_arm: FloatMatrix
+    total_by_arm: CellsByArm
     U: Cube
     """(S, rank, D)."""
     V: Cube
@@ -55,7 +53,7 @@ class State(NamedTuple):
     weight: FloatVector
     ancestor: IntVector
     copied: FloatVector
-    score: FloatVector
+    score: PerArm
     sd: float
     sigma_u: float
     sigma_v: float
@@ -68,7 +66,7 @@ def gather(
 ) -> None:  # fmt: skip
     """Posterior of a row: Lambda = sum x x' / sigma^2 + I / prior^2 and zeta = sum r x.
 
-    x are the factors of the other side that this row has met, in particles first .. last - 1.
+    x are the factors of what this row was played with, in particles first .. last - 1.
     """
     precision, pull = state.precision, state.pull
     rank = len(pull)
@@ -90,11 +88,11 @@ def gather(
 
 
 @kernel
-def take_root(precision: Cube, d: int, root: FloatMatrix) -> None:
-    """Write the lower Cholesky factor of one particle's Lambda."""
+def take_root(P: FloatMatrix, root: FloatMatrix) -> None:
+    """Write the lower Cholesky factor of P."""
     for a in range(len(root)):
         for b in range(a + 1):
-            rest = precision[a, b, d]
+            rest = P[a, b]
             for e in range(b):
                 rest -= root[a, e] * root[b, e]
             root[a, b] = math.sqrt(rest) if a == b else rest / root[b, b]
@@ -122,7 +120,7 @@ def backward(root: FloatMatrix, x: FloatVector) -> None:
 def draw(state: State, d: int, clock: Clock) -> None:
     """Draw from N(mu, Lambda^-1) with mu = Lambda^-1 zeta / sigma^2, for one particle."""
     drawn = state.drawn
-    take_root(state.precision, d, state.root)
+    take_root(state.precision[:, :, d], state.root)
     for a in range(len(drawn)):
         drawn[a] = state.pull[a, d] / state.sd**2
     forward(state.root, drawn)
@@ -151,7 +149,7 @@ def weigh(state: State, arm: int, reward: float) -> None:
     mean, x, log_weight = state.drawn, state.scaled, state.weight
     top = -np.inf
     for d in range(len(log_weight)):
-        take_root(state.precision, d, state.root)
+        take_root(state.precision[:, :, d], state.root)
         for a in range(len(x)):
             mean[a] = state.pull[a, d] / state.sd**2
             x[a] = state.V[arm, a, d]
@@ -195,7 +193,7 @@ def copy(factors: Cube, ancestor: IntVector, copied: FloatVector) -> None:
 
 @kernel
 def move(state: State, row: FloatMatrix, clock: Clock) -> None:
-    """Draw a row of U or V anew in each particle, from the posterior that was gathered."""
+    """Redraw a row of U or V in each particle, from the posterior in `precision` and `pull`."""
     for d in range(len(state.weight)):
         draw(state, d, clock)
         for a in range(len(row)):
@@ -223,8 +221,8 @@ class ParticleThompson(Compiled):
     """Thompson sampling from a particle filter over factorisations of the means.
 
     Good early, where the means are nearly of this rank. The filter forgets: as V_j is redrawn only
-    when arm j is played, and all particles descend from one after a while, late play is less sure.
-    A round costs of order (S + K) D rank^2, so it is no fair peer on very large problems.
+    when arm j is played, and all particles descend from one after a while, late play is noisier. A
+    round costs of order (S + K) D rank^2, too slow for very large problems.
 
     Parameters
     ----------
@@ -263,11 +261,7 @@ class ParticleThompson(Compiled):
             )
         scale_v = checks.real("sigma_v", sigma_v, "a positive number", 0.0, 1e9)
         rng = np.random.default_rng(checks.whole("seed", seed, 0))
-        state = State(
-            plays=np.zeros((S, K)),
-            total=np.zeros((S, K)),
-            plays_by_arm=np.zeros((K, S)),
-            total_by_arm=np.zeros((K, S)),
+        state = zeros(State, S, K)._replace(
             U=np.zeros((S, rank, D)),
             V=scale_v * rng.standard_normal((K, rank, D)),
             precision=np.zeros((rank, rank, D)),
@@ -278,7 +272,6 @@ class ParticleThompson(Compiled):
             weight=np.zeros(D),
             ancestor=np.zeros(D, dtype=np.int64),
             copied=np.zeros(D),
-            score=np.zeros(K),
             sd=checks.real("sd", sd, "a positive number", 0.0, 1e9),
             sigma_u=checks.real("sigma_u", sigma_u, "a positive number", 0.0, 1e9),
             sigma_v=scale_v,
@@ -299,5 +292,4 @@ class ParticleThompson(Compiled):
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest mean over the particles."""
-        best: IntVector = np.argmax(self.means(), axis=1)
-        return best
+        return np.argmax(self.means(), axis=1)

@@ -7,8 +7,8 @@ contexts,
     w_j = s_j / (1 + n_j),   F(n) = sqrt((1 + ln(1 + n)) / (1 + n)),   p_i = n_i / t,
 
 and p the mean of the p_i of a set. Stage s = 1, 2, .. has 2^s rounds. At its start no context is
-checked, and each cluster keeps its w and n as they are then, its pivot. In each round context i of
-cluster V comes and plays the largest w_j + alpha sqrt(ln(1 + t) / (1 + n_j)) of V. Then:
+checked, and each cluster keeps its current w and n as its pivot. In each round context i of cluster
+V comes and plays the largest w_j + alpha sqrt(ln(1 + t) / (1 + n_j)) of V. Then:
 
     split   i leaves V if ||w_i - pivot|| > alpha_theta (F(n_i) + F(pivot's n)),
             or |p_i - p_l| > 2 alpha_p F(t) for some l in V;
@@ -17,8 +17,8 @@ cluster V comes and plays the largest w_j + alpha sqrt(ln(1 + t) / (1 + n_j)) of
             and |p - p'| < alpha_p F(t) / 2.
 
 Our readings: the factors 2 and 1/2 of alpha_p F(t), in which public implementations differ; a
-cluster that is new or was merged takes itself for its pivot; merging is tried for the clusters that
-this round has touched, since the estimates of all others stand still.
+cluster that is new or was merged is its own pivot; merging is tried for the clusters that this
+round has touched, since all other estimates are unchanged.
 """
 
 from __future__ import annotations
@@ -29,66 +29,45 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel, kernel_without_nan
-from lumpable.learners.engine.draws import among
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled
+from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine import TELLS, Clock, Kernels, kernel
+from lumpable.learners.fitting.cluster_ucb import choose, distance, learn, remove, spread
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
 
 
 class State(NamedTuple):
     """One row per context and one per cluster, of which there are at most as many."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_ij."""
-    total: FloatMatrix
+    total: Cells
     """s_ij."""
-    w: FloatMatrix
-    visits: IntVector
+    w: Cells
+    visits: PerContext
     """n_i."""
     checked: BoolVector
-    label: IntVector
+    label: PerContext
     """The cluster of each context: a row of all that follow."""
     size: IntVector
-    """Contexts in the cluster; 0: there is none of this number."""
+    """Contexts in the cluster; 0: the row is free."""
     unchecked: IntVector
     """How many of them are not checked."""
-    seen: IntVector
+    seen: PerContext
     """n of the cluster."""
     width: FloatVector
     """F(n) of the cluster."""
     N: FloatMatrix
     """1 + n_j of the cluster."""
-    sum: FloatMatrix
+    sum: Cells
     """s_j of the cluster."""
-    W: FloatMatrix
+    W: Cells
     """w of the cluster."""
-    pivot: FloatMatrix
-    pivot_seen: IntVector
-    score: FloatVector
+    pivot: Cells
+    pivot_seen: PerContext
+    score: PerArm
     alpha: float
     alpha_theta: float
     alpha_p: float
-
-
-@kernel
-def spread(n: int) -> float:
-    """F(n): how far an estimate from n visits may be."""
-    return math.sqrt((1.0 + math.log(1.0 + n)) / (1.0 + n))
-
-
-@kernel_without_nan
-def choose(state: State, context: int, clock: Clock) -> int:
-    """Play the largest w_j + alpha sqrt(ln(1 + t) / (1 + n_j)) of the cluster, any of several."""
-    c = state.label[context]
-    N, W, score = state.N[c], state.W[c], state.score
-    t = float(clock[TELLS]) + 1.0
-    scale = state.alpha * math.sqrt(math.log(1.0 + t))
-    top = -np.inf
-    for j in range(len(score)):
-        score[j] = W[j] + scale / math.sqrt(N[j])
-        top = score[j] if score[j] > top else top
-    return among(score, top, clock)
 
 
 @kernel
@@ -99,14 +78,9 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
         begin_stage(state)
     i, c = context, state.label[context]
     state.visits[i] += 1
-    state.plays[i, arm] += 1
-    state.total[i, arm] += reward
-    state.w[i, arm] = state.total[i, arm] / (1.0 + state.plays[i, arm])
     state.seen[c] += 1
     state.width[c] = spread(state.seen[c])
-    state.N[c, arm] += 1.0
-    state.sum[c, arm] += reward
-    state.W[c, arm] = state.sum[c, arm] / state.N[c, arm]
+    learn(state, i, c, arm, reward)
     if state.size[c] > 1 and inconsistent(state, i, c, t):
         split(state, i, c)
     here = state.label[i]
@@ -121,7 +95,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
 
 @kernel
 def begin_stage(state: State) -> None:
-    """Nobody is checked; clusters keep their estimates as pivots."""
+    """No context is checked; clusters keep their estimates as pivots."""
     state.checked[:] = False
     state.unchecked[:] = state.size
     state.pivot[:] = state.W
@@ -131,8 +105,8 @@ def begin_stage(state: State) -> None:
 @kernel
 def inconsistent(state: State, i: int, c: int, t: int) -> bool:
     """Whether context i differs from its cluster in rewards or frequency."""
-    width = spread(state.visits[i]) + spread(state.pivot_seen[c])
-    if not near(state.w[i], state.pivot[c], state.alpha_theta * width):
+    width = state.alpha_theta * (spread(state.visits[i]) + spread(state.pivot_seen[c]))
+    if distance(state.w[i], state.pivot[c], width * width) > width * width:
         return True
     widest = 0
     for other in range(len(state.label)):
@@ -156,15 +130,10 @@ def split(state: State, i: int, c: int) -> None:
     state.seen[new] = state.visits[i]
     state.width[c], state.width[new] = spread(state.seen[c]), spread(state.seen[new])
     for j in range(len(state.score)):
-        n, s = state.plays[i, j], state.total[i, j]
-        state.N[new, j] = 1.0 + n
-        state.sum[new, j] = s
+        state.N[new, j] = 1.0 + state.plays[i, j]
+        state.sum[new, j] = state.total[i, j]
         state.W[new, j] = state.pivot[new, j] = state.w[i, j]
-        if n > 0:
-            # what nobody else has played must be 0 to the last bit
-            state.N[c, j] -= n
-            state.sum[c, j] = state.sum[c, j] - s if state.N[c, j] > 1.0 else 0.0
-            state.W[c, j] = state.sum[c, j] / state.N[c, j]
+    remove(state, i, c)
     state.pivot_seen[new] = state.visits[i]
 
 
@@ -181,7 +150,7 @@ def merge(state: State, c: int, t: int) -> None:
         if abs(state.seen[c] / state.size[c] - state.seen[b] / state.size[b]) >= close:
             continue
         width = 0.5 * state.alpha_theta * (state.width[c] + state.width[b])
-        if not near(state.W[c], state.W[b], width):
+        if distance(state.W[c], state.W[b], width * width) > width * width:
             continue
         into, gone = min(b, c), max(b, c)
         for i in range(len(state.label)):
@@ -199,22 +168,11 @@ def merge(state: State, c: int, t: int) -> None:
         c = into
 
 
-@kernel
-def near(a: FloatVector, b: FloatVector, width: float) -> bool:
-    """Whether ||a - b|| is at most `width`."""
-    total = 0.0
-    for j in range(len(a)):
-        total += (a[j] - b[j]) ** 2
-        if total > width * width:
-            return False
-    return True
-
-
 class SCLUB(Compiled):
     """Clusters of contexts as sets that are split and merged, in stages of doubling length.
 
     A context that differs from its cluster leaves it at once; clusters that agree are joined again,
-    so that a hasty split is mended. Made for contexts that come unequally often. r need not be
+    so that a hasty split can be undone. Made for contexts that come unequally often. r need not be
     known. Needs a full set of visits in each stage before it merges, and shares CLUB's weakness: an
     arm that was not played counts as 0, so that contexts of one group that tried different arms
     look different.
@@ -223,7 +181,7 @@ class SCLUB(Compiled):
     ----------
     alpha
         Width of the confidence of an arm: alpha sqrt(ln(1 + t) / (1 + n_j)), the paper's beta;
-        the default was tuned by us at (S, K, r) = (200, 50, 5), public code takes other values.
+        the default was tuned by us at (S, K, r) = (200, 50, 5), public code uses other values.
     alpha_theta
         Width of the confidence of estimates, for splits and merges.
     alpha_p
@@ -252,23 +210,12 @@ class SCLUB(Compiled):
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         positive = "a positive number"
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            total=np.zeros((S, K)),
-            w=np.zeros((S, K)),
-            visits=np.zeros(S, dtype=np.int64),
+        state = zeros(State, S, K)._replace(
             checked=np.zeros(S, dtype=np.bool_),
-            label=np.zeros(S, dtype=np.int64),
             size=np.array([S] + [0] * (S - 1)),
             unchecked=np.array([S] + [0] * (S - 1)),
-            seen=np.zeros(S, dtype=np.int64),
             width=np.ones(S),
             N=np.ones((S, K)),
-            sum=np.zeros((S, K)),
-            W=np.zeros((S, K)),
-            pivot=np.zeros((S, K)),
-            pivot_seen=np.zeros(S, dtype=np.int64),
-            score=np.zeros(K),
             alpha=checks.real("alpha", alpha, positive, 0.0, 1e9),
             alpha_theta=checks.real("alpha_theta", alpha_theta, positive, 0.0, 1e9),
             alpha_p=checks.real("alpha_p", alpha_p, positive, 0.0, 1e9),
@@ -277,10 +224,8 @@ class SCLUB(Compiled):
 
     def policy(self) -> IntVector:
         """Return the arm with the largest mean in each context's cluster."""
-        best: IntVector = np.argmax(self.state.W, axis=1)[self.state.label]
-        return best
+        return np.argmax(self.state.W, axis=1)[self.state.label]
 
     def labels(self) -> IntVector:
         """Return the cluster of each context."""
-        label: IntVector = self.state.label.copy()
-        return label
+        return self.state.label.copy()

@@ -10,7 +10,7 @@ s the number and sum of a pair's rewards, P_j = sum_i n_ij / (n_ij + m0) and Q_j
     k = 1 / (m0 + n_ij).
 
 The strength m0 and sigma maximise the restricted likelihood (Patterson and Thompson, Biometrika 58,
-1971), which does not mind that arms were chosen by what was seen, under a weak prior for m0.
+1971), which stays valid when arms are chosen by past rewards, under a weak prior for m0.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import among, largest, normals
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled
+from lumpable.learners.engine import Clock, Kernels, among, kernel, largest, normals
+from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
 
 USUAL = 5.0
 """Median of the prior of m0: a log-normal law with a scale of 2."""
@@ -36,13 +34,13 @@ STRENGTHS = USUAL * 2.0 ** (np.arange(-20, 21) / 2)
 class State(NamedTuple):
     """One row per context, and the population."""
 
-    plays: FloatMatrix
+    plays: Cells
     """n_ij."""
-    mean: FloatMatrix
+    mean: Cells
     """s_ij / n_ij; 0 for an arm that was not played yet."""
-    weight: FloatVector
+    weight: PerArm
     """P_j."""
-    pull: FloatVector
+    pull: PerArm
     """Q_j."""
     fit: FloatVector
     """m0 and sigma."""
@@ -51,13 +49,13 @@ class State(NamedTuple):
     unplayed: IntVector
     """The number of arms that no context has played yet."""
     due: IntVector
-    score: FloatVector
+    score: PerArm
     spread: float
 
 
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
-    """Play an arm that nobody has played; else draw all means and play the largest."""
+    """Play an arm that no context has played; else draw all means and play the largest."""
     if state.unplayed[0] > 0:
         return among(state.weight, 0.0, clock)
     m0, sigma = state.fit[0], state.spread * state.fit[1]
@@ -107,22 +105,17 @@ class Shrinkage(Compiled):
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         self.growth = checks.real("growth", growth, "a number above 1", 1.0, 1e9)
-        state = State(
-            plays=np.zeros((S, K)),
-            mean=np.zeros((S, K)),
-            weight=np.zeros(K),
-            pull=np.zeros(K),
+        state = zeros(State, S, K)._replace(
             fit=np.array([USUAL, 1.0]),
             squares=np.zeros(1),
             unplayed=np.array([K]),
             due=np.array([2]),
-            score=np.zeros(K),
             spread=checks.real("spread", spread, "a positive number", 0.0, 1e6),
         )
         super().__init__(S, K, seed, state)
 
     def refit(self) -> None:
-        """Fit m0 and sigma to all rewards, and take the population's sums anew.
+        """Fit m0 and sigma to all rewards, and recompute the population's sums.
 
         There is nothing to fit until an arm has had different rewards.
         """
@@ -136,14 +129,14 @@ class Shrinkage(Compiled):
         least = np.where(played, x, np.inf).min(axis=0)
         if state.squares[0] == 0.0 and (most == least).all():
             return
-        fits = [self._fitted(m0, n, x, played, freedom) for m0 in STRENGTHS]
+        fits = [self._fit(m0, n, x, played, freedom) for m0 in STRENGTHS]
         best = int(np.argmin([loss for loss, _ in fits]))
         m0 = STRENGTHS[best]
         state.fit[:] = m0, math.sqrt(fits[best][1])
         state.weight[:] = (state.plays / (state.plays + m0)).sum(axis=0)
         state.pull[:] = (state.plays * state.mean / (state.plays + m0)).sum(axis=0)
 
-    def _fitted(
+    def _fit(
         self, m0: float, n: FloatMatrix, x: FloatMatrix, played: checks.BoolMatrix, freedom: float
     ) -> tuple[float, float]:
         """Return -2 times the log posterior density of m0 with the best sigma^2, and that."""
@@ -161,5 +154,4 @@ class Shrinkage(Compiled):
         seen = state.weight > 0.0
         population = state.pull / np.where(seen, state.weight, 1.0)
         mean = (m0 * population + state.plays * state.mean) / (m0 + state.plays)
-        best: IntVector = np.argmax(np.where(seen, mean, -np.inf), axis=1)
-        return best
+        return np.argmax(np.where(seen, mean, -np.inf), axis=1)

@@ -14,26 +14,22 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import TELLS, Clock, kernel, start_choice
-from lumpable.learners.engine.draws import drawn, largest
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import TELLS, Clock, Kernels, drawn, kernel, largest, start_choice
 from lumpable.learners.fitting import regression
-from lumpable.learners.learner import Compiled
-
-NEVER = 1 << 62
+from lumpable.learners.learner import NEVER, Cells, Compiled, PerArm, zeros
 
 
 class State(NamedTuple):
     """What the oracle learns from, what it predicts, and scratch for one context."""
 
-    plays: FloatMatrix
-    sums: FloatMatrix
+    plays: Cells
+    sums: Cells
     total: FloatVector
     """Plays and rewards of all cells."""
     prediction: FloatMatrix
     """Of the last fit; a single row of scratch for the oracle of cells, which is always up to date.
     """
-    probability: FloatVector
+    probability: PerArm
     due: IntVector
     gamma: float
     exponent: float
@@ -127,18 +123,15 @@ class SquareCB(Compiled):
         seed: int = 0,
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
-        self.oracle = regression.checked(oracle, clusters, rank)
+        self.oracle = regression.make_oracle(oracle, clusters, rank)
         self.growth = checks.real("growth", growth, "a number above 1", 1.0, 1e6)
         self.fits = 0
         """How often the oracle was fitted."""
         self._labels: IntVector | None = None
         online = oracle == "cells"
-        state = State(
-            plays=np.zeros((S, K)),
-            sums=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             total=np.zeros(2),
             prediction=np.zeros((1 if online else S, K)),
-            probability=np.zeros(K),
             due=np.array([NEVER if online else K]),  # no oracle finds much in less
             gamma=checks.real("gamma", gamma, "a positive number", 0.0, 1e12),
             exponent=checks.real("exponent", exponent, "a number in (0, 1]", 0.0, 1.0),
@@ -162,15 +155,14 @@ class SquareCB(Compiled):
         clock = self.clock.copy()
         start_choice(clock, context)
         weigh(self.state, context, clock)
-        p: FloatVector = self.state.probability.copy()
-        return p
+        return self.state.probability.copy()
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest prediction."""
         state = self.state
         if state.online:
             middle = state.total[1] / max(state.total[0], 1.0)
-            best = np.argmax(regression.shrunk(state.plays, state.sums, middle), axis=1)
+            best = np.argmax(regression.shrink(state.plays, state.sums, middle), axis=1)
         else:
             best = np.argmax(state.prediction, axis=1)
         return np.asarray(best, dtype=np.int64)

@@ -2,14 +2,14 @@
 
 "Action elimination and stopping conditions for the multi-armed bandit and reinforcement learning
 problems", their algorithm for unknown means; the constant c = 4, `sd` and `width` are ours. In pass
-t every active arm is sampled once; then an arm a goes if
+t every active arm is sampled once; then an arm a is dropped if
 
     max_b p_b - p_a >= 2 alpha_t,    alpha_t = sqrt(ln(c K t^2 / delta) / t),    c = 4.
 
 By Hoeffding's inequality a mean of t rewards in [0, 1] is alpha_t away with probability at most
 2 exp(-2 t alpha_t^2) <= 2 delta / (c K t^2). Over all arms and passes these add up to
-delta pi^2 / 12 for c = 4, so with probability 1 - delta no mean is ever so far away, and then the
-best arm never goes.
+delta pi^2 / 12 for c = 4, so with probability 1 - delta no mean is ever that far away, and
+then the best arm is never dropped.
 """
 
 from __future__ import annotations
@@ -20,21 +20,19 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import among
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled
+from lumpable.base.checks import FloatVector, IntVector
+from lumpable.learners.engine import Clock, Kernels, among, kernel
+from lumpable.learners.learner import Cells, Compiled, Counts, zeros
 
 
 class State(NamedTuple):
     """One row per context."""
 
-    plays: IntMatrix
-    mean: FloatMatrix
+    plays: Counts
+    mean: Cells
     """p_a; 0 for an arm that was not played yet."""
-    turn: FloatMatrix
-    """Plays of an active arm, infinite for one that has gone."""
+    turn: Cells
+    """Plays of an active arm, infinite for a dropped one."""
     passes: FloatVector
     """Passes that are complete: the fewest plays of an active arm."""
     waiting: IntVector
@@ -118,10 +116,7 @@ class SuccessiveElimination(Compiled):
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         delta = checks.real("delta", delta, "a number in (0, 1)", 0.0, math.nextafter(1.0, 0.0))
         width = checks.real("width", width, "a positive number", 0.0, 1e9)
-        state = State(
-            plays=np.zeros((S, K), dtype=np.int64),
-            mean=np.zeros((S, K)),
-            turn=np.zeros((S, K)),
+        state = zeros(State, S, K)._replace(
             passes=np.zeros(S),
             waiting=np.full(S, K, dtype=np.int64),
             width=width * 2.0 * checks.real("sd", sd, "a positive number", 0.0, 1e100),
@@ -131,11 +126,9 @@ class SuccessiveElimination(Compiled):
 
     def active(self) -> checks.BoolMatrix:
         """Return which arms each context has not dropped."""
-        left: checks.BoolMatrix = self.state.turn < np.inf
-        return left
+        return self.state.turn < np.inf
 
     def policy(self) -> IntVector:
         """Return each context's active arm with the largest mean so far."""
         known = self.active() & (self.state.plays > 0)
-        best: IntVector = np.argmax(np.where(known, self.state.mean, -np.inf), axis=1)
-        return best
+        return np.argmax(np.where(known, self.state.mean, -np.inf), axis=1)

@@ -15,11 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import largest
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled
+from lumpable.base.checks import IntVector
+from lumpable.learners.engine import Clock, Kernels, kernel, largest
+from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
 
 
 class State(NamedTuple):
@@ -28,16 +26,16 @@ class State(NamedTuple):
     plays: npt.NDArray[np.int64]
     """Psi(s), counted by level, context and arm."""
     sums: npt.NDArray[np.float64]
-    all_plays: FloatMatrix
-    all_sums: FloatMatrix
-    width: FloatVector
-    ucb: FloatVector
+    all_plays: Cells
+    all_sums: Cells
+    width: PerArm
+    ucb: PerArm
     """-inf for an arm that is not in A_s."""
-    score: FloatVector
+    score: PerArm
     alpha: float
     """||a|| has this factor."""
     least: float
-    """1 / sqrt(T): widths below are not worth a play."""
+    """1 / sqrt(T): smaller widths are not worth a play."""
 
 
 @kernel
@@ -108,7 +106,7 @@ class SupLinRel(Compiled):
 
     Levels s = 1 .. ceil(ln T), each with rounds of its own. While an arm is wider than 2^-s it is
     explored and stored at level s; Auer lets any of several be taken, we take the one that the
-    level has played least (ties at random): the widest would be one and the same for long, as a
+    level has played least (ties at random): the widest would stay the same for many rounds, as a
     cell without plays has width 1 and one with few plays more. Then arms that are 2 * 2^-s below
     the best upper bound are dropped and s + 1 follows; when all are within 1 / sqrt(T), the best
     upper bound is played and not stored. As rounds of a level are chosen by their counts alone they
@@ -125,7 +123,7 @@ class SupLinRel(Compiled):
         Confidence of the theorem.
     width
         Factor of alpha = sqrt(2 ln(2TK / delta)), which is safe for noise of sd 1. 1/2 is safe for
-        rewards in [0, 1]; 0.05 to 0.2 is what one would run.
+        rewards in [0, 1]; try 0.05 to 0.2.
 
     >>> learner = SupLinRel(contexts=1, arms=2, horizon=100, width=0.1)
     >>> for _ in range(20):
@@ -152,14 +150,9 @@ class SupLinRel(Compiled):
         delta = checks.real("delta", delta, "a number in (0, 1)", 0.0, math.nextafter(1.0, 0.0))
         factor = checks.real("width", width, "a positive number", 0.0, 1e9)
         levels = max(1, math.ceil(math.log(T)))
-        state = State(
+        state = zeros(State, S, K)._replace(
             plays=np.zeros((levels, S, K), dtype=np.int64),
             sums=np.zeros((levels, S, K)),
-            all_plays=np.zeros((S, K)),
-            all_sums=np.zeros((S, K)),
-            width=np.zeros(K),
-            ucb=np.zeros(K),
-            score=np.zeros(K),
             alpha=factor * math.sqrt(2 * math.log(2 * T * K / delta)),
             least=1 / math.sqrt(T),
         )

@@ -13,9 +13,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import beta, largest, uniform
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, beta, kernel, largest, uniform
 from lumpable.learners.learner import Compiled
 
 
@@ -59,7 +57,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
         state.b[i, arm] += 1.0
 
 
-def recommended(state: State) -> IntVector:
+def best_arms(state: State) -> IntVector:
     """Return for each context the arm with the largest posterior mean."""
     best: IntVector = np.argmax(state.a / (state.a + state.b), axis=1)
     return best[state.row]
@@ -93,4 +91,4 @@ class BetaThompson(Compiled):
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest posterior mean."""
-        return recommended(self.state)
+        return best_arms(self.state)

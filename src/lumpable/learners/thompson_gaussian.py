@@ -17,21 +17,19 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import among, below, gamma, largest, normals
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled
+from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine import Clock, Kernels, among, below, gamma, kernel, largest, normals
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, zeros
 
 
 class State(NamedTuple):
     """What is known of each row and arm, and of the noise."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_ij."""
     mean: FloatMatrix
     """m_ij; infinite for an arm that was not played yet."""
-    root: FloatMatrix
+    root: Cells
     """1 / sqrt(n_ij), 0 for an arm that was not played yet."""
     unplayed: IntVector
     """Arms of a row that were not played yet."""
@@ -39,21 +37,18 @@ class State(NamedTuple):
     """R and N - P."""
     row: IntVector
     """The row of each context."""
-    score: FloatVector
+    score: PerArm
     spread: float
 
 
 def fresh(row: IntVector, arms: int, spread: float) -> State:
     """Return a state that was told nothing, for contexts that fall into these rows."""
     rows = int(row.max()) + 1
-    return State(
-        plays=np.zeros((rows, arms), dtype=np.int64),
+    return zeros(State, rows, arms)._replace(
         mean=np.full((rows, arms), np.inf),
-        root=np.zeros((rows, arms)),
         unplayed=np.full(rows, arms, dtype=np.int64),
         noise=np.zeros(2),
         row=row,
-        score=np.zeros(arms),
         spread=checks.real("spread", spread, "a positive number", 0.0, 1e6),
     )
 
@@ -94,7 +89,7 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
     state.noise[1] += 1.0
 
 
-def recommended(state: State) -> IntVector:
+def best_arms(state: State) -> IntVector:
     """Return for each context the arm with the largest mean so far."""
     best: IntVector = np.argmax(np.where(state.plays > 0, state.mean, -np.inf), axis=1)
     return best[state.row]
@@ -127,4 +122,4 @@ class GaussianThompson(Compiled):
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest mean so far."""
-        return recommended(self.state)
+        return best_arms(self.state)

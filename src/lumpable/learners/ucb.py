@@ -11,25 +11,23 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel, kernel_without_nan
-from lumpable.learners.engine.draws import among
-from lumpable.learners.engine.entries import Kernels
-from lumpable.learners.learner import Compiled
+from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.learners.engine import Clock, Kernels, among, kernel, kernel_without_nan
+from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
 
 
 class State(NamedTuple):
     """One row per context, or a single row for all."""
 
-    plays: IntMatrix
+    plays: Counts
     """n_j."""
     mean: FloatMatrix
     """Mean reward; infinite for an arm that was not played yet."""
-    root: FloatMatrix
+    root: Cells
     """1 / sqrt(n_j), 0 for an arm that was not played yet."""
-    visits: IntVector
+    visits: PerContext
     """n."""
-    score: FloatVector
+    score: PerArm
     width: float
     pooled: bool
 
@@ -80,12 +78,8 @@ class UCB1(Compiled):
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         rows = 1 if pooled else S
-        state = State(
-            plays=np.zeros((rows, K), dtype=np.int64),
+        state = zeros(State, rows, K)._replace(
             mean=np.full((rows, K), np.inf),
-            root=np.zeros((rows, K)),
-            visits=np.zeros(rows, dtype=np.int64),
-            score=np.zeros(K),
             width=checks.real("width", width, "a positive number", 0.0, 1e9),
             pooled=bool(pooled),
         )

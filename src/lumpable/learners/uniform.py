@@ -1,4 +1,4 @@
-"""Uniform play of all arms, whatever was seen."""
+"""Uniform play of all arms, whatever the rewards."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
-from lumpable.learners.engine.clock import Clock, kernel
-from lumpable.learners.engine.draws import below
-from lumpable.learners.engine.entries import Kernels
+from lumpable.learners.engine import Clock, Kernels, below, kernel
 from lumpable.learners.learner import Compiled
 
 
@@ -58,5 +56,4 @@ class Uniform(Compiled):
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest mean so far."""
-        best: IntVector = np.argmax(self.state.mean, axis=1)
-        return best
+        return np.argmax(self.state.mean, axis=1)

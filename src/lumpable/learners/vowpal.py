@@ -29,13 +29,13 @@ class VowpalWabbit:
     `--cb_explore_adf --squarecb -q UA`, a reward is a cost of its negative. Its weights go up and
     down with every reward, so it follows changes; sharing is by context and by arm, not by group.
     It learns by regression without importance weights, so that a late reward needs no probability.
-    It is slow: about 7 microseconds an arm for each ask and each tell, as all is handed over as
+    It is slow: about 7 microseconds an arm for each ask and each tell, as everything is passed as
     text.
 
     Parameters
     ----------
     gamma_scale, gamma_exponent
-        Greediness gamma_scale t^gamma_exponent; the defaults are its own. 10 to 1,000 is tuned.
+        Greediness gamma_scale t^gamma_exponent; the defaults are its own. Try 10 to 1,000.
     learning_rate
         Of the regression, its own default.
 

@@ -1,4 +1,4 @@
-"""Compiled functions that are kept on disk where that is possible, and compiled anew where not."""
+"""Compiled functions, cached on disk where that is possible."""
 
 from __future__ import annotations
 

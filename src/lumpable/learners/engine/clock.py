@@ -36,7 +36,7 @@ def kernel_without_nan(function: Function) -> Function:
 
 
 def seeded(seed: int) -> Clock:
-    """Return the clock of a learner with this seed that was told nothing."""
+    """Return the clock of a learner with this seed and no tells."""
     return np.array([splitmix.mix((seed + splitmix.GOLDEN) & splitmix.MASK), 0, 0], dtype=np.uint64)
 
 

@@ -52,6 +52,20 @@ def drawn(probability: FloatVector, clock: Clock) -> int:
     return int(np.argmax(probability))  # rounding left a little over
 
 
+@kernel
+def by_log_weight(log_weight: FloatVector, sums: FloatVector, clock: Clock) -> int:
+    """Draw one of 0, 1, .. with weights of these logarithms; `sums` is scratch."""
+    top, total = log_weight.max(), 0.0
+    for j in range(len(sums)):
+        total += math.exp(log_weight[j] - top)
+        sums[j] = total
+    u = uniform(clock) * total
+    for j in range(len(sums)):
+        if u < sums[j]:
+            return j
+    return int(np.argmax(log_weight))  # u was rounded up to the total
+
+
 def _ziggurat() -> tuple[FloatVector, FloatVector]:
     """Return the right edges x of the layers and the density at them, from the lowest layer up."""
     x = np.empty(LAYERS + 1)
@@ -81,7 +95,7 @@ def normal(clock: Clock) -> float:
 
 @kernel
 def normals(clock: Clock, out: FloatVector) -> None:
-    """Fill `out` with what so many calls of `normal` would draw, three times as fast."""
+    """Fill `out` with what as many calls of `normal` would draw, three times as fast."""
     stream = clock[STREAM]  # in a register: a store and a load for each draw cost more than it does
     for j in range(len(out)):
         stream += GOLDEN

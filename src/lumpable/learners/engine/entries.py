@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -31,9 +31,9 @@ from numba import types
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
+from lumpable.learners.engine.caching import cached_njit
 from lumpable.learners.engine.clock import Clock, start_choice, start_update
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 DTYPES = ("int64", "uint64", "float64", "int32", "int8", "bool")
 """What a state may hold."""
 
@@ -53,7 +53,7 @@ def loop(state, clock, contexts, noise, first, last, mean, best, sd, late, slot,
     '''Play rounds first .. last - 1 of the tape; return the round before which it stopped.
 
     sd < 0: Bernoulli. `late` holds (context, arm, reward) of rewards under way, `slot` the next one
-    to come. An arm that is none stops the loop, with the arm in totals[2], which is NaN before.
+    to come. An arm out of range stops the loop and is left in totals[2], which is NaN before.
     '''
     K = mean.shape[1]
     delay = len(late)
@@ -154,7 +154,7 @@ def entries(kernels: Kernels, state: NamedTuple) -> Entries:
 def entry(step: Callable[..., Any], state: NamedTuple) -> Callable[..., Any]:
     """Return step(state, .., clock) as a function of a block's address and of what is between.
 
-    Everything passed is passed in order, by position.
+    All arguments are positional.
     """
     return _entry(step, type(state), _kinds(state))
 
@@ -171,9 +171,9 @@ def _entries(kernels: Kernels, state: type, kinds: tuple[tuple[str, int], ...]) 
     pause = PAUSE if "due" in getattr(state, "_fields", ()) else ""
     roots = list(calls.values())
     made = (
-        _made("loop", LOOP.format(pause=pause), names, roots),
-        _made("ask", ASK.format(**fields), names, roots),
-        _made("tell", TELL.format(**fields), names, roots),
+        _compile("loop", LOOP.format(pause=pause), names, roots),
+        _compile("ask", ASK.format(**fields), names, roots),
+        _compile("tell", TELL.format(**fields), names, roots),
     )
     return Entries(*made)
 
@@ -185,7 +185,7 @@ def _entry(
     _, *arguments, _ = inspect.signature(step).parameters
     name, between = f"entry_{step.__name__}", ", ".join(arguments)
     source = ENTRY.format(name=name, arguments=between, **_fields(kinds))
-    return _made(name, source, {**_names(state), "step": step}, [step])
+    return _compile(name, source, {**_names(state), "step": step}, [step])
 
 
 def _fields(kinds: tuple[tuple[str, int], ...]) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def _kinds(state: NamedTuple) -> tuple[tuple[str, int], ...]:
     return tuple(kinds)
 
 
-def _made(name: str, source: str, names: dict[str, Any], roots: list[Any]) -> Callable[..., Any]:
+def _compile(name: str, source: str, names: dict[str, Any], roots: list[Any]) -> Callable[..., Any]:
     """Compile source that calls `roots`, cached beside the first of them under a name of its own.
 
     What was typed into a notebook has no file to be cached beside, and is compiled each time.
@@ -238,26 +238,21 @@ def _made(name: str, source: str, names: dict[str, Any], roots: list[Any]) -> Ca
     State = names["State"]
     digest = hashlib.sha256(f"{roots[0].__module__}\n{source}".encode())
     digest.update(f"{State.__module__}.{State.__qualname__}{State._fields}".encode())
-    reached = _reached(list(roots))
+    reached = _callees(list(roots))
     for file in sorted({inspect.getfile(python) for python in reached}):
         digest.update(Path(file).read_bytes() if Path(file).is_file() else b"")
     for python in sorted(reached, key=lambda each: (each.__module__, each.__qualname__)):
-        digest.update(_as_imported(python))
+        digest.update(_fingerprint(python))
     unique = f"{name}_{digest.hexdigest()[:16]}"
     space = {**names, "__name__": roots[0].__module__}
     text = source.replace(f"def {name}(", f"def {unique}(", 1)
     home = inspect.getfile(roots[0].py_func)
     exec(compile(text, home, "exec"), space)
-    kept = Path(home).is_file()
-    compiled: Callable[..., Any]
-    try:
-        compiled = numba.njit(cache=kept, error_model="numpy")(space[unique])
-    except RuntimeError:  # nowhere to write a cache
-        compiled = numba.njit(error_model="numpy")(space[unique])
-    return compiled
+    compiler = cached_njit if Path(home).is_file() else numba.njit
+    return compiler(error_model="numpy")(space[unique])
 
 
-def _as_imported(python: Any) -> bytes:
+def _fingerprint(python: Any) -> bytes:
     """Return what a function is made of: its file may have changed since it was imported.
 
     Constants of other files that it names are in it, too.
@@ -269,7 +264,7 @@ def _as_imported(python: Any) -> bytes:
     return bytes(python.__code__.co_code) + words.encode()
 
 
-def _reached(waiting: list[Any]) -> list[Any]:
+def _callees(waiting: list[Any]) -> list[Any]:
     """Return these compiled functions and all that they call, as they were before compilation."""
     seen: dict[Any, None] = {}
     while waiting:

@@ -1,1 +1,1 @@
-"""Fits that several learners share: k-means, matrix completion, regression."""
+"""What several learners share: k-means, completion, regression, and UCB for clusters."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix
+from lumpable.base.checks import FloatMatrix, FloatVector
 
 JITTER = 1e-3
 """Size of the random part of the start, beside the largest factor: no direction begins at zero."""
@@ -51,18 +51,24 @@ def als(
     filled: FloatMatrix = np.where(weights > 0, mean, 0.0)
     V = spectral(weights, filled, rank, rng)
     for _ in range(sweeps):
-        U = given(weights, filled, V, ridge)
-        V = given(weights.T, filled.T, U, ridge)
+        U = fit_rows(weights, filled, V, ridge)
+        V = fit_rows(weights.T, filled.T, U, ridge)
     return U, V
 
 
-def given(weights: FloatMatrix, mean: FloatMatrix, V: FloatMatrix, ridge: float) -> FloatMatrix:
+def fit_rows(weights: FloatMatrix, mean: FloatMatrix, V: FloatMatrix, ridge: float) -> FloatMatrix:
     """Return the best U given V: a weighted ridge regression of each row on V."""
-    K, rank = V.shape
-    squares = (V[:, :, None] * V[:, None, :]).reshape(K, rank * rank)
-    A = (weights @ squares).reshape(-1, rank, rank) + ridge * np.eye(rank)
-    b = (weights * mean) @ V
+    A, b = normal_equations(weights, weights * mean, V, np.full(V.shape[1], ridge))
     return np.asarray(np.linalg.solve(A, b[:, :, None])[:, :, 0], dtype=np.float64)
+
+
+def normal_equations(
+    weights: FloatMatrix, totals: FloatMatrix, X: FloatMatrix, prior: FloatVector
+) -> tuple[FloatMatrix, FloatMatrix]:
+    """Return precision and shift of each row's coefficients on X, from these prior precisions."""
+    K, D = X.shape
+    squares = (X[:, :, None] * X[:, None, :]).reshape(K, D * D)
+    return (weights @ squares).reshape(-1, D, D) + np.diag(prior), totals @ X
 
 
 def spectral(
@@ -84,5 +90,4 @@ def spectral(
     V = np.zeros((K, rank))
     V[:, :top] = vector[:, : -top - 1 : -1] * np.maximum(value[: -top - 1 : -1], 0.0) ** 0.25
     scale = JITTER * (np.abs(V).max() or 1.0)
-    start: FloatMatrix = V + scale * rng.standard_normal((K, rank))
-    return start
+    return V + scale * rng.standard_normal((K, rank))

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.caching import cached_njit
+from lumpable.learners.engine import cached_njit
 
 ITERATIONS = 50
-"""Lloyd's iterations from one start, at most, unless told otherwise."""
+"""The default for the most iterations from one start."""
 
 
 def lloyd(
@@ -39,7 +39,7 @@ def lloyd(
     mean
         m (contexts, arms); anything, NaN as well, where the weight is 0.
     groups
-        How many groups at most. All have members if there are as many contexts.
+        The most groups. All have members if there are as many contexts.
     rng
         For the starts; the same generator gives the same groups.
     starts
@@ -47,7 +47,7 @@ def lloyd(
     known
         Labels to start from besides, such as those of the last time: the result is no worse.
     iterations
-        At most so many from one start; fewer are faster, and the loss may be larger.
+        The most iterations from one start; with fewer it is faster, and the loss may be larger.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def lloyd(
     checks.whole("iterations", iterations, 1)
     everywhere = _over(np.sum(w * m), np.sum(w), 0.0)
     arm = _over((w * m).sum(axis=0), w.sum(axis=0), everywhere)
-    # about the arms' means a centre that knows nothing is 0
+    # about the arms' means, a centre without data is 0
     problem = _Problem(w, m - arm)
     firsts = [problem.start(groups, rng) for _ in range(starts)]
     firsts += [] if known is None else [np.asarray(known, dtype=np.int64)]
@@ -77,20 +77,10 @@ def lloyd(
     return labels, centres + arm
 
 
-def loss(
-    weights: npt.ArrayLike, mean: npt.ArrayLike, labels: IntVector, centres: FloatMatrix
-) -> float:
-    """Return sum_ij w_ij (m_ij - B_{g(i) j})^2, which `lloyd` makes small."""
-    w = np.asarray(weights, dtype=np.float64)
-    away = np.where(w > 0, np.asarray(mean, dtype=np.float64) - centres[labels], 0.0)
-    return float(np.sum(w * away**2))
-
-
 def _over(total: npt.ArrayLike, weight: npt.ArrayLike, otherwise: npt.ArrayLike) -> FloatMatrix:
     """Return total / weight, and something else where there is no weight."""
     known = np.asarray(weight) > 0
-    ratio: FloatMatrix = np.where(known, total / np.where(known, weight, 1.0), otherwise)
-    return ratio
+    return np.where(known, total / np.where(known, weight, 1.0), otherwise)
 
 
 class _Problem:
@@ -119,7 +109,7 @@ class _Problem:
         """k-means++: centres are contexts, each drawn by its distance to those drawn before."""
         labels, nearest = np.zeros(self.shape[0], dtype=np.int64), np.full(self.shape[0], np.inf)
         for b in range(groups):
-            chosen = _drawn(nearest if b else self.weight, rng)
+            chosen = _draw(nearest if b else self.weight, rng)
             cells = slice(self.first[chosen], self.first[chosen + 1])
             centre = np.zeros((1, self.shape[1]))
             centre[0, self.arm[cells]] = self.m[cells]
@@ -189,7 +179,7 @@ def _fill(labels: IntVector, away: FloatVector, groups: int) -> None:
             labels[farthest] = empty
 
 
-def _drawn(chance: FloatVector, rng: np.random.Generator) -> int:
+def _draw(chance: FloatVector, rng: np.random.Generator) -> int:
     """Draw an index with these chances, up to a factor; any if there are none."""
     total = np.cumsum(chance)
     if total[-1] <= 0.0:

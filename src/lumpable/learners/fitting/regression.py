@@ -1,9 +1,9 @@
 """Regression oracles: least squares of rewards on context and arm, from plays and sums of cells.
 
-Each class of functions is one that a practitioner would hand to SquareCB or FALCON. All are drawn
-towards the overall mean by a play's worth of it, so that what was never seen is neither best nor
-worst, and none leaves the range of the cells' means. The unit of rewards does not matter; for the
-low-rank class, whose ridge is on the factors, that takes means in units of their own spread.
+Each class of functions is one that a practitioner would hand to SquareCB or FALCON. All shrink
+towards the overall mean, as if by one play of it, so that an unseen cell is neither best nor worst,
+and none leaves the range of the cells' means. The unit of rewards does not matter; for the low-rank
+class, whose ridge is on the factors, that takes means in units of their own spread.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Fit(NamedTuple):
     """Each context's cluster; None in a class without clusters."""
 
 
-def checked(kind: str, clusters: int, rank: int) -> Oracle:
+def make_oracle(kind: str, clusters: int, rank: int) -> Oracle:
     """Return an oracle with checked parameters."""
     return Oracle(
         checks.choice("oracle", kind, ORACLES),
@@ -68,13 +68,13 @@ def fit(oracle: Oracle, plays: FloatMatrix, sums: FloatMatrix, rng: np.random.Ge
     S, K = plays.shape
     labels = None
     if oracle.kind == "cells":
-        prediction = shrunk(plays, sums, middle)
+        prediction = shrink(plays, sums, middle)
     elif oracle.kind == "additive":
         prediction = middle + additive(plays, sums - middle * plays)
     elif oracle.kind == "lumpable":
         labels, _ = lloyd(plays, mean, min(oracle.clusters, S), rng)
         member = (labels == np.arange(labels.max() + 1)[:, None]).astype(np.float64)
-        prediction = shrunk(member @ plays, member @ sums, middle)[labels]
+        prediction = shrink(member @ plays, member @ sums, middle)[labels]
     else:
         unit = math.sqrt(float(np.average((mean - middle) ** 2, weights=plays))) or 1.0
         rank = min(oracle.rank, S, K)
@@ -83,7 +83,7 @@ def fit(oracle: Oracle, plays: FloatMatrix, sums: FloatMatrix, rng: np.random.Ge
     return Fit(np.clip(prediction, mean.min(), mean.max()), labels)
 
 
-def shrunk(plays: FloatMatrix, sums: FloatMatrix, middle: float) -> FloatMatrix:
+def shrink(plays: FloatMatrix, sums: FloatMatrix, middle: float) -> FloatMatrix:
     """Return the mean of each cell with one more play, of the middle."""
     return (sums + middle) / (plays + 1.0)
 
@@ -101,8 +101,7 @@ def additive(plays: FloatMatrix, sums: FloatMatrix) -> FloatMatrix:
     left = np.diag(plays.sum(axis=0) + RIDGE) - scaled.T @ plays
     v = np.linalg.solve(left, sums.sum(axis=0) - scaled.T @ sums.sum(axis=1))
     u = (sums.sum(axis=1) - plays @ v) / (plays.sum(axis=1) + RIDGE)
-    both: FloatMatrix = u[:, None] + v
-    return both
+    return u[:, None] + v
 
 
 def log_size(oracle: Oracle, contexts: int, arms: int) -> float:
