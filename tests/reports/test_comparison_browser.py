@@ -102,11 +102,9 @@ REGRET = "picture-world-1-regret"
 
 
 def test_all_pictures_are_drawn(opened: Opened) -> None:
-    """Every picture that is not folded away has marks; each learner that was run has its curve."""
+    """Every picture has marks, once unfolded; each learner that was run has its curve."""
     page = opened.page
-    for summary in page.locator("details > summary").all():
-        if summary.is_visible():
-            summary.click()
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     opened.scroll()
     drawn = page.eval_on_selector_all(
         ".picture svg",
