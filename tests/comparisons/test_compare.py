@@ -339,7 +339,8 @@ from distributed import LocalCluster
 from lumpable.cli.main import main
 
 if __name__ == "__main__":
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    size = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**size, processes=PROCESSES) as cluster:
         words = ["--backend", "dask", "--address", cluster.scheduler_address]
         main(["compare", *sys.argv[1:], *words], standalone_mode=False)
 """
@@ -358,24 +359,27 @@ if __name__ == "__main__":
 """
 
 
-def test_a_cluster_gives_the_same_rows(tmp_path: Path) -> None:
-    """Dask and Ray, at the same time: most of it is waiting for them to start."""
+CLUSTERS = {
+    "dask here": DASK.replace("PROCESSES", "False"),
+    "dask": DASK.replace("PROCESSES", "True"),
+    "ray": RAY,
+}
+
+
+@pytest.mark.parametrize(
+    "kind", ["dask here", *(pytest.param(x, marks=pytest.mark.nightly) for x in ("dask", "ray"))]
+)
+def test_a_cluster_gives_the_same_rows(tmp_path: Path, kind: str) -> None:
+    """By day Dask with workers in one process; by night Dask and Ray with processes."""
     file = compared.experiment(tmp_path, UCB, 'name = "bad:Plain"', top="horizon = 60\nseeds = 2")
-    here = tmp_path / "here.parquet"
+    here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     assert call(file, "--jobs", "1", "--out", here).exit_code == 0
-    begun = {}
-    for name, script in {"dask": DASK, "ray": RAY}.items():
-        (tmp_path / f"on_{name}.py").write_text(script)
-        words = [str(tmp_path / f"on_{name}.py"), str(file), "--out", str(tmp_path / name)]
-        begun[name] = subprocess.Popen(
-            [sys.executable, *words[:-1], f"{words[-1]}.parquet"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-    ends = {name: process.communicate() for name, process in begun.items()}
-    for name, (stdout, stderr) in ends.items():
-        assert begun[name].returncode == 0, stderr
-        assert "4 cells done" in stdout
-        assert compared.rows(tmp_path / f"{name}.parquet") == compared.rows(here), name
+    (tmp_path / "script.py").write_text(CLUSTERS[kind])
+    words = [str(tmp_path / "script.py"), str(file), "--out", str(there)]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "4 cells done" in done.stdout
+    assert compared.rows(there) == compared.rows(here)
 
 
 @pytest.mark.parametrize(("backend", "module"), [("dask", "distributed"), ("ray", "ray")])
@@ -1075,18 +1079,25 @@ def test_the_time_left_is_told_late_and_without_what_compiling_takes(
 
 
 def test_the_suite_comes_with_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read and begun, but not run: that takes minutes."""
+    """Read and begun, but not run: that takes minutes. One cell in fifty is enough to begin."""
+    suite = reading.suite(quick=True)
+    number = len(suite.learners) * len(suite.worlds)
+    every = plan.Experiment.cells
 
     def run_cell(cell: cells.Cell) -> list[Row]:
         assert cell.horizon == 30
         return [cells.failure(cell, RuntimeError("not now"))]
 
+    def some(experiment: plan.Experiment) -> list[cells.Cell]:
+        assert len(every(experiment)) == number
+        return every(experiment)[::50]
+
     monkeypatch.setattr(runner, "run_cell", run_cell)
+    monkeypatch.setattr(plan.Experiment, "cells", some)
     line = ("suite", "--quick", "--jobs", "1", "--seeds", "1", "--horizon", "30")
     result = call(*line, "--out", tmp_path / "rows.parquet")
     assert result.exit_code == 1, result.stderr
-    suite = reading.suite(quick=True)
-    assert f"{len(suite.learners) * len(suite.worlds):,} failed" in result.stdout
+    assert f"{len(range(0, number, 50))} failed" in result.stdout
     assert "RuntimeError: not now" in result.stdout
 
 

@@ -20,8 +20,8 @@ def made(
     n, s = n.astype(np.float64), s.astype(np.float64)
     seen = n > 0
     first = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
-    context = np.arange(len(n))
-    return Counts(context, first, np.nonzero(seen)[1], n[seen], s[seen], n.shape[1], real, squares)
+    context, arm = np.arange(len(n)), np.nonzero(seen)[1].copy()  # contiguous, as a learner's are
+    return Counts(context, first, arm, n[seen], s[seen], n.shape[1], real, squares)
 
 
 def dense(counts: Counts) -> tuple[FloatMatrix, FloatMatrix]:

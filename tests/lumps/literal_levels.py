@@ -148,8 +148,9 @@ class LiteralLevels:
         seen = self.n[context] > 0
         first = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
         squares = sum(float(np.var(y)) * len(y) for y in self.rewards.values())
+        arm = np.nonzero(seen)[1].copy()  # contiguous, as a learner's are
         return Counts(
-            context, first, np.nonzero(seen)[1], self.n[context][seen], self.s[context][seen],
+            context, first, arm, self.n[context][seen], self.s[context][seen],
             self.K, self.real, squares,
         )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,26 @@ import pytest
 import lumpable as lb
 
 WORLD = lb.worlds.lumpable(12, 8, 3, seed=1)
-RUN = lb.simulate(lb.regret.equal_groups(lb.Problem(12, 8, 3)), WORLD, seed=1, horizon=10**12)
-PLAYED = lb.play(lb.learners.UCB1(12, 8, seed=1), WORLD, horizon=500, seed=2)
-ROWS: list[list[Any]] = [RUN.rows(), PLAYED.rows()]
 
 
-@pytest.mark.parametrize("rows", ROWS)
+@functools.cache
+def run() -> lb.Run:
+    """Return a run in bulk; not made on import, where every worker would compile it."""
+    plan = lb.regret.equal_groups(lb.Problem(12, 8, 3))
+    return lb.simulate(plan, WORLD, seed=1, horizon=10**12)
+
+
+@functools.cache
+def played() -> lb.Played:
+    """Return a learner's run, round by round."""
+    return lb.play(lb.learners.UCB1(12, 8, seed=1), WORLD, horizon=500, seed=2)
+
+
+@pytest.fixture(params=[run, played])
+def rows(request: pytest.FixtureRequest) -> list[Any]:
+    return list(request.param().rows())
+
+
 def test_rows_turn_into_frames(rows: list[Any]) -> None:
     names = [field.name for field in dataclasses.fields(rows[0])]
     dicts = [dataclasses.asdict(row) for row in rows]
@@ -31,22 +46,21 @@ def test_rows_turn_into_frames(rows: list[Any]) -> None:
     assert pandas["regret"].tolist() == [row.regret for row in rows]
 
 
-@pytest.mark.parametrize("rows", ROWS)
 def test_rows_are_frozen(rows: list[Any]) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         rows[0].regret = 0.0
 
 
 def test_a_list_of_rows_is_the_caller_s_own() -> None:
-    RUN.rows().clear()
-    PLAYED.rows().clear()
-    assert RUN.rows()
-    assert PLAYED.rows()
+    run().rows().clear()
+    played().rows().clear()
+    assert run().rows()
+    assert played().rows()
 
 
 def test_the_last_row_is_the_end() -> None:
-    assert (RUN.rows()[-1].rounds, RUN.rows()[-1].regret) == (RUN.rounds, RUN.regret)
-    assert (PLAYED.rows()[-1].round, PLAYED.rows()[-1].regret) == (PLAYED.rounds, PLAYED.regret)
+    assert (run().rows()[-1].rounds, run().rows()[-1].regret) == (run().rounds, run().regret)
+    assert (played().rows()[-1].round, played().rows()[-1].regret) == (played().rounds, played().regret)
 
 
 # --- Whole floats are counts ---------------------------------------------------------------------
@@ -57,13 +71,13 @@ def test_a_whole_float_is_a_horizon() -> None:
     plan = lb.standard.online
     count = lb.simulate(plan(problem), WORLD, seed=1, horizon=10**5)
     for whole in (1e5, np.float64(1e5)):
-        run = lb.simulate(plan(problem), WORLD, seed=1, horizon=whole)
-        assert (run.rounds, type(run.rounds)) == (10**5, int)
-        assert run.rows() == count.rows()
+        same = lb.simulate(plan(problem), WORLD, seed=1, horizon=whole)
+        assert (same.rounds, type(same.rounds)) == (10**5, int)
+        assert same.rows() == count.rows()
     exact = lb.exact(lb.standard.online(problem), WORLD, horizon=1e5)
     assert (exact.rounds, type(exact.rounds)) == (10**5, int)
-    played = lb.play(lb.learners.UCB1(12, 8, seed=1), WORLD, horizon=5e2, seed=2)
-    assert played.regret == PLAYED.regret
+    again = lb.play(lb.learners.UCB1(12, 8, seed=1), WORLD, horizon=5e2, seed=2)
+    assert again.regret == played().regret
     plans = [lb.reductions.any_contexts_online(problem, horizon=T) for T in (1e6, 10**6)]
     asked = [next(plan) for plan in plans]
     assert asked[0].rounds == asked[1].rounds

@@ -22,7 +22,7 @@ def measure_any_frequencies(effort: Effort) -> Measured:
     """
     S, K, r = SKEWED.letters
     runs = effort.pick(1, 5)
-    horizons = effort.pick((10**10, 10**12, 10**14), tuple(10**e for e in range(10, 17)))
+    horizons = effort.pick((10**10, 10**14), tuple(10**e for e in range(10, 17)))
     rows: Rows = []
     found: list[dict[str, float]] = []
     factors = []

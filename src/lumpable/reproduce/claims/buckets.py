@@ -178,7 +178,7 @@ def slip_rows(runs: int) -> Rows:
 
 def measure_frequencies_and_buckets(effort: Effort) -> Measured:
     """Let Algorithm 3 estimate frequencies, and look at every inequality of its proof."""
-    runs, many, drawn = effort.pick((100, 600, 400), (2000, 4000, 4000))
+    runs, many, drawn = effort.pick((60, 400, 300), (2000, 4000, 4000))
     asked, short = short_requests(effort.pick(10, 60))
     return Measured(
         seeds=runs,

@@ -69,8 +69,8 @@ def lost_runs(runs: int, variants: Sequence[Variant]) -> int:
 
 def measure_best_arm(effort: Effort) -> Measured:
     """Watch the best arms in whole runs, and one odd context with small constants."""
-    runs, odd_runs = effort.pick(2, 40), effort.pick(4, 16)
-    constants = effort.pick(LEVELS[:4], LEVELS)
+    runs, odd_runs = effort.pick(2, 40), effort.pick(3, 16)
+    constants = effort.pick(LEVELS[:3], LEVELS)
     fell, missing = {}, {}
     for constant in constants:
         seen = [watch_odd_context(constant, seed) for seed in range(odd_runs)]

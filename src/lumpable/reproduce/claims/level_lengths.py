@@ -55,7 +55,7 @@ def late_splits(mended: bool, seed: int) -> Iterator[tuple[int, float]]:
 
 def measure_level_lengths(effort: Effort) -> Measured:
     """Compare lengths on one large block and three tiny ones; watch late calls of Algorithm 5."""
-    seeds, late = effort.pick(3, 20), effort.pick(6, 60)
+    seeds, late = effort.pick(2, 20), effort.pick(3, 60)
     exponents, regrets = {}, {}
     calls: Rows = []
     for name, taper in ((AS_PRINTED, PAPER.taper), (EQUAL, 0.0)):

@@ -125,7 +125,7 @@ def growing(size: Size, letter: str) -> float:
 
 def measure_lower_bound(effort: Effort) -> Measured:
     """Find the budget at which uniform play fails half of the time, at many sizes."""
-    runs = effort.pick(60, 400)
+    runs = effort.pick(30, 400)
     sides = effort.pick((4, 8, 16, 32), (4, 6, 8, 12, 16, 24, 32))
     epsilons = effort.pick((0.02, 0.04, 0.08), (0.01, 0.02, 0.03, 0.04, 0.06, 0.08))
     rows: Rows = []

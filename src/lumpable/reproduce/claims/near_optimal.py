@@ -35,7 +35,7 @@ def decoy_gaps(units: float, runs: int, constants: Constants) -> list[float]:
 
 def measure_near_optimal_candidate(effort: Effort) -> Measured:
     """Offer a block a decoy at every distance and see how bad an arm it can be left with."""
-    runs = effort.pick(20, 100)
+    runs = effort.pick(12, 100)
     forms = {"printed": PAPER, "broken": witness.threshold_times(3.0)}
     gaps = {
         name: {f"{units:g}": decoy_gaps(units, runs, constants) for units in DECOYS}

@@ -73,7 +73,7 @@ def times_standard(
 
 def measure_switch(effort: Effort) -> Measured:
     """Compare worst cases over gaps, on both sides of the switch."""
-    runs, halvings = effort.pick(1, 2), effort.pick(3, 1)
+    runs, halvings = effort.pick(1, 2), effort.pick(4, 1)
     horizons = effort.pick(
         (10**14, 10**15, 10**16), tuple(round(10 ** (e / 2)) for e in range(28, 33))
     )

@@ -99,7 +99,7 @@ def theorem_losses(epsilon: float, runs: int, factor: float) -> list[float]:
 
 def measure_theorem_1(effort: Effort) -> Measured:
     """Run it at accuracies where the bound is below 1, in worlds that can break it."""
-    runs = effort.pick(20, 120)
+    runs = effort.pick(12, 120)
     return measure_losses(
         SIZE,
         EPSILONS,
@@ -186,7 +186,7 @@ def measure_theorem_2(effort: Effort) -> Measured:
 
     def losses_at(epsilon: float) -> Losses:
         losses: Losses = {"Algorithm 3": [], "bucket 0 skipped": []}
-        for seed in range(effort.pick(15, 150)):
+        for seed in range(effort.pick(10, 150)):
             world = worlds.lumpable(S, K, r, frequency=one_dominates(S), seed=seed)
             plan = pac.any_contexts(GENERAL_SIZE, epsilon=epsilon, delta=DELTA)
             run = lb.simulate(plan, world, seed=seed)
