@@ -80,9 +80,8 @@ class Reader:
     def _read(self, name: str, limit: int) -> bytes:
         try:
             size = self._zip.getinfo(name).file_size
-            data = self._zip.read(name) if size <= limit else b""
+            if size <= limit:
+                return self._zip.read(name)
         except Exception as cause:  # a damaged zip fails in many ways
             raise BadArgument("path", why=f"{name} is missing or damaged: {cause}") from None
-        if size > limit:
-            raise BadArgument("path", why=f"{name} takes {size} bytes, expected at most {limit}")
-        return data
+        raise BadArgument("path", why=f"{name} takes {size} bytes, expected at most {limit}")

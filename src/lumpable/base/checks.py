@@ -82,7 +82,7 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     raise BadArgument(name, f"one of {', '.join(allowed)}", got)
 
 
-def frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     """Return a read-only view; the caller's own array stays writeable."""
     view = array.view()
     view.flags.writeable = False

@@ -84,7 +84,7 @@ class Collector:
                 self.arm[i] = ahead.pop()
                 self._ahead[i] = ahead
 
-    def _finished(self) -> list[int]:
+    def _finished_plays(self) -> list[int]:
         """Finished plays of each context."""
         drawn = zip(self._drawn, self._ahead, strict=True)
         return [0 if ahead is None else plays - len(ahead) - 1 for plays, ahead in drawn]
@@ -103,7 +103,7 @@ class Collector:
         plays = np.frombuffer(self._plays, dtype=np.int64)
         cells = np.flatnonzero(plays)
         return {
-            "finished": np.array(self._finished(), dtype=np.int64),
+            "finished": np.array(self._finished_plays(), dtype=np.int64),
             "count": np.array(self._count, dtype=np.int64),
             "sum": np.array(self._sum, dtype=np.float64),
             "cells": cells.astype(np.int64),

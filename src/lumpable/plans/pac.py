@@ -172,7 +172,7 @@ def any_contexts(
             rounds, result = yield from in_bucket(learner, contexts, nu, policy, level, constants)
             policy = policy.copy()
             policy[contexts] = result.policy  # line 5
-        buckets.append(Bucket(level, checks.frozen(contexts), nu, epsilon_l, rounds, result))
+        buckets.append(Bucket(level, checks.read_only(contexts), nu, epsilon_l, rounds, result))
     return _glue(policy, buckets, N)  # line 6
 
 

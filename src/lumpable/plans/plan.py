@@ -67,7 +67,7 @@ class Collect:
             raise BadArgument("arms", "a bool (S, K) array", f"{type(self.arms).__name__}")
         if self.arms.ndim != 2 or self.arms.size == 0:
             raise BadArgument("arms", "a bool (S, K) array", f"shape {self.arms.shape}")
-        object.__setattr__(self, "arms", checks.frozen(self.arms))
+        object.__setattr__(self, "arms", checks.read_only(self.arms))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,7 +106,7 @@ class Split:
                     "plans",
                     why=f"bucket {number} has {contexts} contexts, its plan is for {plan.shape}",
                 )
-        object.__setattr__(self, "bucket", checks.frozen(bucket.astype(np.int64)))
+        object.__setattr__(self, "bucket", checks.read_only(bucket.astype(np.int64)))
 
     def contexts(self, number: int) -> IntVector:
         """Return the contexts of one plan, in their order."""
@@ -146,8 +146,8 @@ class Sample:
             )
         if np.isinf(mean).any():
             raise BadArgument("mean", "NaN where plays is 0", "inf")
-        object.__setattr__(self, "plays", checks.frozen(plays))
-        object.__setattr__(self, "mean", checks.frozen(mean))
+        object.__setattr__(self, "plays", checks.read_only(plays))
+        object.__setattr__(self, "mean", checks.read_only(mean))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +177,7 @@ class Result:
     """What a reader should know before trusting the policy; empty when all is well."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "policy", checks.frozen(self.policy))
+        object.__setattr__(self, "policy", checks.read_only(self.policy))
 
 
 Request = Collect | Split

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from typing import Protocol
 
 import numpy as np
 
@@ -32,28 +31,12 @@ class Answer:
     regret: float
 
 
-class Law(Protocol):
-    """How requests are answered; `path` is the place of a request in a run."""
-
-    @property
-    def seed(self) -> int | None:
-        """The seed of the answers; None: nothing is drawn."""
-        ...
-
-    def answer(
-        self, request: Collect, world: World, path: tuple[int, ...], policy: IntVector
-    ) -> Answer:
-        """Answer a request; contexts that are asked nothing play the policy."""
-        ...
-
-    def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
-        """Divide rounds by frequency."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """At random: each request has its own generator, so no answer depends on others."""
+    """At random: each request has its own generator, so no answer depends on others.
+
+    `path` is the place of a request in a run. Contexts that are asked nothing play the policy.
+    """
 
     seed: int
 
@@ -64,7 +47,7 @@ class Drawn:
         return answer(request, world, self._generator(path), policy)
 
     def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
-        """Draw the shares."""
+        """Divide rounds by frequency, at random."""
         return [int(share) for share in _multinomial(self._generator(path), rounds, frequency)]
 
     def _generator(self, path: tuple[int, ...]) -> np.random.Generator:
@@ -74,7 +57,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Without noise."""
+    """Without noise; nothing is drawn."""
 
     seed: None = None
 
@@ -99,10 +82,14 @@ class Exact:
         )
 
     def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
-        """Round the expected shares, so that they add up."""
+        """Divide rounds by frequency, rounded so that the shares add up."""
         so_far = list(accumulate(map(Fraction, frequency.tolist())))
         ends = [round(rounds * part / so_far[-1]) for part in so_far]
         return [b - a for a, b in pairwise([0, *ends])]
+
+
+Law = Drawn | Exact
+"""How requests are answered."""
 
 
 def answer(

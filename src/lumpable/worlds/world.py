@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -53,7 +53,7 @@ class World:
         if group.shape != (len(mean),) or group.dtype.kind not in "iu" or group.min() < 0:
             raise BadArgument("group", f"{len(mean)} group numbers", repr(self.group))
         for name, value in (("mean", mean), ("frequency", frequency), ("group", group)):
-            object.__setattr__(self, name, checks.frozen(value))
+            object.__setattr__(self, name, checks.read_only(value))
 
     def __repr__(self) -> str:
         return f"World({self.summary})"
@@ -106,15 +106,13 @@ class World:
         """
         share = self.frequency[contexts]
         total = share.sum()
-        return World(
-            self.mean[contexts],
-            share / total if total > 0 else np.full(len(share), 1 / max(1, len(share))),
-            self.group[contexts],
-            self.noise,
-            self.sd,
-            self.name,
-            tuple(self.context_names[i] for i in contexts) if self.context_names else (),
-            self.arm_names,
+        names = self.context_names
+        return replace(
+            self,
+            mean=self.mean[contexts],
+            frequency=share / total if total > 0 else np.full(len(share), 1 / max(1, len(share))),
+            group=self.group[contexts],
+            context_names=tuple(names[i] for i in contexts) if names else (),
         )
 
     def reward(self, context: int, arm: int, rng: np.random.Generator) -> float:
