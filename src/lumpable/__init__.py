@@ -1,7 +1,7 @@
 """Learn who is alike while you learn what works.
 
 `import lumpable as lb`: `lb.Lumps` decides for people now; worlds to learn in, plans that learn,
-executors that run them, and comparisons are for research.
+executors that run them and comparisons are for research.
 """
 
 import importlib
@@ -87,16 +87,16 @@ LATER = {
     "Session": "lumpable.live.session",
     "compare": "lumpable.comparisons.comparison",
 }
-"""What brings files, JSON or a compiler along is imported only when somebody names it."""
+"""These import files, JSON or a compiler, so they are imported only when they are used."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of `LATER` when it is first asked for."""
+    """Import a name of `LATER` when it is first used."""
     if name not in LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(LATER[name]), name)
 
 
 def __dir__() -> list[str]:
-    """Name everything public, what is imported later too."""
+    """List all public names, including those that are imported later."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""For people who write learners: every law of the protocol, checked.
+"""For authors of learners: a check of every law of the protocol.
 
 from lumpable.testing import check_learner
 """

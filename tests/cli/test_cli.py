@@ -208,7 +208,7 @@ def test_low_rank_takes_the_rank_and_says_what_ran(contexts: str, cells: int, me
     problem = lb.Problem(int(contexts), 600, cells)
     row = next(m for m in lb.budget(problem, float(epsilon), 0.05).methods if m.name == method)
     assert (found["method"], found["promise"]) == (method, row.promise)
-    assert any(f"told of {cells} cells" in note for note in found["notes"]) == (cells == 4)
+    assert any(f"assumes {cells} cells" in note for note in found["notes"]) == (cells == 4)
     assert not any("theorem" in note for note in found["notes"])
 
 
@@ -263,7 +263,7 @@ def test_a_matrix_of_your_own(tmp_path: Path, name: str) -> None:
     told = pac("--matrix", str(tmp_path / name), "--groups", "1")
     assert told["parameters"]["groups"] == 1
     assert told["notes"] == [
-        "1 groups were told and the world has 2: outside the theorem's assumptions"
+        "the plan assumes 1 group, the world has 2: outside the theorem's assumptions"
     ]
 
 
@@ -484,7 +484,7 @@ def test_a_matrix_of_your_own_is_played_too(tmp_path: Path) -> None:
     assert [found["parameters"][size] for size in ("contexts", "arms", "groups")] == [2, 2, 2]
     assert (found["policy"], found["arm_names"]) == ([0, 1], ["tea", "rum"])
     told = regret("--matrix", str(tmp_path / "rewards.csv"), "--horizon", "1e6", "--groups", "1")
-    assert "1 groups were told and the world has 2" in told["notes"][0]
+    assert "the plan assumes 1 group, the world has 2" in told["notes"][0]
 
 
 def test_low_rank_is_told_the_rank() -> None:

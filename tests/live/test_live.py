@@ -498,7 +498,7 @@ def test_resume_a_plan_of_ones_own(step: int, tmp_path: Path) -> None:
 def test_a_plan_of_ones_own_must_be_handed_in(tmp_path: Path) -> None:
     problem, path = lb.Problem(3, 2, 1), tmp_path / "own.lump"
     lb.Session(own_plan(problem, weight=2.0), seed=1).save(path)
-    with pytest.raises(ValueError, match=r"own_plan, not a plan of this package; hand in"):
+    with pytest.raises(ValueError, match=r"own_plan, not a plan of this package; pass"):
         lb.Session.load(path)
     with pytest.raises(ValueError, match=r"^plan: the session was saved by .*weight=2.0"):
         lb.Session.load(path, own_plan(problem, weight=3.0))

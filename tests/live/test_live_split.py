@@ -348,8 +348,8 @@ def edited(place: dict[str, Any], *path: Any, to: Any) -> dict[str, Any]:
 LIES: list[tuple[str, tuple[Any, ...], Any, str]] = [
     ("a side too few", ("sides",), [{"answers": []}], "1 plans side by side, expected 2"),
     ("a side too many", ("sides",), [{"answers": []}] * 3, "3 plans side by side, expected 2"),
-    ("no sides", ("sides",), [], "0 plans side by side, not 2"),
-    ("no sides inside", ("sides", 0, "sides"), [], "0 plans side by side, not 2"),
+    ("no sides", ("sides",), [], "0 plans side by side, expected 2"),
+    ("no sides inside", ("sides", 0, "sides"), [], "0 plans side by side, expected 2"),
     ("sides of a sample", ("sides", 1, "sides"), [{"answers": []}], "1 plans side by side"),
     ("fewer rounds than the sides", ("rounds",), 1, "expected rounds from 18 to 60, got 1"),
     ("as many rounds as the request", ("rounds",), 60, "expected rounds below 60"),

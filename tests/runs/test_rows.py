@@ -60,7 +60,10 @@ def test_a_list_of_rows_is_the_caller_s_own() -> None:
 
 def test_the_last_row_is_the_end() -> None:
     assert (run().rows()[-1].rounds, run().rows()[-1].regret) == (run().rounds, run().regret)
-    assert (played().rows()[-1].round, played().rows()[-1].regret) == (played().rounds, played().regret)
+    assert (played().rows()[-1].round, played().rows()[-1].regret) == (
+        played().rounds,
+        played().regret,
+    )
 
 
 # --- Whole floats are counts ---------------------------------------------------------------------

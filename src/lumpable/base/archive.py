@@ -38,7 +38,7 @@ def write(path: Path, header: bytes, arrays: Mapping[str, Array]) -> None:
 
 
 class Reader:
-    """An open file. Whatever is wrong in it is a `BadArgument`, before memory is taken."""
+    """An open file. Anything wrong in it raises `BadArgument` before memory is allocated."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
@@ -68,21 +68,20 @@ class Reader:
         try:
             version = np.lib.format.read_magic(stream)
             shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-        except Exception as cause:  # so does a damaged array
+        except Exception as cause:  # a damaged array, too
             raise BadArgument("path", why=f"{name} is damaged: {cause}") from None
         held = len(raw) - stream.tell()
         if version != (1, 0) or len(shape) != 1 or dtype.kind != kind:
             raise BadArgument("path", why=f"{name} is not what was saved: {dtype} of shape {shape}")
         if dtype.itemsize * shape[0] != held:
-            raise BadArgument("path", why=f"{name} says {shape[0]} numbers and holds {held} bytes")
+            raise BadArgument("path", why=f"{name} claims {shape[0]} numbers in {held} bytes")
         return np.frombuffer(raw, dtype=dtype, offset=stream.tell())
 
     def _read(self, name: str, limit: int) -> bytes:
         try:
             size = self._zip.getinfo(name).file_size
-            data = self._zip.read(name) if size <= limit else b""
+            if size <= limit:
+                return self._zip.read(name)
         except Exception as cause:  # a damaged zip fails in many ways
             raise BadArgument("path", why=f"{name} is missing or damaged: {cause}") from None
-        if size > limit:
-            raise BadArgument("path", why=f"{name} takes {size} bytes, expected at most {limit}")
-        return data
+        raise BadArgument("path", why=f"{name} takes {size} bytes, expected at most {limit}")

@@ -1,6 +1,6 @@
-"""Checks of what people hand in: each error names the argument, what was expected and what came.
+"""Checks of arguments: each error names the argument, what was expected and what was given.
 
-Knows nothing of bandits. Every public value and function checks here, before anything changes.
+Knows nothing of bandits. Public values and functions check here, before anything changes.
 """
 
 from __future__ import annotations
@@ -30,20 +30,18 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 def whole(name: str, value: SupportsIndex, low: int, high: int | None = None) -> int:
     """Return `value` as an int in [low, high]; True and 3.0 are not whole numbers."""
-    allowed = f"a whole number of at least {low}" if high is None else f"one of {low} .. {high}"
     try:
         number = operator.index(value)
     except TypeError:
-        number = None
-    if number is None or isinstance(value, bool | np.bool_) or number < low:
-        raise BadArgument(name, allowed, repr(value))
-    if high is not None and number > high:
+        number = low - 1
+    if isinstance(value, bool | np.bool_) or number < low or (high is not None and number > high):
+        allowed = f"a whole number of at least {low}" if high is None else f"one of {low} .. {high}"
         raise BadArgument(name, allowed, repr(value))
     return number
 
 
 def count(name: str, value: float, low: int, high: int | None = None) -> int:
-    """Return `value` as an int in [low, high]; a whole float will do, so that 1e10 is a number.
+    """Return `value` as an int in [low, high]; a float may be whole, such as 1e10.
 
     >>> count("horizon", 1e10, 1)
     10000000000
@@ -54,14 +52,13 @@ def count(name: str, value: float, low: int, high: int | None = None) -> int:
 
 
 def real(name: str, value: float, expected: str, low: float, high: float) -> float:
-    """Return `value` as a finite float with low < value <= high; `expected` says so in words."""
+    """Return `value` as a finite float in (low, high]; `expected` is the range in words."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if isinstance(value, str | bytes | bool | np.bool_) or not (low < number <= high):
-        raise BadArgument(name, expected, repr(value))
-    if not math.isfinite(number):
+    inside = low < number <= high and math.isfinite(number)
+    if isinstance(value, str | bytes | bool | np.bool_) or not inside:
         raise BadArgument(name, expected, repr(value))
     return number
 
@@ -85,8 +82,8 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     raise BadArgument(name, f"one of {', '.join(allowed)}", got)
 
 
-def frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    """Return a read-only view; the caller's own array stays as it was."""
+def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """Return a read-only view; the caller's own array stays writeable."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,5 +1,7 @@
 """What to cite."""
 
+from lumpable.base.version import __version__
+
 PAPER = """\
 @inproceedings{lee2023context,
   title     = {Context-lumpable stochastic bandits},
@@ -18,8 +20,6 @@ def citation() -> str:
     >>> print(citation().splitlines()[0])
     @inproceedings{lee2023context,
     """
-    from lumpable.base.version import __version__
-
     package = f"""\
 @software{{lumpable,
   title   = {{lumpable: learn who is alike while you learn what works}},

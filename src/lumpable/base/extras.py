@@ -1,4 +1,4 @@
-"""Optional parts: what is not installed says how to install it."""
+"""Optional parts: an error that says how to install what is missing."""
 
 from __future__ import annotations
 

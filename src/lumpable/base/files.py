@@ -1,8 +1,8 @@
 """Files that are written whole: a crash leaves the old one or the new one, never a part.
 
-Until it is whole, a file lies beside its place, under a name that begins with a dot and says who
-writes it. What a process left there that was killed is swept away by the next one that writes, and
-what others are writing is left alone. Knows bytes and paths, nothing of what they mean.
+Until it is whole, a file lies beside its place, under a name that begins with a dot and names the
+process that writes it. If that process is killed, the next one that writes removes what it left;
+files that others are writing are left alone. Knows bytes and paths, nothing of what they mean.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 LONGEST = 100
-"""Letters of a file's name that the name beside it repeats: names must not become too long."""
+"""Letters of a file's name that the temporary name repeats: names must not become too long."""
 
 
 def replace(path: Path, content: bytes) -> None:
@@ -52,7 +52,7 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 
 
 def sweep(folder: Path, name: str = "") -> None:
-    """Remove what processes that are gone left unfinished: of one file, or of all in a folder."""
+    """Remove unfinished files of processes that have ended: of one file, or all in a folder."""
     begins = f".{name[:LONGEST]}" if name else "."
     for entry in os.scandir(folder):
         if entry.name.startswith(begins):
@@ -63,7 +63,7 @@ def sweep(folder: Path, name: str = "") -> None:
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Let one process at a time into this block, for one folder, where folders can be locked."""
+    """Let one process at a time into this block for a folder, where folders can be locked."""
     try:
         import fcntl
     except ImportError:
@@ -79,12 +79,12 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def _machine() -> str:
-    """Return a short name for this machine: processes of another one cannot be looked up."""
+    """Return a short name for this machine: processes of others cannot be looked up."""
     return hashlib.sha256(platform.node().encode()).hexdigest()[:6]
 
 
 def _alive(process: int) -> bool:
-    """Whether a process of this machine is there; who cannot know says yes."""
+    """Say whether a process of this machine is running; if that cannot be known, yes."""
     if os.name != "posix":
         return True
     try:

@@ -1,11 +1,11 @@
-"""Fingerprints of code: whoever edits it gets new numbers. Knows nothing of what the code does.
+"""Fingerprints of code: an edit changes them. Knows nothing of what the code does.
 
-`digest` takes what Python will run: bytecode, constants, defaults, closures, and what a function
+`digest` reads what Python will run: bytecode, constants, defaults, closures, and what a function
 names in its own module. The text of a file may be newer than what was imported from it.
 
-`digest_behind` goes on to everything of this package behind a function: within a room by what
-Python will run, so that a neighbour's edit changes nothing; beyond it by whole files, found by
-their imports, those inside functions included.
+`digest_behind` adds all code of this package that a function reaches: within its room by what
+Python will run, so that an edit of a neighbour changes nothing; outside by whole files, found by
+their imports, also those inside functions.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ PACKAGE = Path(__file__).resolve().parent.parent
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 HELD = (tuple, list, dict, set, frozenset, np.ndarray)
 UNSAID = ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__firstlineno__")
-"""What a class holds beside its code."""
+"""Attributes of a class that are not its code."""
 
 
-def digest(found: Any) -> str:
-    """Return a short digest of the code behind what makes a learner; the same in any process.
+def digest(thing: Any) -> str:
+    """Return a short digest of the code behind a callable; the same in any process.
 
     >>> digest(lambda contexts: 1) == digest(lambda contexts: 1) != digest(lambda contexts: 2)
     True
     """
-    return _short(word.encode(errors="backslashreplace") for word in _Walk().words(found))[:12]
+    return _short(word.encode(errors="backslashreplace") for word in _Walk().words(thing))[:12]
 
 
 def digest_behind(function: Callable[..., Any], room: str, without: Sequence[str] = ()) -> str:
     """Return a fingerprint of a function and of the code of this package that it reaches.
 
-    What lies in the rooms `without`, such as pictures, cannot change what is computed.
+    The rooms `without`, such as charts, cannot change what is computed.
     """
     walk = _Walk(room)
     parts = [word.encode(errors="backslashreplace") for word in walk.words(function)]
@@ -65,9 +65,9 @@ def _short(parts: Iterable[bytes]) -> str:
 
 
 class _Walk:
-    """Says what a thing does, word by word; what cannot be said is at least named by its type.
+    """Describes an object word by word; one of an unknown kind is named by its type.
 
-    In a room it follows all names of that room, and notes the modules of the package outside.
+    In a room it follows all names of that room, and notes modules of the package outside.
     """
 
     def __init__(self, room: str = "") -> None:
@@ -85,13 +85,12 @@ class _Walk:
         if id(thing) in self._seen:
             return
         self._seen.add(id(thing))
-        yield from self._said(thing)
+        yield from self._describe(thing)
         if not isinstance(thing, type) and not callable(thing):
-            self._seen.discard(
-                id(thing)
-            )  # whether equal constants are one object is Python's affair
+            # equal constants may or may not be one object
+            self._seen.discard(id(thing))
 
-    def _said(self, thing: Any) -> Iterator[str]:
+    def _describe(self, thing: Any) -> Iterator[str]:
         if isinstance(thing, FunctionType):
             yield from self._function(thing)
         elif isinstance(thing, MethodType):
@@ -113,7 +112,7 @@ class _Walk:
         elif isinstance(thing, tuple | list):
             yield f"{len(thing)}"
             yield from self._all(thing)
-        elif isinstance(thing, set | frozenset):  # in no order, so in that of what they say
+        elif isinstance(thing, set | frozenset):  # in no order, so sorted by their words
             yield from sorted(" ".join(self.words(each)) for each in thing)
         elif isinstance(thing, dict):
             yield from self._all(each for pair in thing.items() for each in pair)
@@ -169,7 +168,7 @@ class _Walk:
         return module == home or bool(self.room and _inside(module or "", self.room))
 
     def _beyond(self, thing: Any, names: set[str]) -> Iterator[str]:
-        """Follow what is named of a module: code of the room, or a file outside."""
+        """Follow names used of a module: code of the room, or a file outside."""
         if not isinstance(thing, ModuleType):
             self._note(_module(thing) or "")
             return
@@ -204,7 +203,7 @@ def _inside(module: str, package: str) -> bool:
 
 
 def _library(thing: Any) -> bool:
-    """Whether it comes with Python."""
+    """Say whether it comes with Python."""
     return (_module(thing) or "builtins").partition(".")[0] in sys.stdlib_module_names
 
 
@@ -212,7 +211,7 @@ def _library(thing: Any) -> bool:
 
 
 def imported_by(start: Iterable[Path], without: Sequence[str] = ()) -> set[Path]:
-    """Return files and those of this package that they import, directly or not."""
+    """Return these files and all of this package that they import, directly or not."""
     found: set[Path] = set()
     ahead = list(start)
     while ahead:

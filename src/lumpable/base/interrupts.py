@@ -11,11 +11,11 @@ from typing import Any
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """Put off Ctrl-C while processes are started, and let them be born deaf to it.
+    """Put off Ctrl-C while processes are started, and start them with Ctrl-C blocked.
 
-    One that is still starting would show a traceback. To block the signal in this thread is not
-    enough: another one, of linear algebra for instance, may be handed it, and then it is raised in
-    this one all the same.
+    A process that is still starting would show a traceback. Blocking the signal in this thread is
+    not enough: another thread, of linear algebra for instance, may receive it, and Python would
+    raise it in this one.
     """
     with _blocked(), _handled_later():
         yield

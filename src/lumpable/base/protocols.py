@@ -1,4 +1,4 @@
-"""What rooms that do not know each other agree on."""
+"""Protocols shared by rooms that do not know each other."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Protocol
 
 
 class Learner(Protocol):
-    """Whatever chooses an arm for a context and learns from its reward.
+    """An object that chooses an arm for a context and learns from the reward.
 
-    Law: `ask` changes nothing, so asked twice it answers the same; only `tell` does.
+    Law: `ask` changes nothing, so asked twice it gives the same arm; only `tell` writes.
     """
 
     def ask(self, context: int) -> int:

@@ -1,7 +1,7 @@
 """SplitMix64, a counter-based generator: a draw is a pure function of a key and a number.
 
-No state is kept, so nothing depends on the order in which draws are made. Whole numbers of Python
-and arrays of them; compiled learners have the same finaliser as a kernel.
+No state is kept, so the order of the draws does not matter. Python integers and arrays; compiled
+learners have the same finaliser as a kernel.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def draw(key: int, play: int, number: int) -> int:
 
 
 def draws(keys: UintVector, first: IntVector, number: IntVector, plays: int) -> IntMatrix:
-    """Return `draw` for so many plays of several contexts at once, from play `first` on."""
+    """Return `draw` for `plays` plays of several contexts at once, from play `first` on."""
     play = (first[:, np.newaxis] + np.arange(1, plays + 1)).astype(np.uint64)
-    z = keys[:, np.newaxis] + play * np.uint64(GOLDEN)  # wraps around, as it should
+    z = keys[:, np.newaxis] + play * np.uint64(GOLDEN)  # wraps around, as intended
     z = (z ^ (z >> np.uint64(30))) * np.uint64(MIX_1)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(MIX_2)
     z = (z ^ (z >> np.uint64(31))) >> np.uint64(11)

@@ -1,4 +1,4 @@
-"""Numbers, times and hints as people read them, on a page and in a terminal."""
+"""Numbers, times and hints in words, for pages and the terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number so that people can read it.
+    """Write a number with few digits.
 
     >>> number(1234), number(0.04217), number(2.4771e9), number(1e-6), number(float("inf"))
     ('1,234', '0.0422', '2.48e9', '1e-6', '∞')
@@ -23,7 +23,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def short(number: float) -> str:
-    """Write a count so that people can read it.
+    """Write a count with few digits.
 
     >>> short(1234), short(2.477e9), short(155_553_097_786)
     ('1,234', '2.48e9', '1.56e11')
@@ -35,7 +35,7 @@ def short(number: float) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """Return how many of a thing there are, in words.
+    """Return a count with its noun.
 
     >>> counted(1, "cluster"), counted(3, "cluster")
     ('1 cluster', '3 clusters')
@@ -58,7 +58,7 @@ def duration(seconds: float) -> str:
 
 
 def time_left(seconds: float) -> str:
-    """Say about how long something will take.
+    """Say about how much time is left.
 
     >>> time_left(95.2), time_left(0.3)
     ('about 1 min 35 s left', 'nearly done')
@@ -82,7 +82,7 @@ def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def nearest(word: str, names: Iterable[str] | Mapping[str, str], cutoff: float = 0.3) -> str:
-    """Name the nearest of these, if one is near; a mapping says what is meant by each.
+    """Name the nearest of these, if one is near; a mapping gives what to show for each.
 
     >>> nearest("widht", ["width", "seed"]), nearest("UCB", {"UCB1": "ucb"})
     ("; the nearest is 'width'", "; the nearest is 'ucb'")

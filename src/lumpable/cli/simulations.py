@@ -12,7 +12,6 @@ import click
 import msgspec
 
 from lumpable import worlds
-from lumpable.base.version import __version__
 from lumpable.cli import show
 from lumpable.cli.budgets import advice
 from lumpable.cli.options import (
@@ -103,7 +102,7 @@ def simulate_pac(
     found = budget(_grouped_problem(make.about, problem, epsilon), epsilon, delta)
     run = watch_run(make(problem, epsilon=epsilon, delta=delta), world, seed=seed + 1)
     asked = _parameters(given, problem)
-    result = policy_outcome(run, found, version=__version__, seed=seed, given=asked)
+    result = policy_outcome(run, found, seed=seed, given=asked)
     if as_json:
         click.echo(msgspec.json.encode(result))
     else:
@@ -150,7 +149,7 @@ def simulate_regret(
     plan = make(problem, **{name: given[name] for name in taken})
     run = watch_run(plan, world, seed=given["seed"] + 1, horizon=given["horizon"])
     asked = _parameters(given, problem)
-    result = regret_outcome(run, problem, version=__version__, seed=given["seed"], given=asked)
+    result = regret_outcome(run, problem, seed=given["seed"], given=asked)
     if as_json:
         click.echo(msgspec.json.encode(result))
     else:

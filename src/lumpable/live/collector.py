@@ -2,7 +2,7 @@
 
 The arm of play m of context i is a pure function of the request's key, i and m (SplitMix64, a
 counter-based generator), so no generator state is kept and nothing depends on the order in which
-contexts come. Plain lists and arrays: one round must cost well under a microsecond or two.
+contexts come. Plain lists and arrays: a round must cost less than a microsecond or two.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Collector:
         self._repeats = request.repeats
         self._end = request.rounds
         self._keys = np.array(context_keys(key, S), dtype=np.uint64)
-        self._choices = _choices(request.arms)
+        self._choices = _arms_of_contexts(request.arms)
         self._count = [0] * S  # rounds in the play under way
         self._sum = [0.0] * S  # rewards in the play under way
         self._plays = array("q", bytes(8 * S * K))
@@ -73,7 +73,7 @@ class Collector:
         return self.rounds == self._end
 
     def _look_ahead(self, contexts: Sequence[int], plays: int) -> None:
-        """Assign these contexts the arm of their next play, and draw those of some more."""
+        """Assign these contexts the arm of their next play, and draw more arms ahead."""
         first = np.array([self._drawn[i] for i in contexts])
         number = np.array([len(self._choices[i]) for i in contexts])
         drawn = draws(self._keys[contexts], first, number, plays)
@@ -84,7 +84,7 @@ class Collector:
                 self.arm[i] = ahead.pop()
                 self._ahead[i] = ahead
 
-    def _finished(self) -> list[int]:
+    def _finished_plays(self) -> list[int]:
         """Finished plays of each context."""
         drawn = zip(self._drawn, self._ahead, strict=True)
         return [0 if ahead is None else plays - len(ahead) - 1 for plays, ahead in drawn]
@@ -99,11 +99,11 @@ class Collector:
         return Sample(plays.copy(), mean)
 
     def state(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Return what the tells so far have left, as arrays; `restore` takes it back."""
+        """Return the state after the tells so far, as arrays for `restore`."""
         plays = np.frombuffer(self._plays, dtype=np.int64)
         cells = np.flatnonzero(plays)
         return {
-            "finished": np.array(self._finished(), dtype=np.int64),
+            "finished": np.array(self._finished_plays(), dtype=np.int64),
             "count": np.array(self._count, dtype=np.int64),
             "sum": np.array(self._sum, dtype=np.float64),
             "cells": cells.astype(np.int64),
@@ -112,7 +112,7 @@ class Collector:
         }
 
     def restore(self, rounds: int, state: dict[str, npt.NDArray[np.generic]]) -> None:
-        """Go on where `state` was taken, after `rounds` rounds; what cannot be is an error."""
+        """Go on from a `state` taken after `rounds` rounds; an impossible one is an error."""
         wrong = self._wrong(rounds, state)
         if wrong:
             raise BadArgument("state", why=wrong)
@@ -127,7 +127,7 @@ class Collector:
         self._look_ahead(range(self.contexts), FEW_AHEAD)
 
     def _wrong(self, rounds: int, state: dict[str, npt.NDArray[Any]]) -> str:
-        """Say what no tells could have left; nothing when all is well."""
+        """Say why no tells lead to this state; empty if some do."""
         S, K = self.contexts, self.arms
         finished, count, cells, plays = (state[n] for n in ("finished", "count", "cells", "plays"))
         if not 0 <= rounds < self.request.rounds:
@@ -156,7 +156,7 @@ class Collector:
         return ""
 
 
-def _choices(arms: BoolMatrix) -> list[IntVector]:
+def _arms_of_contexts(arms: BoolMatrix) -> list[IntVector]:
     """Return the arms of each K(i), equal rows sharing one array."""
     known: dict[bytes, IntVector] = {}
     for row in arms:

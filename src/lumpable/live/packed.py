@@ -1,4 +1,4 @@
-"""A sample as it lies in a saved session."""
+"""A sample in the form in which a session is saved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lumpable.plans.plan import Sample
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packed:
-    """A sample without its empty cells: one bit for each cell, plays and means of the touched."""
+    """A sample without its empty cells: one bit for each cell, plays and means of the others."""
 
     touched: npt.NDArray[np.uint8]
     plays: Array

@@ -1,13 +1,11 @@
 """One plan played live on its contexts: the open request, its arms, and the answers so far.
 
-A request to collect is played by a `Collector`; one to split by players side by side, to which each
-context is sent. What a player has answered is all that it takes to bring another to the same place.
-Knows no algorithm and no files.
+A request to collect is played by a `Collector`; one to split by players side by side, one for each
+bucket of contexts. The answers are all it takes to bring another player to the same state. Knows no
+algorithm and no files.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -22,15 +20,15 @@ from lumpable.plans.progress import Progress
 class Player:
     """A plan under way.
 
-    `arm[i]` is the arm that context i plays now. `tell` counts a round; it says whether any other
-    context's arm may have changed. A player begins to play when it is opened.
+    `arm[i]` is the arm that context i plays now. `tell` counts a round and says whether the arms of
+    other contexts may have changed. A player begins to play when it is opened.
     """
 
     def __init__(self, plan: Plan, seed: int) -> None:
         self.progress = Progress(plan)
         self.seed = seed
         self.answers: list[Packed | list[Player]] = []
-        """What answered each finished request: a sample, or the plans side by side."""
+        """The answer to each finished request: a sample, or the plans side by side."""
         self.told = 0
         """Rounds of the open request, or since the plan ended; a collector counts its own."""
         self.collector: Collector | None = None
@@ -53,7 +51,7 @@ class Player:
         return True
 
     def advance(self) -> None:
-        """Answer the request that has been played to its end, and open the next."""
+        """Answer the finished request and open the next."""
         self.answer(self.sides if self.collector is None else self.collector.sample())
         self.open()
 
@@ -71,24 +69,21 @@ class Player:
         return others
 
     def answer(self, reply: Sample | list[Player]) -> None:
-        """Answer the open request; the player is to be opened again before it goes on."""
-        words: Reply
+        """Answer the open request; open the player again before it goes on."""
+        answer: Reply
         if isinstance(reply, Sample):
-            words = reply
+            answer = reply
             self.answers.append(Packed.of(reply))
         else:
-            words = tuple(side.standing for side in reply)
+            answer = tuple(side.standing for side in reply)
             for side in reply:
                 side.close()
             self.answers.append(reply)
-        self.progress.answer(words)
+        self.progress.answer(answer)
         self.collector, self.sides, self.told = None, [], 0
 
-    def open(self, sides: list[Player] | None = None) -> None:
-        """Begin to play the open request, or serve the policy when there is none.
-
-        `sides` are players to go on with when the request is to split.
-        """
+    def open(self) -> None:
+        """Begin to play the open request, or serve the policy if there is none."""
         request = self.progress.request
         policy = self.progress.so_far.policy
         self.arm = policy.tolist()
@@ -97,35 +92,35 @@ class Player:
             self.collector = Collector(request, key, policy)
             self.arm = self.collector.arm
         elif isinstance(request, Split):
-            self._open_sides(request, self.beside() if sides is None else sides)
+            self._open_sides(request)
 
     def close(self) -> None:
-        """Stop playing: keep what it takes to come to the same place again, and no more."""
+        """Stop playing, and keep only what it takes to replay it."""
         self.told, self.collector, self.arm = self.open_rounds, None, []
         for side in self.sides:
             side.close()
 
     def beside(self) -> list[Player]:
-        """Return new players for the plans of the open request, not opened yet."""
+        """Return new players for the plans of the open request, not yet opened."""
         request = self.progress.request
         if not isinstance(request, Split):
             return []
         key = request_key(self.seed, self.progress.answered)
         return [Player(plan, request_key(key, b)) for b, plan in enumerate(request.plans)]
 
-    def _open_sides(self, request: Split, sides: list[Player]) -> None:
-        self.sides = sides
+    def _open_sides(self, request: Split) -> None:
+        self.sides = self.sides or self.beside()  # a saved session brings its own
         self._bucket: list[int] = request.bucket.tolist()
-        self._members = [request.contexts(b).tolist() for b in range(len(sides))]
+        self._members = [request.contexts(b).tolist() for b in range(len(self.sides))]
         self._own = [0] * len(self._bucket)
-        for side, members in zip(sides, self._members, strict=True):
-            side.open(side.sides or None)
+        for side, members in zip(self.sides, self._members, strict=True):
+            side.open()
             for own, i in enumerate(members):
                 self._own[i] = own
         self.gather()
 
     def gather(self) -> None:
-        """Take over the arms of the plans side by side."""
+        """Copy the arms of the plans side by side."""
         for b in range(len(self.sides)):
             self._gather(b)
 
@@ -135,7 +130,7 @@ class Player:
 
     @property
     def rounds(self) -> int:
-        """Rounds so far, those after the plan's end too."""
+        """Rounds so far, including those after the plan's end."""
         return self.progress.rounds + self.open_rounds
 
     @property
@@ -156,7 +151,7 @@ class Player:
 
     @property
     def standing(self) -> Result:
-        """The result or, while there is none, what would be answered now."""
+        """The result or, before the end, what the plan would answer now."""
         so_far = self.progress.so_far
         return so_far if self.progress.result else Result(self.policy, notes=so_far.notes)
 
@@ -170,11 +165,3 @@ class Player:
             return f"expected rounds from {spent} to {request.rounds}, got {rounds}"
         alone = bool(np.all(request.bucket >= 0))
         return f"expected {spent} rounds, got {rounds}" if alone and spent != rounds else ""
-
-    def leaves(self, path: tuple[int, ...] = ()) -> Iterator[tuple[str, Collector]]:
-        """Yield every open collector with the path of its request."""
-        here = (*path, self.progress.answered)
-        if self.collector is not None:
-            yield ".".join(map(str, here)), self.collector
-        for number, side in enumerate(self.sides):
-            yield from side.leaves((*here, number))

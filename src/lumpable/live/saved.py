@@ -1,6 +1,6 @@
-"""A session as a file holds it: a header that says how far its plan has come, and arrays.
+"""A session in a file: a header that says how far its plan has come, and arrays.
 
-To open is to replay: a fresh plan is found by name and given the answers again.
+To open is to replay: a fresh plan is made by name and given the answers again.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class Place(msgspec.Struct, forbid_unknown_fields=True):
     """How far a plan has come."""
 
     answers: list[list[Place] | None]
-    """For each finished request None for a sample, or how far the plans side by side had come."""
+    """For each finished request: None for a sample, or the places of the plans side by side."""
     rounds: Count = 0
     """Rounds of the open request, or since the plan ended."""
     sides: list[Place] = []
-    """How far the plans side by side have come, where the open request is to split."""
+    """The places of the plans side by side, if the open request is to split."""
 
 
 class Header(msgspec.Struct, forbid_unknown_fields=True):
-    """What a saved session says of itself before its arrays."""
+    """The description of a saved session."""
 
     format: str
     schema: int
@@ -48,8 +48,9 @@ class Header(msgspec.Struct, forbid_unknown_fields=True):
 # --- Writing ----------------------------------------------------------------------------------
 
 
-def header(plan: Plan, player: Player, late: int) -> bytes:
+def header(player: Player, late: int) -> bytes:
     """Return the header as JSON."""
+    plan = player.progress.plan
     return msgspec.json.encode(
         Header(
             format="lumpable session",
@@ -71,15 +72,8 @@ def _place(player: Player) -> Place:
     return Place(answers, player.open_rounds, [_place(side) for side in player.sides])
 
 
-def arrays(player: Player) -> dict[str, Array]:
-    """Return the samples of finished requests and what open ones have left, by name."""
-    found = _samples(player, ())
-    for path, collector in player.leaves():
-        found |= {f"open-{path}-{name}": array for name, array in collector.state().items()}
-    return found
-
-
-def _samples(player: Player, path: tuple[int, ...]) -> dict[str, Array]:
+def arrays(player: Player, path: tuple[int, ...] = ()) -> dict[str, Array]:
+    """Return the samples of finished requests and the state of open ones, by name."""
     found: dict[str, Array] = {}
     for k, answer in enumerate([*player.answers, player.sides]):
         if isinstance(answer, Packed):
@@ -87,7 +81,10 @@ def _samples(player: Player, path: tuple[int, ...]) -> dict[str, Array]:
             found |= {prefix + name: array for name, array in answer.arrays().items()}
         else:
             for b, side in enumerate(answer):
-                found |= _samples(side, (*path, k, b))
+                found |= arrays(side, (*path, k, b))
+    if player.collector is not None:
+        prefix = _prefix("open", (*path, len(player.answers)))
+        found |= {prefix + name: array for name, array in player.collector.state().items()}
     return found
 
 
@@ -101,7 +98,7 @@ def _prefix(kind: str, path: tuple[int, ...]) -> str:
 def bring(player: Player, place: Place, reader: Reader) -> None:
     """Bring a fresh player to the place that was saved, and open it."""
     _replay(player, place, reader, ())
-    player.open(player.sides or None)
+    player.open()
     _restore(player, place, reader, ())
 
 
@@ -120,15 +117,14 @@ def _replay(player: Player, place: Place, reader: Reader, path: tuple[int, ...])
     if request is not None and place.rounds >= request.rounds:
         raise BadArgument("path", f"rounds below {request.rounds}", f"{place.rounds}")
     player.told = place.rounds
-    if place.sides:
-        here = (*path, len(place.answers))
-        player.sides = _replay_sides(player, place.sides, place.rounds, reader, here)
+    here = (*path, len(place.answers))
+    player.sides = _replay_sides(player, place.sides, place.rounds, reader, here)
 
 
 def _replay_sides(
     player: Player, places: list[Place], rounds: int, reader: Reader, path: tuple[int, ...]
 ) -> list[Player]:
-    """Return the plans side by side of the open request as they were after `rounds` rounds."""
+    """Replay the plans side by side of the open request, which had taken `rounds` rounds."""
     sides = player.beside()
     if len(sides) != len(places):
         raise BadArgument("path", why=f"{len(places)} plans side by side, expected {len(sides)}")
@@ -141,7 +137,7 @@ def _replay_sides(
 
 
 def _restore(player: Player, place: Place, reader: Reader, path: tuple[int, ...]) -> None:
-    """Take back what the tells since the last finished request have left."""
+    """Restore the state of open requests."""
     here = (*path, len(place.answers))
     if player.collector is not None:
         cells = player.collector.contexts * player.collector.arms
@@ -151,12 +147,6 @@ def _restore(player: Player, place: Place, reader: Reader, path: tuple[int, ...]
             for name, array in player.collector.state().items()
         }
         player.collector.restore(place.rounds, state)
-        player.arm = player.collector.arm
-        return
-    if len(player.sides) != len(place.sides):
-        raise BadArgument(
-            "path", why=f"{len(place.sides)} plans side by side, not {len(player.sides)}"
-        )
     for b, (side, inner) in enumerate(zip(player.sides, place.sides, strict=True)):
         _restore(side, inner, reader, (*here, b))
     player.gather()
@@ -171,7 +161,7 @@ def json_parameters(plan: Plan) -> dict[str, msgspec.Raw]:
 
 
 def read_header(raw: bytes) -> Header:
-    """Return the header of a saved session; anything else is an error that says so."""
+    """Return the header of a saved session; anything else is an error."""
     try:
         header = msgspec.json.decode(raw, type=Header)
     except (msgspec.MsgspecError, RecursionError) as cause:
@@ -185,26 +175,25 @@ def read_header(raw: bytes) -> Header:
 
 
 def plan_for(header: Header, plan: Plan | None) -> Plan:
-    """Return the plan that the header names: the one handed in, or a new one of this package."""
+    """Return the plan that the header names: the one given, or a new one of this package."""
     if plan is None:
-        return _rebuilt(header)
-    asked = {name: bytes(value) for name, value in header.parameters.items()}
-    given = {name: bytes(value) for name, value in json_parameters(plan).items()}
-    if (header.plan, asked) != (plan.name, given):
-        written = ", ".join(f"{name}={value.decode()}" for name, value in asked.items())
+        return _make_plan(header)
+    if (header.plan, header.parameters) != (plan.name, json_parameters(plan)):
+        parameters = header.parameters.items()
+        written = ", ".join(f"{name}={bytes(value).decode()}" for name, value in parameters)
         raise BadArgument(
             "plan", why=f"the session was saved by {header.plan}({written}), got {plan!r}"
         )
     return plan
 
 
-def _rebuilt(header: Header) -> Plan:
-    make = methods.BY_NAME.get(header.plan)  # a file must not be able to name anything else
+def _make_plan(header: Header) -> Plan:
+    make = methods.BY_NAME.get(header.plan)  # a file must not name anything else
     if make is None:
         raise BadArgument(
             "path",
             why=f"the session was saved by {header.plan}, not a plan of this package; "
-            "hand in a fresh one as `plan`",
+            "pass a fresh one as `plan`",
         )
     hints = typing.get_type_hints(inspect.unwrap(make))
     try:

@@ -1,8 +1,8 @@
-"""A live session: a plan whose rounds are played by people, in the order in which they come.
+"""A live session: a plan that is played by people, in the order in which they come.
 
 `ask` reads, `tell` writes. A session is a fold over its tells, so it is saved as the plan's name
-and parameters, the seed, the samples of finished requests and what the tells since then add up to;
-to open it is to replay them. Knows no algorithm, and nothing of how files are written.
+and parameters, the seed, the samples of finished requests and the sums of the tells since then; to
+open it is to replay them. Knows no algorithm, and nothing of how files are written.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from lumpable.live.player import Player
 from lumpable.plans.plan import Belief, Plan, Request, Result, Split
 
 LARGEST = 1e200
-"""Rewards are smaller than this in size, so that no sum of them overflows."""
+"""Rewards are smaller than this in absolute value, so that no sum of them overflows."""
 
 
 class Session:
     """Play a plan live: ask for a context's arm, tell the reward when it is known.
 
-    A context that is asked nothing, and everybody once the plan has ended, gets the arm of the best
-    policy so far. A reward for an arm that is not the assigned one (it came late) changes nothing
-    but the counter `late`.
+    Contexts that are asked nothing, and all contexts once the plan has ended, get the arm of the
+    best policy so far. A reward for an arm that is not the assigned one came late: it is counted in
+    `late` and changes nothing else.
 
     >>> from lumpable import Problem, pac
     >>> session = Session(pac.near_uniform(Problem(3, 2, 1), epsilon=0.5, delta=0.1), seed=7)
@@ -41,14 +41,14 @@ class Session:
         self.plan = plan
         self.seed = checks.whole("seed", seed, 0)
         self.late = 0
-        """Rewards for an arm that was not assigned (any more)."""
+        """Rewards for an arm that was not, or no longer, assigned."""
         self._contexts, self._arms = plan.shape
         self._player = Player(plan, self.seed)
         _begin(self._player)
         self._arm = self._player.arm
 
     def ask(self, context: int) -> int:
-        """Return the arm to play for this context. Asked twice, it answers the same."""
+        """Return the arm to play for this context; asked again, the same one."""
         if type(context) is int and 0 <= context < self._contexts:
             return self._arm[context]
         return self._arm[checks.whole("context", context, 0, self._contexts - 1)]
@@ -67,7 +67,7 @@ class Session:
         elif (collector := self._player.collector) is None:
             if self._player.tell(context, reward):
                 self._arm = self._player.arm
-        elif collector.tell(context, reward):  # one call less in nearly every round
+        elif collector.tell(context, reward):  # saves a call in nearly every round
             self._player.advance()
             self._arm = self._player.arm
 
@@ -78,7 +78,7 @@ class Session:
 
     @property
     def rounds(self) -> int:
-        """Rounds so far, those after the plan's end too."""
+        """Rounds so far, including those after the plan's end."""
         return self._player.rounds
 
     @property
@@ -88,7 +88,7 @@ class Session:
 
     @property
     def belief(self) -> Belief | None:
-        """What the plan thought when it made its request."""
+        """The plan's belief when it made its request."""
         return None if self.request is None else self.request.belief
 
     @property
@@ -103,7 +103,7 @@ class Session:
 
     @property
     def sides(self) -> list[tuple[IntVector, Belief | None]]:
-        """The contexts of each plan side by side, and what it believes; empty: there are none."""
+        """The contexts and the belief of each plan side by side; empty if there are none."""
         request = self.request
         if not isinstance(request, Split):
             return []
@@ -113,15 +113,15 @@ class Session:
 
     def save(self, path: str | Path) -> None:
         """Write the session to a file: the old file stays whole until the new one is."""
-        header = saved.header(self.plan, self._player, self.late)
+        header = saved.header(self._player, self.late)
         archive.write(Path(path), header, saved.arrays(self._player))
 
     @classmethod
     def load(cls, path: str | Path, plan: Plan | None = None) -> Session:
         """Open a saved session; it goes on as if it had never stopped.
 
-        The plans of this package are found by name. For a plan of your own, hand in a fresh one
-        with the same parameters.
+        Plans of this package are found by name. For a plan of your own, pass a fresh one with the
+        same parameters.
         """
         with archive.Reader(Path(path)) as reader:
             header = saved.read_header(reader.header)

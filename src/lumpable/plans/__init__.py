@@ -1,4 +1,4 @@
-"""The paper: one conversation, its algorithms as plans, and what they promise.
+"""The paper: its algorithms as plans that ask and are answered, and what they promise.
 
-No luck, no clock, no files: the same answers always give the same requests.
+No randomness, clock or files: the same answers always give the same requests.
 """

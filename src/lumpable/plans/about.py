@@ -1,4 +1,4 @@
-"""What a plan is, as a value: so that nobody has to guess it from a name or a sentence.
+"""What a plan is, as a value, so that no code has to guess it from a name or a sentence.
 
 Words and formulas only; runs nothing.
 """
@@ -29,8 +29,8 @@ Kind = Literal[
 """What a request is for; empty where a plan does not say."""
 
 Assumption = Literal["enough groups", "even contexts", "equal groups"]
-"""What a theorem asks of the world: at least as many groups told as there are, contexts that come
-about equally often, groups of equal size."""
+"""What a theorem assumes of the world: it has at most `problem.groups` groups, contexts come about
+equally often, groups are of equal size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,19 @@ class About:
     """What a plan is called, what it promises and what it needs."""
 
     title: str = ""
-    """What it is called in words: "Algorithm 3"."""
+    """Its name in words: "Algorithm 3"."""
     summary: str = ""
     """What it does, in half a sentence."""
     option: str = ""
-    """Its word on the command line; methods with another goal may have the same."""
+    """Its name on the command line; a method with another goal may have the same."""
     endless: bool = False
-    """Whether it plays until it is cut off, for little regret; else it ends with a policy."""
+    """Whether it plays for low regret until it is cut off; else it ends with a policy."""
     promise: Promise | None = None
-    """What it promises of the policy that it ends with."""
+    """What it promises about its final policy."""
     rate: Rate | None = None
     """How its regret grows."""
     phase: Callable[[Problem, int, Constants], Phase] | None = None
-    """The lengths of its phases, where it has phases with clusters."""
+    """The lengths of its phases, if it has phases with clusters."""
     assumes: frozenset[Assumption] = frozenset()
     low_rank: bool = False
     """Whether `problem.groups` is a rank."""
@@ -65,5 +65,5 @@ class About:
 
     @property
     def mendable(self) -> bool:
-        """Whether a repaired form exists, which `mended=True` asks for."""
+        """Whether it has a repaired form: `mended=True`."""
         return "mended" in self.takes

@@ -1,8 +1,7 @@
 """What the theorems promise and what it costs: rates, worst cases, lower and loss bounds.
 
-Formulas only. They are made of the request lengths that plans take from `lengths`, so what is asked
-and what is promised cannot drift apart. `log` is base 2 where it counts levels and natural
-elsewhere (reading 1).
+Formulas only. They use the same request lengths as the plans (`lengths`), so requests and promises
+cannot drift apart. `log` is base 2 where it counts levels and natural elsewhere (reading 1).
 """
 
 from __future__ import annotations
@@ -17,18 +16,19 @@ from lumpable.plans.problem import PAPER, Constants, Problem
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How regret grows with the horizon, constants and logarithms left out."""
+    """How regret grows with the horizon, without constants and logarithms."""
 
     formula: str
     of: Callable[[Problem, float], float]
-    """The problem and the horizon in, the rate out."""
+    """The rate for a problem and a horizon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a method promises at an epsilon and a delta: its loss and the most rounds it takes."""
+    """What a method promises for a problem, an epsilon and a delta: its loss and its rounds."""
 
     rounds: Callable[[Problem, float, float], int]
+    """The most rounds it takes."""
     printed: Callable[[Problem, float, float], float | None]
     """The loss bound as printed in the paper; None where it prints none."""
     loss: Callable[[Problem, float, float], float]
@@ -36,7 +36,7 @@ class Promise:
     whole: Callable[[Problem, float, float], int] | None = None
     """The paper's own bound on the rounds."""
     bucketed: bool = False
-    """Whether that bound holds for each bucket of contexts."""
+    """Whether that bound is for each bucket of contexts."""
 
 
 # --- Rates of regret --------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def standard_is_better(problem: Problem) -> bool:
 
 
 def regret_rate(problem: Problem, horizon: float) -> float:
-    """Return sqrt(r^3 (S + K) T): Theorems 4 and 5 leave out constants and logarithms."""
+    """Return sqrt(r^3 (S + K) T), Theorems 4 and 5 without constants and logarithms."""
     S, K, r = problem.letters
     return math.sqrt(r**3 * (S + K) * horizon)
 
@@ -85,7 +85,7 @@ def whole(problem: Problem, epsilon: float, delta: float, constants: Constants =
 def near_uniform_rounds(
     problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER
 ) -> int:
-    """Return the most rounds that Algorithm 1 asks for, at r screenings a level."""
+    """Return the most rounds that Algorithm 1 asks for, with r screenings at each level."""
     requests = lengths.near_uniform_lengths(problem, epsilon, delta, constants).worst_case()
     return sum(rounds * number for rounds, number in requests)
 
@@ -103,7 +103,7 @@ def bucket_rounds(
 def any_contexts_rounds(
     problem: Problem, epsilon: float, delta: float, constants: Constants = PAPER
 ) -> int:
-    """Return Algorithm 3's worst case when one bucket holds everybody (reading 33)."""
+    """Return Algorithm 3's worst case when one bucket holds all contexts (reading 33)."""
     inside = lengths.bucket_epsilon(epsilon, 1.0)
     J = lengths.arrivals(problem, epsilon, delta, constants)
     return J + bucket_rounds(problem, inside, delta, 1.0, constants)
@@ -117,7 +117,7 @@ def naive_rounds(
 
 
 def elimination_phases(problem: Problem, epsilon: float, delta: float) -> int:
-    """Return after how many phases elimination per context has certified its policy.
+    """Return the phases after which elimination per context has certified its policy.
 
     By then, with probability at least 1 - 2 delta, for any context frequencies and all gaps zero:
     contexts with M nu(i) / K >= 16 log(SK/delta) have M nu(i) / (2K) plays of every arm, their
@@ -142,7 +142,7 @@ def elimination_rounds(problem: Problem, epsilon: float, delta: float) -> int:
 
 
 def frequency_error(contexts: int, rounds: int, phase: int, delta: float) -> float:
-    """Return how far nu may be above nu-hat on any set of contexts, in every phase at once.
+    """Return how far nu may be above nu-hat, for all sets of contexts and all phases.
 
     sqrt((S log 2 + log(1/a)) / (2M)) with a = delta / (2 phase (phase + 1)): Hoeffding and a union
     over all 2^S sets; the a add up to delta / 2.
@@ -152,7 +152,7 @@ def frequency_error(contexts: int, rounds: int, phase: int, delta: float) -> flo
 
 
 def lower_bound(problem: Problem, epsilon: float) -> float:
-    """Return min(r (S + K), SK) / epsilon^2: Theorem 3 leaves out a constant factor."""
+    """Return min(r (S + K), SK) / epsilon^2, Theorem 3 without its constant factor."""
     S, K, r = problem.letters
     return min(r * (S + K), S * K) / epsilon**2
 
@@ -161,7 +161,7 @@ def lower_bound(problem: Problem, epsilon: float) -> float:
 
 
 def near_uniform_printed(problem: Problem, epsilon: float, delta: float) -> float:
-    """Return the loss that Theorem 1's proof states: 2 (10 sqrt(log x) + 1) epsilon."""
+    """Return the loss in Theorem 1's proof: 2 (10 sqrt(log x) + 1) epsilon."""
     return 2 * (10 * _root_log_x(problem, delta) + 1) * epsilon
 
 
@@ -172,7 +172,7 @@ def near_uniform_promise(problem: Problem, epsilon: float, delta: float) -> floa
 
 
 def any_contexts_printed(problem: Problem, epsilon: float, delta: float) -> float:
-    """Return the loss that Theorem 2's proof states: C sqrt(L) epsilon."""
+    """Return the loss in Theorem 2's proof: C sqrt(L) epsilon."""
     C = 2 * math.sqrt(2) * (10 * _root_log_x(problem, delta) + 1)
     return C * math.sqrt(lengths.last_bucket(problem, epsilon)) * epsilon
 

@@ -1,7 +1,7 @@
-"""What the regret algorithms believe about who is alike, and what the data say against it.
+"""What the regret algorithms believe about who is alike, and the evidence against it.
 
 A partition of the contexts, the good arms of each cluster at each accuracy level, and the gaps that
-show that a cluster is mixed. Plain arrays; asks for nothing.
+show that a cluster is mixed. Plain arrays; makes no requests.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Clusters:
 
     @classmethod
     def everybody(cls, contexts: int, arms: int) -> Clusters:
-        """Put everybody into one cluster, for which every arm may be good."""
+        """Put all contexts into one cluster, for which every arm may be good."""
         return cls(np.zeros(contexts, dtype=np.int64), [np.ones((1, arms), dtype=bool)])
 
     @property
@@ -41,9 +41,9 @@ class Clusters:
         return self.good[position][self.label]
 
     def divide(self, cluster: int, parts: IntVector) -> IntVector:
-        """Divide a cluster; its first part keeps the label, the good sets of all levels are copied.
+        """Divide a cluster; its first part keeps the label, all parts get its good sets.
 
-        `parts` numbers the part of each of its contexts. Returns the old label of each new one
+        `parts` is the part of each of its contexts. Returns the old label of each new cluster
         (readings 24 and 29).
         """
         new = int(parts.max())
@@ -53,7 +53,7 @@ class Clusters:
         return parent
 
     def largest(self, values: FloatMatrix) -> FloatMatrix:
-        """Return each cluster's largest value, column by column; NaN counts for nothing."""
+        """Return each cluster's largest value, column by column, ignoring NaN."""
         order, start = self._runs()
         return np.fmax.reduceat(values[order], start, axis=0)
 
@@ -78,19 +78,19 @@ class Level:
     mean: FloatMatrix
 
     def set_aside(self, contexts: BoolVector) -> None:
-        """Let these contexts take no further part in gaps and maxima (reading 24)."""
+        """Leave these contexts out of gaps and maxima from now on (reading 24)."""
         if contexts.any():
             self.mean = np.where(contexts[:, np.newaxis], np.nan, self.mean)
 
     def gaps(self, found: Clusters) -> FloatMatrix:
-        """Return how far apart the contexts of each cluster are on each arm; NaN: no two ends."""
+        """Return how far apart the contexts of each cluster are on each arm; NaN: no data."""
         with np.errstate(over="ignore"):
             return found.largest(self.mean) + found.largest(-self.mean)
 
     def survivors(self, found: Clusters, good: BoolMatrix | None = None) -> BoolMatrix:
         """Return the good arms that are within twice the threshold of a cluster's best.
 
-        An arm that nobody finished keeps its place and is not in the maximum (reading 21).
+        An arm without finished plays stays good and is not in the maximum (reading 21).
         """
         top = found.largest(self.mean)
         best = np.fmax.reduce(top, axis=1, keepdims=True)
@@ -112,7 +112,7 @@ class Gap:
 
 
 def widest(levels: list[Level], found: Clusters, tested: BoolMatrix) -> Gap | None:
-    """Return the gap to test next: the deepest level's widest (reading 30); None: there is none.
+    """Return the gap to test next, the widest of the deepest level (reading 30), if any.
 
     Ties go to the cluster with the smallest context, then to the smallest arm (reading 4).
     """

@@ -1,4 +1,4 @@
-"""Which method to choose: what each costs and promises, and where the other one would be cheaper.
+"""Which method to choose: what each costs and promises, and where the other one is cheaper.
 
 Arithmetic on the formulas of `bounds`; runs nothing.
 """
@@ -13,7 +13,6 @@ from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import short
 from lumpable.plans import bounds, pac, standard
-from lumpable.plans.about import About
 from lumpable.plans.bounds import Promise
 from lumpable.plans.problem import Problem
 
@@ -29,13 +28,13 @@ class Method:
     promise: float
     """The loss bound that its steps give; above 1 it is vacuous."""
     equal_epsilon: float
-    """The epsilon at which the promise is the one that was asked for."""
+    """The epsilon at which it promises a loss of the budget's epsilon."""
     equal_rounds: int
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What each method needs for a problem, what it promises then, and which one is cheaper."""
+    """What each method costs for a problem, what it promises, and which one is cheaper."""
 
     problem: Problem
     epsilon: float
@@ -44,16 +43,16 @@ class Budget:
     lower_bound: float
     """Theorem 3 without its constant factor."""
     cheaper: str
-    """`any_contexts` or `naive`, by worst-case request counts; equal counts: naive."""
+    """`any_contexts` or `naive`, by worst-case rounds; naive if they are equal."""
     other_from: tuple[int, int] | None
-    """Where the other one becomes cheaper as S and K grow or shrink together; None: nowhere."""
+    """(S, K) at which the other one is cheaper, if both are scaled together; None: nowhere."""
     equal_cheaper: str
     """The same choice when both promise a loss of epsilon."""
     equal_other_from: tuple[int, int] | None
 
 
 LARGEST = 10**18
-"""More contexts or arms than this would take the formulas out of the range of floats."""
+"""With more contexts or arms than this, the formulas would overflow."""
 
 METHODS = {
     about.method: about
@@ -95,7 +94,11 @@ def budget(problem: Problem, epsilon: float, delta: float) -> Budget:
         problem=problem,
         epsilon=epsilon,
         delta=delta,
-        methods=tuple(_costs(about, problem, epsilon, delta) for about in METHODS.values()),
+        methods=tuple(
+            _costs(name, about.promise, problem, epsilon, delta)
+            for name, about in METHODS.items()
+            if about.promise is not None
+        ),
         lower_bound=bounds.lower_bound(problem, epsilon),
         cheaper=cheaper,
         other_from=other_from,
@@ -104,14 +107,10 @@ def budget(problem: Problem, epsilon: float, delta: float) -> Budget:
     )
 
 
-def _costs(about: About, problem: Problem, epsilon: float, delta: float) -> Method:
+def _costs(name: str, promise: Promise, *at: *tuple[Problem, float, float]) -> Method:
     """Return what a method costs at this epsilon, and at this promise."""
-    promise = about.promise
-    if promise is None:
-        raise BadArgument("method", "one that promises a loss", about.name)
-    at = (problem, epsilon, delta)
     return Method(
-        name=about.method,
+        name=name,
         rounds=promise.rounds(*at),
         printed=promise.printed(*at),
         promise=promise.loss(*at),
@@ -121,8 +120,16 @@ def _costs(about: About, problem: Problem, epsilon: float, delta: float) -> Meth
 
 
 def _equal_epsilon(promise: Promise, problem: Problem, loss: float, delta: float) -> float:
-    """Return the epsilon at which a method promises this loss."""
-    return _epsilon_for(lambda epsilon: promise.loss(problem, epsilon, delta), loss)
+    """Return the largest epsilon in (0, 1/2] at which a method promises at most this loss."""
+    if promise.loss(problem, 0.5, delta) <= loss:
+        return 0.5
+    low, high, steps = 0.0, 0.5, 0
+    while steps < 60 or low < (1 - 1e-6) * high:  # a tiny loss takes more than 60
+        middle = (low + high) / 2
+        fits = promise.loss(problem, middle, delta) <= loss
+        low, high = (middle, high) if fits else (low, middle)
+        steps += 1
+    return low
 
 
 def _equal_rounds(promise: Promise, problem: Problem, loss: float, delta: float) -> int:
@@ -134,7 +141,7 @@ Rounds = Callable[[Problem], int]
 
 
 def _choice(problem: Problem, paper: Rounds, naive: Rounds) -> tuple[str, tuple[int, int] | None]:
-    """Return the cheaper method and where, as S and K scale together, the other one takes over."""
+    """Return the cheaper method, and the size at which the other one takes over."""
 
     def scaled(scale: float) -> Problem:
         S, K, r = problem.letters
@@ -145,11 +152,12 @@ def _choice(problem: Problem, paper: Rounds, naive: Rounds) -> tuple[str, tuple[
         return naive(size) <= paper(size)
 
     here = naive_wins(1.0)
+    cheaper = "naive" if here else "any_contexts"
     step = 2.0 if here else 0.5
     far = 1.0
     while naive_wins(far) == here:
         if not 1e-9 < far < 1e9 or (not here and scaled(far) == scaled(far * step)):
-            return ("naive" if here else "any_contexts"), None
+            return cheaper, None
         far *= step
     near = far / step
     while scaled(near) != scaled(far) and abs(near - far) > 1e-12 * near:
@@ -159,16 +167,4 @@ def _choice(problem: Problem, paper: Rounds, naive: Rounds) -> tuple[str, tuple[
         else:
             far = middle
     other = scaled(far)
-    return ("naive" if here else "any_contexts"), (other.contexts, other.arms)
-
-
-def _epsilon_for(promise: Callable[[float], float], loss: float) -> float:
-    """Return the largest epsilon in (0, 1/2] whose promise is at most `loss`."""
-    if promise(0.5) <= loss:
-        return 0.5
-    low, high, steps = 0.0, 0.5, 0
-    while steps < 60 or low < (1 - 1e-6) * high:  # a tiny loss takes more than 60
-        middle = (low + high) / 2
-        low, high = (middle, high) if promise(middle) <= loss else (low, middle)
-        steps += 1
-    return low
+    return cheaper, (other.contexts, other.arms)

@@ -1,7 +1,7 @@
-"""How long every algorithm asks: request lengths, repeats and thresholds.
+"""Request lengths, repeats and thresholds of every algorithm.
 
 Formulas only; plans take their requests from here. `log` is base 2 where it counts levels and
-natural in confidence terms, and powers of two are kept as whole numbers (readings 1 and 2).
+natural in confidence terms; powers of two stay whole numbers (readings 1 and 2).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from fractions import Fraction
 from lumpable.plans.problem import PAPER, Constants, Problem
 
 FORGIVEN = 1e-9
-"""Rounding errors of logarithms and quotients that are forgiven before rounding up (reading 2)."""
+"""Rounding errors of logarithms and quotients, ignored when rounding up (reading 2)."""
 
 
 def round_up(value: float) -> int:
-    """Return the smallest whole number that is not below `value`, forgiving 1e-9."""
+    """Return the smallest whole number that is not below `value`, up to 1e-9."""
     return math.ceil(value - FORGIVEN)
 
 
 def doubled(value: float, times: float) -> int:
-    """Return value x 2^times rounded up, exact however many times it is doubled (reading 2)."""
+    """Return value x 2^times rounded up, exact for any `times` (reading 2)."""
     whole_times = math.floor(times)
     numerator, denominator = (value * math.exp2(times - whole_times)).as_integer_ratio()
     return -((-numerator << max(0, whole_times)) // (denominator << max(0, -whole_times)))
@@ -52,11 +52,11 @@ class Lengths:
         return math.ceil(self.constants.test * self.lg * 2.0**level * self.problem.contexts)
 
     def threshold(self, level: int) -> float:
-        """sqrt(lg / 2^n): contexts closer than this leave together."""
+        """sqrt(lg / 2^n): contexts closer than this are screened out together."""
         return math.sqrt(self.lg / 2.0**level)
 
     def worst_case(self) -> Iterator[tuple[int, int]]:
-        """Yield rounds and how many requests have them, at r screenings a level (reading 33)."""
+        """Yield rounds and how many requests have them, with r screenings a level (reading 33)."""
         _, K, r = self.problem.letters
         yield self.explore, self.levels
         for level in range(1, self.levels + 1):
@@ -111,7 +111,7 @@ def stretched(rounds: int, frequency: float, constants: Constants = PAPER) -> in
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Everything that Algorithms 4 and 6 compute at the head of phase h, and Algorithm 5 in it."""
+    """Everything that Algorithms 4 and 6 compute at the start of phase h, and Algorithm 5 in it."""
 
     problem: Problem
     h: int
@@ -121,7 +121,7 @@ class Phase:
     """lg of Algorithm 5, its own (reading 23)."""
     constants: Constants
     levelled: bool = False
-    """Whether Step 1 explores every level up to h, as Algorithm 6 does, or h alone."""
+    """Whether Step 1 explores all levels up to h, as in Algorithm 6, or level h alone."""
 
     @property
     def levels(self) -> range:
@@ -151,7 +151,7 @@ class Phase:
         return math.sqrt(self.split_lg / float(self._finer())) * math.exp2(-level / 2)
 
     def _finer(self) -> Fraction:
-        """(4r)^2: how much finer Algorithm 5 looks than the level that showed the gap."""
+        """(4r)^2: how much finer Algorithm 5 measures than the level that showed the gap."""
         return (Fraction(self.constants.finer) * self.problem.groups) ** 2
 
 

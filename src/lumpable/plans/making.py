@@ -1,4 +1,4 @@
-"""How a generator function becomes an algorithm: it returns plans, and says what they are."""
+"""How a generator function becomes an algorithm: a function that returns plans."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from lumpable.plans.problem import Constants, Problem
 
 P = ParamSpec("P")
 ROOM = "lumpable.plans."
-"""A plan is named as people reach it, `lumpable.pac.near_uniform`: files keep that name."""
+"""Left out of a plan's public name, `lumpable.pac.near_uniform`, which files keep."""
 CHECKED = (Problem, Constants, bool)
-"""Types of arguments that are checked when a plan is made; plans check their numbers themselves."""
+"""Types that are checked when a plan is made; plans check their numbers themselves."""
 
 
 class Algorithm(Protocol[P]):
-    """A function that makes plans, and says what they are."""
+    """A function that makes plans, with a description of them."""
 
     about: About
 
@@ -38,8 +38,8 @@ def algorithm(about: About, /) -> Callable[[Callable[P, Branching]], Algorithm[P
 def algorithm(about: Any, /) -> Any:
     """Make the generator function of an algorithm return a `Plan`.
 
-    Used as `@algorithm`, or as `@algorithm(About(...))` to say what the plan is. A function that
-    chooses between plans returns the one that it chose instead.
+    Use it as `@algorithm`, or as `@algorithm(About(...))` to describe the plan. A function that
+    chooses between plans returns the chosen one instead.
     """
     if isinstance(about, About):
         return functools.partial(_algorithm, about)
@@ -75,5 +75,4 @@ def _algorithm(about: About, body: Callable[P, Branching]) -> Algorithm[P]:
     make.__annotations__ = {**body.__annotations__, "return": "Plan"}
     made: Any = make
     made.about = complete
-    found: Algorithm[P] = made
-    return found
+    return typing.cast(Algorithm[P], made)

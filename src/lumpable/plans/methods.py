@@ -1,4 +1,4 @@
-"""Every method of the package, by what it is for, in the order in which people are shown them."""
+"""Every method of the package, by its goal, in the order in which they are listed."""
 
 from __future__ import annotations
 

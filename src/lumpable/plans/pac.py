@@ -44,7 +44,7 @@ def near_uniform(
 ) -> Conversation:
     """Algorithm 1: a near-optimal policy when every context comes about equally often.
 
-    The paper assumes frequencies between 1/(8S) and 8/S. What it then promises is
+    The paper assumes frequencies between 1/(8S) and 8/S. Its promise is then
     `bounds.near_uniform_promise`, which is vacuous at usual epsilon: paper.md.
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
@@ -92,7 +92,7 @@ def screen(
     candidates: set[int],
     policy: IntVector,
 ) -> Generator[Collect, Sample, tuple[int, IntVector]]:
-    """Lines 6 to 11 at level n: take the best pair's arm, let go whoever likes it as much.
+    """Lines 6 to 11 at level n: take the best pair's arm, drop contexts that like it as much.
 
     Adds to the candidates; returns the number of screenings and the policy so far, in which a
     context has the arm with which it left.
@@ -142,8 +142,8 @@ def any_contexts(
     """Algorithm 3: a near-optimal policy for any context frequencies.
 
     Estimates the frequencies, puts contexts that come about equally often into one bucket, and
-    runs Algorithm 1 in each bucket; contexts that hardly ever come are given up. What the paper
-    then promises is `bounds.any_contexts_promise`: paper.md.
+    runs Algorithm 1 in each bucket; contexts that hardly ever come are given up. The promise is
+    then `bounds.any_contexts_promise`: paper.md.
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
     S, K, r = problem.letters
@@ -172,19 +172,19 @@ def any_contexts(
             rounds, result = yield from in_bucket(learner, contexts, nu, policy, level, constants)
             policy = policy.copy()
             policy[contexts] = result.policy  # line 5
-        buckets.append(Bucket(level, checks.frozen(contexts), nu, epsilon_l, rounds, result))
+        buckets.append(Bucket(level, checks.read_only(contexts), nu, epsilon_l, rounds, result))
     return _glue(policy, buckets, N)  # line 6
 
 
 def bucket_of(frequency: FloatVector, last: int) -> IntVector:
-    """Return l with frequency in (2^-l-1, 2^-l], `last` for whatever is rarer (line 3)."""
+    """Return l with frequency in (2^-l-1, 2^-l], `last` for rarer contexts (line 3)."""
     mantissa, exponent = np.frexp(frequency)  # frequency = mantissa 2^exponent, 1/2 <= mantissa < 1
     level = np.where(mantissa == 0.5, 1 - exponent, -exponent)
     return np.where(frequency > 0, np.minimum(level, last), last).astype(np.int64)
 
 
 def best_pooled_arm(sample: Sample) -> int:
-    """Return the arm with the largest mean over everybody; arm 0 when nothing was played."""
+    """Return the arm with the largest pooled mean; arm 0 if nothing was played."""
     plays = sample.plays.sum(axis=0)
     weight = sample.plays / np.maximum(plays, 1)
     pooled = np.sum(weight * np.where(sample.plays > 0, sample.mean, 0.0), axis=0)

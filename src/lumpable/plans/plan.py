@@ -1,9 +1,9 @@
-"""The one conversation: a plan asks for data (`Collect`) and is told them (`Sample`).
+"""The one conversation: a plan asks for data (`Collect`) and gets them (`Sample`).
 
-A plan can also hand contexts to other plans, side by side (`Split`), and is told their results.
+A plan can also hand contexts to other plans, side by side (`Split`), and gets their results.
 
 Law of this module, and of every plan: no randomness, clock, I/O, logging or globals. The same
-answers always give the same requests, ties go to the first index, and what is handed in is never
+answers always give the same requests, ties go to the first index, and arguments are never
 changed. So a run is the history of its answers, and to resume is to replay them.
 """
 
@@ -24,7 +24,7 @@ from lumpable.plans.about import About, Kind
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
-    """What a plan thinks when it asks: for displays and for contexts that are asked nothing.
+    """What a plan believes when it asks: for displays and for contexts that are asked nothing.
 
     `policy` is what the plan would answer if it were stopped now.
     """
@@ -34,9 +34,9 @@ class Belief:
     policy: IntVector
     candidates: tuple[int, ...] = ()
     number: int = 0
-    """h, the number of the phase; 0 where an algorithm does not count them."""
+    """h, the number of the phase; 0 if the algorithm does not count phases."""
     cluster: IntVector | None = None
-    """P_h: the cluster of each context, numbered from 0; None where a plan forms none."""
+    """P_h: the cluster of each context, numbered from 0; None if the plan forms none."""
     good: BoolMatrix | None = None
     """GOOD_h: row c holds the arms that are still good for cluster c (at the deepest level)."""
     notes: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Collect:
             raise BadArgument("arms", "a bool (S, K) array", f"{type(self.arms).__name__}")
         if self.arms.ndim != 2 or self.arms.size == 0:
             raise BadArgument("arms", "a bool (S, K) array", f"shape {self.arms.shape}")
-        object.__setattr__(self, "arms", checks.frozen(self.arms))
+        object.__setattr__(self, "arms", checks.read_only(self.arms))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,7 +106,7 @@ class Split:
                     "plans",
                     why=f"bucket {number} has {contexts} contexts, its plan is for {plan.shape}",
                 )
-        object.__setattr__(self, "bucket", checks.frozen(bucket.astype(np.int64)))
+        object.__setattr__(self, "bucket", checks.read_only(bucket.astype(np.int64)))
 
     def contexts(self, number: int) -> IntVector:
         """Return the contexts of one plan, in their order."""
@@ -146,8 +146,8 @@ class Sample:
             )
         if np.isinf(mean).any():
             raise BadArgument("mean", "NaN where plays is 0", "inf")
-        object.__setattr__(self, "plays", checks.frozen(plays))
-        object.__setattr__(self, "mean", checks.frozen(mean))
+        object.__setattr__(self, "plays", checks.read_only(plays))
+        object.__setattr__(self, "mean", checks.read_only(mean))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +177,7 @@ class Result:
     """What a reader should know before trusting the policy; empty when all is well."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "policy", checks.frozen(self.policy))
+        object.__setattr__(self, "policy", checks.read_only(self.policy))
 
 
 Request = Collect | Split
@@ -191,7 +191,7 @@ Branching = Generator[Request, Any, Result]
 
 
 class Plan(Generator[Request, Reply, Result]):
-    """A conversation that knows what it is and its parameters, so that it can be found again.
+    """A conversation that knows its name and parameters, so that it can be made again.
 
     It runs to its first request when it is made: a bad argument is an error at the call, not at
     the first answer. `next`, `send` and `yield from` work as on any generator; like any generator
@@ -252,6 +252,6 @@ class Plan(Generator[Request, Reply, Result]):
 
 
 def first_pair(where: BoolMatrix) -> str:
-    """Say where the first True is."""
+    """Name the pair of the first True."""
     context, arm = np.argwhere(where)[0]
     return f"at context {context}, arm {arm}"

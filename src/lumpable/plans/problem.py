@@ -10,12 +10,12 @@ from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 
 LARGEST = 1e50
-"""A larger constant would take request lengths out of the range of floats."""
+"""With larger constants, request lengths would overflow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """S contexts, K arms, r groups: all that a learner is told beforehand.
+    """S contexts, K arms, r groups: all that a plan knows beforehand.
 
     >>> Problem(contexts=1000, arms=200, groups=5)
     Problem(contexts=1000, arms=200, groups=5)
@@ -44,10 +44,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Every number that the paper's algorithms multiply by; `PAPER` holds them as printed.
+    """Every constant factor of the paper's algorithms; `PAPER` holds them as printed.
 
-    `str()` says how a set differs from the printed one, so that a result can say what it was
-    made with. Smaller numbers mean fewer samples and give up the proofs.
+    `str()` names the constants that differ from the printed ones, for results to report. Smaller
+    constants mean fewer samples and void the proofs.
 
     >>> str(PAPER)
     'PAPER'
@@ -86,7 +86,7 @@ class Constants:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if field.name == "taper" and value == 0:
-                continue  # every level as long as the deepest: less regret is all it gives up
+                continue  # every level as long as the deepest: costs regret, nothing else
             number = checks.real(field.name, value, "a positive number", 0.0, math.inf)
             if number > LARGEST:
                 raise BadArgument(field.name, f"at most {LARGEST:g}", repr(value))
@@ -102,4 +102,4 @@ class Constants:
 
 
 PAPER = Constants()
-"""The constants as printed in the paper; nothing below them is covered by its theorems."""
+"""The constants as printed in the paper; its theorems cover none below them."""

@@ -1,6 +1,6 @@
 """Driving a plan: its open request, its answers, its result. Executors go through here.
 
-An answer that does not fit its request is an error, and nothing has changed then.
+An answer that does not fit its request is an error, and changes nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Progress:
         self._belief: Belief | None = self.request.belief
 
     def answer(self, reply: Reply) -> None:
-        """Give the open request its answer; one that does not fit changes nothing."""
+        """Answer the open request; an answer that does not fit changes nothing."""
         if self.request is None:
             raise BadArgument("sample", why=f"the plan ended after {self.answered} requests")
         wrong = _misfit(self.request, reply)
@@ -47,7 +47,7 @@ class Progress:
 
     @property
     def so_far(self) -> Result:
-        """The result or, while there is none, what the plan would answer if it were stopped now."""
+        """The result or, before the end, what the plan would answer if it were stopped now."""
         if self.result is not None:
             return self.result
         if self._belief is None:
@@ -56,7 +56,7 @@ class Progress:
 
 
 def replay(plan: Plan, replies: Iterable[Reply]) -> Progress:
-    """Bring a fresh plan to where these answers lead; one that does not fit is an error."""
+    """Give a fresh plan these answers; one that does not fit is an error."""
     progress = Progress(plan)
     for reply in replies:
         progress.answer(reply)
@@ -64,7 +64,7 @@ def replay(plan: Plan, replies: Iterable[Reply]) -> Progress:
 
 
 def _misfit(request: Request, reply: Reply) -> str:
-    """Say why this is no answer to the request; nothing when it is one."""
+    """Say why this does not answer the request; empty if it does."""
     if isinstance(request, Split):
         if isinstance(reply, Sample):
             return f"splits into {len(request.plans)} plans, got a sample, expected their results"

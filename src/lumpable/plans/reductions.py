@@ -1,4 +1,4 @@
-"""One problem turned into another: what the paper says in prose.
+"""Reductions that the paper describes in prose.
 
 The switch to a standard method, any context frequencies online, an unknown number of groups, low
 rank. Plans: no randomness, clock, I/O, logging or globals; "reading" refers to paper.md and
@@ -43,7 +43,7 @@ def cheaper(
 ) -> Branching:
     """Algorithm 3 or the naive method, whichever asks for fewer rounds at worst (reading 33).
 
-    Equal counts: the naive method. Both run at the same epsilon; they do not promise the same
+    The naive method if they are equal. Both run at the same epsilon; they do not promise the same
     loss (`lumpable.budget`).
     """
     epsilon, delta = checks.accuracy(epsilon, delta)
@@ -66,7 +66,7 @@ def never_worse(
 ) -> Branching:
     """Algorithm 6, or the standard algorithm where its bound is the better one (reading 33).
 
-    The standard one when SK < r^3 (S + K), whatever the horizon.
+    That is where SK < r^3 (S + K), for any horizon.
     """
     if bounds.standard_is_better(problem):
         return standard.online(problem)
@@ -92,7 +92,7 @@ def unknown_groups(
     """Algorithm 6 without knowing r: a guess doubles whenever the data disprove it (reading 32).
 
     `problem.groups` is the first guess; the paper's is 1. The notes of a run say which guesses
-    were given up and why. The paper proposes this and proves nothing of it.
+    were given up and why. The paper proposes this without a proof.
     """
     S, K, guess = problem.letters
     given_up: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ def any_contexts_online(
     """Algorithm 6 for any context frequencies: a copy for each bucket, side by side (reading 31).
 
     With a horizon it ends there. Without one the horizon doubles, each time from scratch; the first
-    rounds, for which estimating frequencies would take too long, go to the standard algorithm.
+    rounds, too few to estimate frequencies, go to the standard algorithm.
     """
     S = problem.contexts
     policy = np.zeros(S, dtype=np.int64)
@@ -148,18 +148,17 @@ def any_contexts_online(
     first: tuple[Result, ...] = yield Split(T, everybody, (standard.online(problem),), belief)
     policy = first[0].policy
     while True:
-        policy = yield from _for_horizon(
-            problem, T, policy, constants, mended
-        )  # rounds T + 1 .. 2T
+        # rounds T + 1 .. 2T
+        policy = yield from _for_horizon(problem, T, policy, constants, mended)
         T *= 2
 
 
 def _for_horizon(
     problem: Problem, T: int, policy: IntVector, constants: Constants, mended: bool
 ) -> Generator[Request, Any, IntVector]:
-    """Play T rounds: estimate frequencies, give up who hardly ever comes, a plan for each bucket.
+    """Play T rounds: estimate frequencies, then run a plan for each bucket; return the policy.
 
-    Returns the policy so far.
+    Contexts that hardly ever come are given up.
     """
     S, K, r = problem.letters
     J = lengths.estimate_rounds(S, T, constants)
@@ -220,7 +219,7 @@ def low_rank(
 ) -> Branching:
     """Algorithm 1 for means of low rank: contexts in one cell of a cover are nearly alike.
 
-    `problem.groups` is the rank r, `bound` is B, the largest entry in size of the contexts'
+    `problem.groups` is the rank r, `bound` is B, the largest absolute entry of the contexts'
     vectors: R = min(S, ceil(2B/epsilon)^r) cells. With `switch`, the naive method where that asks
     for fewer rounds at worst, which is nearly everywhere (reading 34).
     """
@@ -257,9 +256,9 @@ def low_rank_online(
     For contexts that lie denser than Algorithm 5 can tell apart the order is open (errata.md).
 
     `problem.groups` is the rank r, `bound` is B: R = min(S, ceil(2B/alpha)^r) cells of width alpha
-    = ((S + K)/T)^(1/(3r + 2)). After phase H contexts of one cell would be split; from then on the
-    deepest good sets are played as they are, until whoever runs it cuts it off. With `switch`, the
-    standard algorithm where its bound is the better one, which is nearly everywhere.
+    = ((S + K)/T)^(1/(3r + 2)). After phase H contexts of one cell would be split; from then on it
+    plays its deepest good sets unchanged until it is cut off. With `switch`, the standard algorithm
+    where its bound is the better one, which is nearly everywhere.
     """
     S, K, _ = problem.letters
     T = checks.count("horizon", horizon, S + K + 1, checks.MOST_ROUNDS)
@@ -272,7 +271,7 @@ def low_rank_online(
 
 
 def frozen_after(H: int, problem: Problem, constants: Constants) -> Conversation:
-    """Algorithm 6 up to phase H; from then on its deepest good sets are played as they are."""
+    """Algorithm 6 up to phase H; from then on it plays its deepest good sets unchanged."""
     state = regret.LevelledState.start(problem)
     for _ in range(H):
         yield from regret.levelled_phase(problem, state, constants)

@@ -1,6 +1,6 @@
 """The regret half of the paper: Algorithms 4 (`equal_groups`), 5 (`split`) and 6 (`any_groups`).
 
-Plans without end: whoever runs one cuts it off. No randomness, clock, I/O, logging or globals.
+Plans without end: the executor cuts them off. No randomness, clock, I/O, logging or globals.
 Line numbers are those of the pseudocode; "reading" refers to paper-regret.md.
 """
 
@@ -24,7 +24,7 @@ from lumpable.plans.problem import PAPER, Constants, Problem
 
 
 class TooFewGroups(Exception):
-    """What was seen cannot be if there are only r groups; the message says what it was."""
+    """The data cannot come from only r groups; the message says why."""
 
 
 @algorithm(
@@ -38,10 +38,10 @@ class TooFewGroups(Exception):
     )
 )
 def equal_groups(problem: Problem, *, constants: Constants = PAPER) -> Conversation:
-    """Algorithm 4: little regret when contexts come equally often and groups are of equal size.
+    """Algorithm 4: low regret when contexts come equally often and groups are of equal size.
 
-    Phases h = 1, 2, ... without end. Theorem 4: regret of order sqrt(r^3 (S + K) T), constants and
-    logarithms left out (`bounds.regret_rate`).
+    Phases h = 1, 2, ... without end. Theorem 4: regret of order sqrt(r^3 (S + K) T), without
+    constants and logarithms (`bounds.regret_rate`).
     """
     S, K, _ = problem.letters
     found = Clusters.everybody(S, K)  # line 1
@@ -72,14 +72,14 @@ def equal_groups(problem: Problem, *, constants: Constants = PAPER) -> Conversat
 def any_groups(
     problem: Problem, *, constants: Constants = PAPER, mended: bool = False, arm: int = 0
 ) -> Conversation:
-    """Algorithm 6: little regret when contexts come about equally often, groups of any size.
+    """Algorithm 6: low regret when contexts come about equally often, groups of any size.
 
     Phases h = 1, 2, ... without end, each with accuracy levels 1 .. h. Theorem 5: regret of order
-    sqrt(r^3 (S + K) T), constants and logarithms left out (`bounds.regret_rate`).
+    sqrt(r^3 (S + K) T), without constants and logarithms (`bounds.regret_rate`).
 
     `mended` repairs what clustering costs (errata.md): a cluster is split at the accuracy of
     the level that showed the gap instead of the phase's, and the others play their deepest good
-    sets meanwhile. `arm` is what it would answer before it knows anything.
+    sets meanwhile. `arm` is its answer before it has any data.
     """
     arm = checks.whole("arm", arm, 0, problem.arms - 1)
     state = LevelledState.start(problem, np.full(problem.contexts, arm))
@@ -226,7 +226,7 @@ def _splitting(h: int, inside: BoolVector, gap: Gap) -> str:
 
 
 def _doubt(problem: Problem, found: Clusters, parts: Parts) -> None:
-    """Raise when this cannot be with r groups (reading 32)."""
+    """Raise if this is impossible with r groups (reading 32)."""
     r = problem.groups
     if found.number > r:
         raise TooFewGroups(f"{found.number} clusters, more than r = {r}")
@@ -240,8 +240,8 @@ def _doubt(problem: Problem, found: Clusters, parts: Parts) -> None:
 def drop_bad_arms(found: Clusters, levels: list[Level], restless: BoolVector) -> list[BoolMatrix]:
     """Step 3 of Algorithm 6: the good sets of phase h + 1, nested in the level.
 
-    Level 1 explores everything for ever (reading 27); where two levels have nothing in common the
-    set of the lower one stays (reading 28); the level that is new starts from the deepest one.
+    Level 1 always explores everything (reading 27); where two levels have nothing in common, the
+    set of the lower one stays (reading 28); the new level starts from the deepest one.
     """
     left_alone = restless[:, np.newaxis]
     good = [np.ones_like(found.good[0])]  # line 12
@@ -255,7 +255,7 @@ def drop_bad_arms(found: Clusters, levels: list[Level], restless: BoolVector) ->
 def best_arms(found: Clusters, sample: Sample) -> IntVector:
     """Return for each context the good arm with its cluster's largest pooled mean, if it has one.
 
-    Nothing in the algorithms depends on it: it is what they would answer if they were stopped.
+    The algorithms do not use it: it is what they would answer if they were stopped.
     """
     plays = found.total(sample.plays)
     weight = sample.plays / np.maximum(plays, 1)[found.label]
@@ -276,6 +276,6 @@ def belief_in(
     policy: IntVector,
     given_up: tuple[str, ...] = (),
 ) -> Belief:
-    """Return what the algorithm thinks of these clusters when it asks."""
+    """Return the belief in these clusters that goes with a request."""
     good = found.good[-1]
     return Belief(words, policy, (), h, found.label, good, given_up, kind, len(given_up))

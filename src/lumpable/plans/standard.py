@@ -1,4 +1,4 @@
-"""What ignores the groups: the naive method and elimination, each context on its own.
+"""Methods that ignore the groups: the naive method and elimination, each context on its own.
 
 Plans: no randomness, clock, I/O, logging or globals.
 """
@@ -46,8 +46,8 @@ def best_of(
 ) -> Generator[Collect, Sample, IntVector]:
     """Step 3 of Algorithm 1: every candidate in turn on every context; the best mean wins.
 
-    A context with no mean at all takes the candidate with the largest average over the contexts
-    that have one; nobody has any: the first candidate; no candidates: arm 0 (reading 13).
+    A context without any mean takes the candidate with the largest average over the contexts that
+    have one; if none has, the first candidate; without candidates, arm 0 (reading 13).
     """
     S, K, _ = problem.letters
     best = np.full(S, -math.inf)
@@ -88,7 +88,7 @@ def average_over_seen(mean: FloatVector) -> float:
     )
 )
 def elimination(problem: Problem, *, epsilon: float, delta: float) -> Conversation:
-    """Phased elimination per context: play what may still be best until the loss is certified.
+    """Phased elimination per context: play what may be best until the loss is certified.
 
     Each phase doubles the rounds. An arm leaves a context when its upper confidence bound is below
     the lower bound of another. The plan ends when the certified mean loss is at most epsilon: then,
@@ -135,9 +135,9 @@ def online(problem: Problem) -> Conversation:
     """Phased elimination per context without end: the standard algorithm for regret.
 
     Each phase doubles the rounds and plays what may still be best. All bounds hold for all time
-    but for a chance of one in 2^63, and nobody plays more rounds than that, so a slip costs less
-    than one round on average. It needs no groups; regret of order sqrt(SKT), constants and
-    logarithms left out (`bounds.standard_rate`).
+    but for a chance of one in 2^63, and no run is longer than that, so a failure costs less than
+    one round on average. It needs no groups; regret of order sqrt(SKT), without constants and
+    logarithms (`bounds.standard_rate`).
     """
     S, K, _ = problem.letters
     good = np.ones((S, K), dtype=bool)
@@ -171,7 +171,7 @@ def confidence(
     """Return bounds that hold for all pairs at all times with probability 1 - delta / 2.
 
     Normal mixture: |sum of n noises| < sqrt((n + 1) (2 log(1/a) + log(n + 1))) for all n with
-    probability 1 - a, a = delta / (2SK). A pair without plays has no bounds.
+    probability 1 - a, a = delta / (2SK). Without plays the bounds are infinite.
     """
     n = np.maximum(plays, 1)
     log_term = 2 * math.log(2 * plays.size / delta) + np.log(n + 1.0)

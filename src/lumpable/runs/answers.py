@@ -1,7 +1,7 @@
-"""How requests are answered in a world: drawn at once, exactly in law, or without noise.
+"""How requests are answered in a world: drawn in bulk with the exact law, or without noise.
 
 Within one request the arms depend on visit counts only, never on rewards, so the rounds need not
-be played: visits are one multinomial, arms another, and the mean of m rewards is drawn at once.
+be played: visits are one multinomial, arms another, and the mean of m rewards is one draw.
 Only the order of rounds inside a request is lost. Knows no algorithm.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from typing import Protocol
 
 import numpy as np
 
@@ -22,38 +21,22 @@ from lumpable.worlds.world import World
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What one request brought: the sample, and what only the world sees."""
+    """The answer to one request: the sample, and what only the world sees."""
 
     sample: Sample
     visits: IntVector
     """Rounds of each context."""
     unfinished: IntVector
-    """Arm of the play that each context was in when the request ended; -1: none."""
+    """Arm of each context's unfinished play when the request ended; -1: none."""
     regret: float
-
-
-class Law(Protocol):
-    """How requests are answered; `path` is where a request stands among all of a run."""
-
-    @property
-    def seed(self) -> int | None:
-        """What the answers are drawn with; None: nothing is drawn."""
-        ...
-
-    def answer(
-        self, request: Collect, world: World, path: tuple[int, ...], policy: IntVector
-    ) -> Answer:
-        """Answer a request; contexts that are asked nothing play the policy."""
-        ...
-
-    def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
-        """Share out rounds by frequency."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """At random: the request at `path` has its own generator, so no answer depends on others."""
+    """At random: each request has its own generator, so no answer depends on others.
+
+    `path` is the place of a request in a run. Contexts that are asked nothing play the policy.
+    """
 
     seed: int
 
@@ -64,7 +47,7 @@ class Drawn:
         return answer(request, world, self._generator(path), policy)
 
     def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
-        """Draw the shares."""
+        """Divide rounds by frequency, at random."""
         return [int(share) for share in _multinomial(self._generator(path), rounds, frequency)]
 
     def _generator(self, path: tuple[int, ...]) -> np.random.Generator:
@@ -74,21 +57,39 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Without noise."""
+    """Without noise; nothing is drawn."""
 
     seed: None = None
 
     def answer(
         self, request: Collect, world: World, path: tuple[int, ...], policy: IntVector
     ) -> Answer:
-        """Give the means themselves."""
-        return _exact(request, world, policy)
+        """Give the means themselves; the regret is the expected one of the rounds asked for."""
+        number = request.arms.sum(axis=1)
+        each = np.rint(2.0**40 * world.frequency).astype(np.int64)  # row sums, proportional to nu
+        each = np.where(world.frequency > 0, np.maximum(each, number), 0)
+        plays = request.arms * (each // np.maximum(number, 1))[:, np.newaxis]
+        first = np.argmax(request.arms, axis=1)
+        rows = np.arange(world.contexts)
+        plays[rows, first] += np.where(number > 0, each - plays.sum(axis=1), 0)
+        played = (request.arms * world.mean).sum(axis=1) / np.maximum(number, 1)
+        gap = world.best - np.where(number > 0, played, world.mean[rows, policy])
+        return Answer(
+            Sample(plays, np.where(plays > 0, world.mean, np.nan)),
+            visits=each,
+            unfinished=np.full(world.contexts, -1),
+            regret=request.rounds * float(world.frequency @ gap),
+        )
 
     def share(self, rounds: int, frequency: FloatVector, path: tuple[int, ...]) -> list[int]:
-        """Round the expected shares, so that they add up."""
+        """Divide rounds by frequency, rounded so that the shares add up."""
         so_far = list(accumulate(map(Fraction, frequency.tolist())))
         ends = [round(rounds * part / so_far[-1]) for part in so_far]
         return [b - a for a, b in pairwise([0, *ends])]
+
+
+Law = Drawn | Exact
+"""How requests are answered."""
 
 
 def answer(
@@ -96,7 +97,7 @@ def answer(
 ) -> Answer:
     """Draw the answer to one request: Algorithm 2 in bulk.
 
-    Contexts that are asked nothing play `policy` (default: arm 0); it counts for regret only.
+    Contexts that are asked nothing play `policy` (default: arm 0), which affects regret only.
     """
     from lumpable.runs import kernels
 
@@ -122,34 +123,15 @@ def answer(
 
 
 def _multinomial(rng: np.random.Generator, number: int, frequency: FloatVector) -> IntVector:
-    """Share out at random; numpy would give its rounding remainder to a last cell that is zero."""
+    """Draw a multinomial; numpy would give rounding errors to a last cell of frequency 0."""
     shares = np.zeros(len(frequency), dtype=np.int64)
     comes = frequency > 0
     shares[comes] = rng.multinomial(number, frequency[comes])
     return shares
 
 
-def _exact(request: Collect, world: World, policy: IntVector) -> Answer:
-    """Answer without noise; the regret is the expected one of the rounds asked for."""
-    number = request.arms.sum(axis=1)
-    each = np.rint(2.0**40 * world.frequency).astype(np.int64)  # row sums, in proportion to nu
-    each = np.where(world.frequency > 0, np.maximum(each, number), 0)
-    plays = request.arms * (each // np.maximum(number, 1))[:, np.newaxis]
-    first = np.argmax(request.arms, axis=1)
-    everybody = np.arange(world.contexts)
-    plays[everybody, first] += np.where(number > 0, each - plays.sum(axis=1), 0)
-    played = (request.arms * world.mean).sum(axis=1) / np.maximum(number, 1)
-    gap = world.best - np.where(number > 0, played, world.mean[everybody, policy])
-    return Answer(
-        Sample(plays, np.where(plays > 0, world.mean, np.nan)),
-        visits=each,
-        unfinished=np.full(world.contexts, -1),
-        regret=request.rounds * float(world.frequency @ gap),
-    )
-
-
 def check_rounds(request: Request) -> None:
-    """Refuse a request that is longer than can be counted."""
+    """Refuse a request with more rounds than 64 bits can count."""
     if request.rounds > MOST_ROUNDS:
         raise BadArgument(
             "rounds",
@@ -159,7 +141,7 @@ def check_rounds(request: Request) -> None:
 
 
 def check_size(shape: tuple[int, int], world: World) -> None:
-    """Refuse a plan of another size than the world."""
+    """Refuse a plan whose size is not the world's."""
     if shape != world.mean.shape:
         raise BadArgument(
             "plan",

@@ -1,7 +1,7 @@
 """The bulk executor: runs a plan in a world at a cost that does not grow with the rounds.
 
 Requests are answered by `answers`. Plans side by side are independent given their numbers of
-rounds, since arrivals are: one multinomial shares out the rounds. Knows no algorithm.
+rounds, since arrivals are: one multinomial divides the rounds. Knows no algorithm.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lumpable.worlds.world import World
 
 Watch = Callable[[Step], None]
 LONGEST = 10**300
-"""Regret without noise is a float: more rounds than this would leave its range."""
+"""Regret without noise is a float, and more rounds than this would overflow it."""
 
 
 def simulate(
@@ -33,9 +33,10 @@ def simulate(
     horizon: float | None = None,
     watch: Watch | None = None,
 ) -> Run:
-    """Run a plan in a world until it ends or the horizon cuts it off, in a request if need be.
+    """Run a plan in a world until it ends or the horizon cuts it off, even inside a request.
 
-    A horizon is a whole number; 1e10 will do. `watch` is called with each answered request.
+    A horizon is a whole number, such as 10**10 or 1e10. `watch` is called with each answered
+    request.
 
     >>> from lumpable import Problem, pac, worlds
     >>> world = worlds.lumpable(contexts=30, arms=20, groups=3, seed=1)
@@ -52,10 +53,10 @@ def simulate(
 def exact(
     plan: Plan, world: World, *, horizon: float | None = None, watch: Watch | None = None
 ) -> Run:
-    """Run a plan with endless data: no noise, every asked pair of a context that comes is seen.
+    """Run a plan with infinite data: no noise, and every pair asked for is seen.
 
-    Plays stand in proportion to the context frequencies; the rounds are those asked for, up to the
-    horizon. Plans side by side get their shares of the rounds, rounded.
+    Contexts that never come are not seen. Plays are proportional to the context frequencies;
+    rounds are those asked for, up to the horizon. Plans side by side get rounded shares of them.
     """
     limit = None if horizon is None else checks.count("horizon", horizon, 1)
     if limit is not None and limit > LONGEST:
@@ -80,7 +81,7 @@ def _run(
     while (request := progress.request) is not None and rounds != limit:
         here = (*path, len(requests))
         policy = progress.so_far.policy
-        if limit is None:  # a plan without end would go on for ever
+        if limit is None:  # a plan without end would never stop
             check_rounds(request)
         left = request.rounds if limit is None else min(request.rounds, limit - rounds)
         turns += _new_turn(turns, rounds, request.belief)
@@ -160,7 +161,7 @@ def _standing(run: Run) -> Result:
 
 
 def _new_turn(turns: list[Turn], rounds: int, belief: Belief | None) -> Iterator[Turn]:
-    """Yield a turn when the clusters or their good arms are not what they were."""
+    """Yield a turn if the clusters or their good arms have changed."""
     if belief is None or belief.cluster is None:
         return
     last = turns[-1].belief if turns else None

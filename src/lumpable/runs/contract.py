@@ -1,40 +1,36 @@
-"""A contract for learners: hand in how yours is made, and every law of the protocol is checked.
+"""A contract for learners: pass a function that makes yours, and every law is checked.
 
     from lumpable.testing import check_learner
 
     def test_mine():
         check_learner(lambda contexts, arms, seed: Mine(contexts, arms, seed=seed))
 
-Each broken law raises `AssertionError` with the law in words. Needs no test framework.
+A broken law raises `AssertionError` with the law in words. Needs no test framework.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from lumpable.base.protocols import Learner
 from lumpable.runs.measures import Misbehaved, current_labels, current_policy
 from lumpable.runs.playing import play
 from lumpable.worlds.made import lumpable
 from lumpable.worlds.scene import Scene
 from lumpable.worlds.world import World
 
-if TYPE_CHECKING:
-    from lumpable.base.protocols import Learner
-
-__all__ = ["check_learner"]
-
-Maker = Callable[[int, int, int], "Learner"]
-"""Contexts, arms and seed in, a fresh learner out."""
+Maker = Callable[[int, int, int], Learner]
+"""Makes a fresh learner from contexts, arms and a seed."""
 
 
 def check_learner(
     make: Maker, *, contexts: int = 12, arms: int = 5, rounds: int = 300, noise: str = "bernoulli"
 ) -> None:
-    """Check that a learner keeps the protocol's laws; the first that it breaks is raised.
+    """Check that a learner obeys the laws of the protocol; raise the first that it breaks.
 
     >>> from lumpable.learners import UCB1
     >>> check_learner(lambda contexts, arms, seed: UCB1(contexts, arms, seed=seed))
@@ -51,13 +47,13 @@ def check_learner(
         play(make(S, K, 3), small, horizon=rounds, seed=4)
 
 
-def _law(kept: bool, words: str) -> None:
-    if not kept:
+def _law(holds: bool, words: str) -> None:
+    if not holds:
         raise AssertionError(words)
 
 
 def _after_rounds(make: Maker, world: World, rounds: int) -> Any:
-    """Return a learner that was asked and told for `rounds` rounds."""
+    """Return a learner after `rounds` rounds of ask and tell."""
     learner, rng = make(world.contexts, world.arms, 3), np.random.default_rng(5)
     for _ in range(rounds):
         context = int(rng.integers(world.contexts))
@@ -68,7 +64,7 @@ def _after_rounds(make: Maker, world: World, rounds: int) -> Any:
 
 
 def _asked_twice(make: Maker, world: World, rounds: int) -> None:
-    """Asking changes nothing: a learner that is asked much more often plays the same."""
+    """`ask` changes nothing: a learner that is asked more often plays the same."""
     plain, curious = (make(world.contexts, world.arms, 3) for _ in range(2))
     rng = np.random.default_rng(6)
     for t in range(rounds):
@@ -84,7 +80,7 @@ def _asked_twice(make: Maker, world: World, rounds: int) -> None:
 
 
 def _same_seed_same_run(make: Maker, world: World, rounds: int) -> None:
-    """Two learners with one seed do the same."""
+    """Two learners with the same seed do the same."""
     first, second = (
         play(make(world.contexts, world.arms, 3), world, horizon=rounds, seed=5) for _ in range(2)
     )
@@ -92,19 +88,19 @@ def _same_seed_same_run(make: Maker, world: World, rounds: int) -> None:
 
 
 def _same_by_hand(make: Maker, world: World, rounds: int) -> None:
-    """Played by rounds from Python and in its own loop, a learner does the same."""
+    """Played round by round from Python or in its own loop, a learner does the same."""
     by_hand = _ByHand(make(world.contexts, world.arms, 3))
     looped = make(world.contexts, world.arms, 3)
     slow, fast = (play(x, world, horizon=rounds, seed=5).regret for x in (by_hand, looped))
     _law(slow == fast, "ask and tell do what the loop does")
-    same = current_policy(by_hand.learner, world.contexts, world.arms).tolist()
-    _law(
-        same == current_policy(looped, world.contexts, world.arms).tolist(), "the same policy, too"
+    first, second = (
+        current_policy(x, world.contexts, world.arms).tolist() for x in (by_hand.learner, looped)
     )
+    _law(first == second, "the same policy, too")
 
 
 class _ByHand:
-    """A learner with nothing but ask and tell, so that it is played by the plain loop."""
+    """A learner with nothing but ask and tell, which is played by the plain loop."""
 
     def __init__(self, learner: Learner) -> None:
         self.learner = learner
@@ -122,7 +118,7 @@ def _recommends(make: Maker, world: World, rounds: int) -> None:
 
 
 def _takes_late_rewards(make: Maker, world: World, rounds: int) -> None:
-    """Rewards that come late, and for an arm that it would not choose now, are taken."""
+    """Late rewards are accepted, also for an arm that it would not choose now."""
     play(make(world.contexts, world.arms, 3), Scene(world, delay=17), horizon=rounds, seed=5)
     learner = make(world.contexts, world.arms, 3)
     for context in range(world.contexts):
@@ -132,7 +128,7 @@ def _takes_late_rewards(make: Maker, world: World, rounds: int) -> None:
 
 
 def _refuses(make: Maker, world: World, rounds: int) -> None:
-    """What is no context, arm or reward is refused with its name, and changes nothing."""
+    """A bad context, arm or reward raises an error that names it, and changes nothing."""
     learner, same = _after_rounds(make, world, rounds), _after_rounds(make, world, rounds)
     S, K = world.contexts, world.arms
     bad: list[tuple[str, Callable[[], Any]]] = [
@@ -150,6 +146,6 @@ def _refuses(make: Maker, world: World, rounds: int) -> None:
         except ValueError as error:
             _law(word in str(error), f"an error names the {word}: got {str(error)!r}")
         else:
-            raise AssertionError(f"a bad {word} raises ValueError: nothing was raised")
+            _law(False, f"a bad {word} raises ValueError: nothing was raised")
     for context in range(S):
         _law(learner.ask(context) == same.ask(context), "what is refused changes nothing")

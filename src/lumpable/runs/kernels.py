@@ -1,6 +1,6 @@
 """The compiled loop of the bulk simulator. Imported only when a simulation runs.
 
-Everything here is exact in law. Plays are dealt to arms by halving: the plays of 2^m arms are split
+Every draw has the exact law. Plays are dealt to arms by halving: the plays of 2^m arms are split
 between two halves until each arm has its own, and a fair split is a rounded normal, corrected.
 Other binomials follow Hörmann, "The generation of binomial random variates", J. Stat. Comput.
 Simul. 46 (1993), algorithm BTRD; letters are his.
@@ -21,7 +21,7 @@ ROOT_HALF = math.sqrt(0.5)
 
 
 def compiled(**options):
-    """Compile a function; its code is kept on disk where there is a place for it."""
+    """Compile a function, with a cache on disk if there is a place for it."""
 
     def decorate(function):
         try:
@@ -34,7 +34,7 @@ def compiled(**options):
 
 @compiled()
 def collect(rng, visits, repeats, arms, policy, mean, best, sd, bernoulli, plays, average):
-    """Play one request for all contexts at once; see `simulate.answer` for the meaning.
+    """Play one request for all contexts at once; see `answers.answer`.
 
     `plays` and `average` come as zeros and NaN and are filled in.
     """

@@ -25,13 +25,13 @@ class Checkpoint:
     reward: float | None
     """The sum of the rewards; None where they are not drawn one by one."""
     simple_regret: float
-    """The loss of the policy that it would recommend."""
+    """The loss of the policy that it recommends."""
     worse_off: float
-    """The share of contexts that have less under that policy than under the best single arm."""
+    """The share of contexts that do worse under that policy than under the best single arm."""
     clusters: int | None
     """None for a learner without clusters."""
     ari: float | None
-    """The adjusted Rand index of its clusters against the truth."""
+    """The adjusted Rand index of its clusters and the true groups."""
     bytes: int | None
     seconds: float
 
@@ -45,7 +45,7 @@ def measure(
     reward: float | None,
     seconds: float,
 ) -> Checkpoint:
-    """Measure what a learner would recommend, how good that is, and which clusters it sees."""
+    """Measure a learner's policy and its clusters."""
     policy = current_policy(learner, world.contexts, world.arms)
     one = int(np.argmax(world.frequency @ world.mean))
     rows = np.arange(world.contexts)
@@ -65,63 +65,43 @@ def measure(
 
 
 def current_policy(learner: Any, contexts: int, arms: int) -> IntVector:
-    """Return what a learner recommends; one that has no `policy` recommends what it would play."""
+    """Return what a learner recommends: its `policy()` or, without one, what it would play."""
     if hasattr(learner, "policy"):
-        said, policy = "policy()", _one_each(learner, "policy()", learner.policy(), contexts)
-    else:
-        said, policy = "ask", np.array([learner.ask(context) for context in range(contexts)])
-    _whole(learner, said, policy, "not an arm")
-    wrong = np.flatnonzero((policy < 0) | (policy >= arms))
-    if len(wrong):
-        raise _wrong(learner, said, policy, int(wrong[0]), "not an arm")
-    return policy
+        return _one_each(learner, "policy()", learner.policy(), contexts, arms)
+    asked = [learner.ask(context) for context in range(contexts)]
+    return _one_each(learner, "ask", asked, contexts, arms)
 
 
 def current_labels(learner: Any, contexts: int) -> IntVector | None:
-    """Return the clusters that a learner sees; None for one without clusters."""
+    """Return a learner's clusters; None for one without clusters."""
     labels = learner.labels() if hasattr(learner, "labels") else None
-    if labels is None:
-        return None
-    found = _one_each(learner, "labels()", labels, contexts)
-    _whole(learner, "labels()", found, "not a whole number")
-    return found
+    return None if labels is None else _one_each(learner, "labels()", labels, contexts)
 
 
-def _one_each(learner: Any, said: str, values: Any, contexts: int) -> IntVector:
-    """Return what a learner said, as an array with a value for each context."""
+def _one_each(
+    learner: Any, method: str, values: Any, contexts: int, arms: int | None = None
+) -> IntVector:
+    """Return what a method returned: a whole number for each context, below `arms` if given."""
+    returned = f"{type(learner).__name__}: {method} returned"
     try:
         given: IntVector = np.asarray(values)
     except ValueError:  # rows of different lengths
         given = np.zeros((0, 0), dtype=np.int64)
     if given.shape != (contexts,):
         got = f"{len(given)} values" if given.ndim == 1 else repr(values)
-        words = f"{said} returned {got}, expected one for each of {contexts} contexts"
-        raise Misbehaved(f"{type(learner).__name__}: {words}")
+        raise Misbehaved(f"{returned} {got}, expected one for each of {contexts} contexts")
+    for context, value in enumerate(given.tolist()):
+        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        if not whole or (arms is not None and not 0 <= value < arms):
+            what = "not a whole number" if arms is None else "not an arm"
+            raise Misbehaved(f"{returned} {value} for context {context}, {what}")
+    if given.dtype.kind not in "iu":
+        raise Misbehaved(f"{returned} numbers of type {given.dtype}, expected whole, such as int64")
     return given
 
 
-def _whole(learner: Any, said: str, values: IntVector, what: str) -> None:
-    """Refuse values that are not whole numbers, and name the first."""
-    if values.dtype.kind in "iu":
-        return
-    number = next((i for i, x in enumerate(values.tolist()) if not _is_whole(x)), None)
-    if number is not None:
-        raise _wrong(learner, said, values, number, what)
-    words = f"{said} returned numbers of type {values.dtype}, expected whole ones, such as int64"
-    raise Misbehaved(f"{type(learner).__name__}: {words}")
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-
-
-def _wrong(learner: Any, said: str, values: IntVector, number: int, what: str) -> Misbehaved:
-    words = f"{said} returned {values[number]} for context {number}, {what}"
-    return Misbehaved(f"{type(learner).__name__}: {words}")
-
-
 def adjusted_rand(labels: IntVector, truth: IntVector) -> float:
-    """Return the adjusted Rand index (Hubert and Arabie, J. Classif. 2, 1985): 1 is the truth.
+    """Return the adjusted Rand index (Hubert and Arabie, J. Classif. 2, 1985): 1 if equal.
 
     >>> adjusted_rand(np.array([0, 0, 1, 1]), np.array([5, 5, 2, 2]))
     1.0
@@ -142,8 +122,8 @@ def _pairs(counts: IntVector) -> IntVector:
 
 
 def size(learner: Any) -> int:
-    """Return the bytes that a learner holds: what it says, or its attributes one level deep."""
-    said = getattr(learner, "nbytes", None)
-    if said is not None:
-        return int(said)
+    """Return a learner's bytes: its `nbytes`, or those of its attributes, one level deep."""
+    own = getattr(learner, "nbytes", None)
+    if own is not None:
+        return int(own)
     return sum(getattr(x, "nbytes", sys.getsizeof(x)) for x in vars(learner).values())

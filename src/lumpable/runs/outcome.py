@@ -1,7 +1,7 @@
-"""What a run came to, as one value: what `lumpable simulate` prints, as a table or as JSON.
+"""The outcome of a run as one value, which `lumpable simulate` prints as a table or as JSON.
 
 `PolicyOutcome` for plans that end with a policy, `RegretOutcome` for those that play up to a
-horizon. What both share is in `Outcome`, which is never made itself.
+horizon. `Outcome` holds their common fields and is never made itself.
 """
 
 from __future__ import annotations
@@ -11,29 +11,30 @@ from typing import Any
 
 import msgspec
 
+from lumpable.base.version import __version__
+from lumpable.base.words import counted
 from lumpable.plans import bounds
 from lumpable.plans.costs import Budget
 from lumpable.plans.problem import PAPER, Problem
 from lumpable.runs import questions
 from lumpable.runs.run import Run
-from lumpable.worlds.world import World
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run came to, and all that reproduces it."""
+    """The outcome of a run, and all that reproduces it."""
 
     version: str
     method: str
-    """What ran in the end: some plans choose."""
+    """The method that ran, where a plan chooses one."""
     world: str
     parameters: dict[str, Any]
     constants: str
     seed: int
-    """The world was drawn with this seed."""
+    """The seed of the world."""
     run_seed: int | None
-    """The run was drawn with this seed."""
+    """The seed of the run."""
     loss: float
-    """Of the policy at the end."""
+    """Of the final policy."""
     rounds: int
     requests: int
     regret: float
@@ -60,34 +61,34 @@ class PolicyOutcome(Outcome, frozen=True, kw_only=True):
 
 
 class RegretOutcome(Outcome, frozen=True, kw_only=True):
-    """What playing up to a horizon cost, what it found, and what the theorems say of it."""
+    """What playing up to a horizon cost, what it found, and the rates of the theorems."""
 
     regret_per_round: float
     groups: int
-    """Hidden in the world."""
+    """In the world."""
     clusters: int | None
-    """None where a method forms none."""
+    """None if the method forms none."""
     good_arms: float | None
     """An average over the clusters."""
     apart: int | None
-    """Rounds after which all groups were apart; None: not yet, or see `buckets`."""
+    """Rounds until all groups were separated; None: not yet, or see `buckets`."""
     first_fall: int | None
-    """Rounds after which the first arm had fallen; None: not yet, or see `buckets`."""
+    """Rounds until the first arm was dropped; None: not yet, or see `buckets`."""
     buckets: list[Share] | None
-    """What came of each of several plans side by side."""
+    """The outcome of each of several plans side by side."""
     split_possible: int | None
     """Clusters that differ by 1 on an arm can be split from about this round on."""
     fall_possible: int | None
-    """Arms that are worse by 1 can fall from about this round on."""
+    """Arms that are worse by 1 can be dropped from about this round on."""
     rate: float | None
-    """The paper's, constants and logarithms left out; None where it gives none."""
+    """The paper's, without constants and logarithms; None if it gives none."""
     rate_formula: str
     standard_rate: float
-    """sqrt(SKT), constants and logarithms left out."""
+    """sqrt(SKT), without constants and logarithms."""
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one of several plans side by side; it counts its own rounds."""
+    """The outcome of one of several plans side by side; it counts its own rounds."""
 
     contexts: int
     groups: int
@@ -98,10 +99,8 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     first_fall: int | None
 
 
-def policy_outcome(
-    run: Run, found: Budget, *, version: str, seed: int, given: dict[str, Any]
-) -> PolicyOutcome:
-    """Put together a run and the budget of its problem; `given` holds what people asked for."""
+def policy_outcome(run: Run, found: Budget, *, seed: int, given: dict[str, Any]) -> PolicyOutcome:
+    """Combine a run with the budget of its problem; `given` holds the user's parameters."""
     costs = {method.name: method for method in found.methods}
     own, naive = costs[run.ran.method], costs["naive"]
     promise = run.ran.promise
@@ -109,7 +108,7 @@ def policy_outcome(
     if promise is not None and promise.whole is not None:
         bound = promise.whole(found.problem, found.epsilon, found.delta)
     return PolicyOutcome(
-        **_common_fields(run, found.problem, version, seed, given),
+        **_common_fields(run, found.problem, seed, given),
         candidates=[] if run.result is None else list(run.result.candidates),
         bound=bound,
         printed=own.printed,
@@ -121,16 +120,16 @@ def policy_outcome(
 
 
 def regret_outcome(
-    run: Run, problem: Problem, *, version: str, seed: int, given: dict[str, Any]
+    run: Run, problem: Problem, *, seed: int, given: dict[str, Any]
 ) -> RegretOutcome:
-    """Put together a run, what its turns say, and the rates; `given` holds what was asked for."""
+    """Combine a run with its turns and the rates; `given` holds the user's parameters."""
     label = questions.final_clusters(run)
     turns = questions.latest(run)
     rate = bounds.LOW_RANK if run.about.low_rank else bounds.LUMPABLE
     rated = problem if run.about.low_rank else questions.rated_problem(run)
     good = questions.clusters_of(turns[-1].belief)[1] if turns else None
     return RegretOutcome(
-        **_common_fields(run, problem, version, seed, given),
+        **_common_fields(run, problem, seed, given),
         regret_per_round=run.regret / run.rounds,
         groups=run.world.groups,
         clusters=None if label is None else int(label.max()) + 1,
@@ -146,15 +145,13 @@ def regret_outcome(
     )
 
 
-def _common_fields(
-    run: Run, problem: Problem, version: str, seed: int, given: dict[str, Any]
-) -> dict[str, Any]:
+def _common_fields(run: Run, problem: Problem, seed: int, given: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of `Outcome`."""
     world = run.world
     constants = run.parameters.get("constants")
     own = constants is not None and "constants" in run.ran.takes
     return {
-        "version": version,
+        "version": __version__,
         "method": run.ran.method,
         "world": repr(world),
         "parameters": given,
@@ -189,16 +186,22 @@ def _share(run: Run) -> Share:
     )
 
 
-# --- When something can happen -----------------------------------------------------------------
+def _possible(run: Run, times: int) -> int | None:
+    """Return the rounds after which a gap of 1 is first `times` the threshold of a phase.
 
-
-def possible(problem: Problem, run: Run, times: int) -> int | None:
-    """Return the first rounds after which a gap of 1 can be `times` the threshold of a phase.
-
-    Once: a cluster is split. Twice: an arm falls. None where a method has no such phases.
+    Once: a cluster can be split. Twice: an arm can be dropped. None if the method has no such
+    phases. A bucket gets only its share of the rounds.
     """
-    if run.ran.phase is None:
-        return None
+    shares = []
+    for side in questions.buckets(run):
+        own = _possible(side.run, times)
+        if side.run.rounds and own is not None:
+            before = run.requests[side.request - 1].rounds if side.request else 0
+            split = run.requests[side.request].rounds - before
+            shares.append(before + own * split // side.run.rounds)
+    problem = run.parameters.get("problem")
+    if shares or run.ran.phase is None or not isinstance(problem, Problem):
+        return min(shares, default=None)
     constants = run.parameters.get("constants", PAPER)
     rounds = h = 0
     while True:
@@ -209,33 +212,20 @@ def possible(problem: Problem, run: Run, times: int) -> int | None:
             return rounds
 
 
-def _possible(run: Run, times: int) -> int | None:
-    """Return the same for a whole run; a bucket's rounds take as many more as it has a share."""
-    shares = []
-    for side in questions.buckets(run):
-        own = _possible(side.run, times)
-        if side.run.rounds and own is not None:
-            before = run.requests[side.request - 1].rounds if side.request else 0
-            split = run.requests[side.request].rounds - before
-            shares.append(before + own * split // side.run.rounds)
-    problem = run.parameters.get("problem")
-    if shares or not isinstance(problem, Problem):
-        return min(shares, default=None)
-    return possible(problem, run, times)
-
-
 # --- Notes -------------------------------------------------------------------------------------
 
 
 def outside(run: Run, problem: Problem) -> list[str]:
-    """Say which assumptions of the theorem this world breaks; `problem` is what was told.
+    """Say which assumptions of the theorem this world breaks; the plan cannot know.
 
-    Only the world knows: the plan does not.
+    `problem` is what the plan was given.
     """
     assumes, world, broken = run.ran.assumes, run.world, []
+    S, nu = world.contexts, world.frequency
     if "enough groups" in assumes and world.groups > problem.groups and not run.about.low_rank:
-        broken.append(f"{problem.groups} groups were told and the world has {world.groups}")
-    if "even contexts" in assumes and uneven(world):
+        told = counted(problem.groups, "group")
+        broken.append(f"the plan assumes {told}, the world has {world.groups}")
+    if "even contexts" in assumes and (nu.min() < 1 / (8 * S) or nu.max() > 8 / S):
         broken.append("contexts do not come about equally often")
     shares = world.group_frequency
     if "equal groups" in assumes and shares.max() > 2 * shares.min():
@@ -251,15 +241,9 @@ def comparable(run: Run, problem: Problem) -> bool:
 def _remarks(run: Run, problem: Problem) -> Iterator[str]:
     """Yield what else a reader should know."""
     if run.about.low_rank and "enough groups" in run.ran.assumes:
-        cells = f"low rank: told of {problem.groups} cells of a cover"
+        cells = f"low rank: the plan assumes {problem.groups} cells of a cover"
         yield f"{cells}; the promise is for cells whose contexts are all alike"
     if run.ran.endless and all(row.kind == "estimating" for row in run.requests):
         yield "all rounds went into estimating how often contexts come: try a larger --horizon"
     if run.ran.endless and run.ran is not run.about and run.ran.rate is bounds.STANDARD:
         yield f"the {run.ran.title} ran: its bound is the better one here"
-
-
-def uneven(world: World) -> bool:
-    """Say whether contexts do not come about equally often."""
-    S = world.contexts
-    return bool(world.frequency.min() < 1 / (8 * S) or world.frequency.max() > 8 / S)

@@ -1,7 +1,7 @@
 """Play a learner in a scene, round by round, and measure it at log-spaced rounds.
 
-The contexts and the luck come from the scene's tape, so that all learners meet the same. Compiled
-learners are played by their own loop, others by a plain one; knows no algorithm.
+Contexts and noise come from the scene's tape, so that all learners get the same. Compiled learners
+are played by their own loop, others by a plain one; knows no algorithm.
 """
 
 from __future__ import annotations
@@ -10,18 +10,16 @@ import operator
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.protocols import Learner
 from lumpable.runs.measures import Checkpoint, Misbehaved, measure
 from lumpable.worlds.scene import CHUNK, Scene, Tape
 from lumpable.worlds.world import World
-
-if TYPE_CHECKING:
-    from lumpable.base.protocols import Learner
 
 PER_DECADE = 5
 """Checkpoints in a decade of rounds."""
@@ -29,7 +27,7 @@ PER_DECADE = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Played:
-    """A learner that was played in a scene."""
+    """A learner after it was played in a scene, and what was measured."""
 
     learner: Learner
     scene: Scene
@@ -44,7 +42,7 @@ class Played:
 
 
 def checkpoints(horizon: int, first: int = 10) -> list[int]:
-    """Return rounds to measure at: five in each decade, and the last.
+    """Return the rounds to measure at: five in each decade, and the last.
 
     >>> checkpoints(200)
     [10, 16, 25, 40, 63, 100, 158, 200]
@@ -64,7 +62,7 @@ def play(
     seed: int,
     at: Iterable[int] | None = None,
 ) -> Played:
-    """Play `horizon` rounds: a context comes, the learner picks an arm and sees the reward.
+    """Play `horizon` rounds: a context comes, the learner picks an arm and gets the reward.
 
     Parameters
     ----------
@@ -131,7 +129,9 @@ class _Rounds:
             if not np.isnan(self.totals[2]):
                 context, arm = int(self._contexts[reached]), int(self.totals[2])
                 raise _no_arm(self.learner, context, self.done + reached - first, arm)
-            self._refit()
+            due = getattr(getattr(self.learner, "state", None), "due", None)
+            if due is not None and self.learner.tells >= due[0]:  # only compiled learners refit
+                self.learner.refit()
             self.seconds += time.perf_counter() - started
             self.done += reached - first
 
@@ -152,14 +152,6 @@ class _Rounds:
             self.totals,
         )
 
-    def _refit(self) -> bool:
-        """Refit a compiled learner that is due; whether it was."""
-        due = getattr(getattr(self.learner, "state", None), "due", None)
-        if due is None or self.learner.tells < due[0]:
-            return False
-        self.learner.refit()
-        return True
-
     def measure(self) -> Checkpoint:
         """Measure everything now."""
         world, _ = self.tape.scene.at(self.done - 1)
@@ -174,7 +166,7 @@ class _Rounds:
 
 
 def _plain(learner: Learner) -> Callable[..., int]:
-    """Return the loop of `compiled.LOOP` for a learner in plain Python."""
+    """Return the loop of compiled learners for one in plain Python."""
     played = 0
 
     def loop(

@@ -1,6 +1,6 @@
-"""What the turns of a run say: who was told apart when, and which arms fell when.
+"""What the turns of a run show: when groups were separated, and when arms were dropped.
 
-Values in, values out: knows no algorithm, asks for nothing and draws nothing.
+Values in, values out: knows no algorithm, runs nothing and draws nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lumpable.worlds.world import World
 
 
 def starts(run: Run) -> list[list[Turn]]:
-    """Return the turns from each start of the plan on: one that starts again counts phases anew."""
+    """Return the turns of each start of the plan: a restart counts phases from 1 again."""
     parts: list[list[Turn]] = []
     last = Belief("", run.policy)
     for turn in run.turns:
@@ -31,7 +31,7 @@ def starts(run: Run) -> list[list[Turn]]:
 
 
 def latest(run: Run) -> list[Turn]:
-    """Return the turns since the plan started for the last time; none where it has no clusters."""
+    """Return the turns since the plan's last start; none if it has no clusters."""
     return starts(run)[-1] if run.turns else []
 
 
@@ -61,7 +61,7 @@ def ancestors(turns: Sequence[Turn]) -> IntMatrix:
 def last_good(turns: Sequence[Turn]) -> IntMatrix:
     """Return the last phase in which each arm was good for each of the last clusters.
 
-    An arm that is not good in the end fell in that phase.
+    An arm that is not good in the end was dropped in that phase.
     """
     number = len(clusters_of(turns[-1].belief)[1])
     last = np.zeros((number, clusters_of(turns[0].belief)[1].shape[1]), dtype=np.int64)
@@ -71,9 +71,9 @@ def last_good(turns: Sequence[Turn]) -> IntMatrix:
 
 
 def apart(turns: Sequence[Turn], world: World) -> int | None:
-    """Return after how many rounds no cluster held contexts of two groups; None: some still do.
+    """Return the rounds until no cluster held contexts of two groups; None: some still do.
 
-    Contexts that never come cannot be told apart, and do not count.
+    Contexts that never come cannot be separated, and do not count.
     """
     comes = world.frequency > 0
     group = world.group[comes]
@@ -85,7 +85,7 @@ def apart(turns: Sequence[Turn], world: World) -> int | None:
 
 
 def first_fall(run: Run) -> int | None:
-    """Return after how many rounds the first arm had fallen since the plan's last start."""
+    """Return the rounds until an arm was first dropped since the plan's last start, if any."""
     for turn in latest(run):
         if not clusters_of(turn.belief)[1].all():
             return turn.rounds
@@ -93,7 +93,7 @@ def first_fall(run: Run) -> int | None:
 
 
 def rated_problem(run: Run) -> Problem | None:
-    """Return the lumpable problem whose rates a run is held against; None where none applies."""
+    """Return the lumpable problem whose rate applies to a run; None if none does."""
     problem = run.parameters.get("problem")
     if run.about.rate is None or run.about.low_rank or not isinstance(problem, Problem):
         return None
@@ -106,12 +106,12 @@ def rated_problem(run: Run) -> Problem | None:
 
 
 def buckets(run: Run) -> list[Side]:
-    """Return the runs of the plans that were side by side last."""
+    """Return the runs of the last plans side by side."""
     return [side for side in run.sides if side.request == run.sides[-1].request]
 
 
 def final_clusters(run: Run) -> IntVector | None:
-    """Return the cluster of each context in the end; None where a plan forms none.
+    """Return the cluster of each context in the end; None if the plan forms none.
 
     Those of plans side by side are numbered bucket by bucket; contexts of no bucket come last.
     """

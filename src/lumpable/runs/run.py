@@ -1,4 +1,4 @@
-"""What a run leaves behind: the policy, what it cost, what was believed when, and its seed.
+"""The record of a run: its policy, its cost, its beliefs over time, and its seed.
 
 Frozen values only; `simulate` and `exact` make them.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One answered request of a run, for whoever watches it."""
+    """One answered request of a run, for `watch`."""
 
     number: int
     request: Collect
@@ -30,7 +30,7 @@ class Step:
     regret: float
     """Regret so far, in its own bucket."""
     bucket: tuple[int, ...] = ()
-    """The number of its plan among those side by side (the outermost); empty: there is but one."""
+    """The number of its plan among those side by side (the outermost); empty: only one plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +42,27 @@ class RequestRow:
     """What it was for, in words."""
     kind: Kind
     h: int
-    """The number of the phase; 0 where a plan does not count them."""
+    """The number of the phase; 0 if the plan does not count phases."""
     rounds: int
     """Rounds so far, at its end."""
     repeats: int
     candidates: int
     clusters: int | None
-    """Clusters that it began with; None where a plan forms none."""
+    """Clusters at its start; None if the plan forms none."""
     good_arms: float | None
-    """Arms that were still good then: an average over the clusters."""
+    """Arms that were good at its start: an average over the clusters."""
     regret: float
     """Regret so far, at its end."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """A plan that was run in a world: its policy, what it cost, and all that reproduces it."""
+    """A run of a plan in a world: its policy, its cost, and all that reproduces it."""
 
     about: About
     """What the plan is."""
     ran: About
-    """What did the work: the plan that was chosen, where one chooses, else the same."""
+    """The plan that did the work, where `about` chooses one; else the same."""
     parameters: Mapping[str, Any]
     world: World
     seed: int | None
@@ -74,7 +74,7 @@ class Run:
     requests: list[RequestRow] = field(default_factory=list)
     """One row for each request. What plans side by side did is in `sides`."""
     turns: list[Turn] = field(default_factory=list)
-    """What the plan believed about clusters and good arms: in every phase, after every split."""
+    """The plan's belief about clusters and good arms, in every phase and after every split."""
     sides: list[Side] = field(default_factory=list)
     """The runs of plans side by side, in order."""
     said: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class Run:
         return list(self.requests)
 
     def plot(self) -> altair.VConcatChart:
-        """Draw the run: regret, clusters and good arms, which arms fell when, what was found."""
+        """Draw the run: regret, clusters and good arms, dropped arms, and the policy."""
         from lumpable.reports import charts
 
         return charts.run(self)
@@ -128,7 +128,7 @@ class Turn:
 class Side:
     """One of several plans side by side: its contexts, and its run on its own clock.
 
-    The run counts the rounds too in which a plan that had ended served its policy.
+    Its rounds include those in which a plan that had ended served its policy.
     """
 
     request: int

@@ -45,8 +45,8 @@ def lumpable(
         How often each context comes: `uniform`, `zipf` (the k-th of a random order in proportion
         to 1/k) or a list of numbers that add up to 1; zero is allowed.
     means
-        Means of each group: `uniform` on [0, 1], `hard` (1/2, and `gap` more for one arm that is
-        drawn for each group) or a (groups, arms) array.
+        Means of each group: `uniform` on [0, 1], `hard` (1/2, and `gap` more for one random arm of
+        each group) or a (groups, arms) array.
     deviation
         Standard deviation of each context's own means around those of its group; they are cut off
         at the ends of [0, 1]. `group` still names the groups.
@@ -101,7 +101,7 @@ def hard(
     gap: float | None = None,
     seed: int,
 ) -> World:
-    """The three instances of the lower bound (Theorem 3): Bernoulli 1/2, one arm a group better.
+    """Make one of the three instances of Theorem 3: Bernoulli 1/2, one better arm in each group.
 
     Case 1 (r >= K): a context's good arm is uniform on all arms. Case 2: uniform on the first r
     arms. Case 3: only the first r contexts ever come, and each group's good arm is uniform on all
@@ -111,14 +111,9 @@ def hard(
     case = checks.whole("case", case, 1, 3)
     S, K = _size(contexts, arms)
     r = checks.whole("groups", groups, 2, S)
-    if case == 1 and r < K:
-        raise BadArgument(
-            "groups", why=f"case 1 needs at least as many groups as arms ({K}), got {r}"
-        )
-    if case == 2 and r > K:
-        raise BadArgument(
-            "groups", why=f"case 2 needs at most as many groups as arms ({K}), got {r}"
-        )
+    if (case == 1 and r < K) or (case == 2 and r > K):
+        needs = f"case {case} needs at {'least' if case == 1 else 'most'} as many groups as arms"
+        raise BadArgument("groups", why=f"{needs} ({K}), got {r}")
     checks.real("epsilon", epsilon, "a number in (0, 1/8]", 0.0, 0.125)
     gap = checks.real("gap", 4 * epsilon if gap is None else gap, "in (0, 1/2]", 0.0, 0.5)
     rng = _generator(seed)
@@ -148,15 +143,13 @@ def from_matrix(
     >>> from_matrix([[0.1, 0.9], [0.8, 0.2], [0.1, 0.9]]).group
     array([0, 1, 0])
     """
-    checked = checked_mean(mean)
-    nu = _frequencies(frequency, len(checked), _generator(seed))
-    return World(checked, nu, _equal_rows(checked), noise, sd)
+    return _from_means(mean, frequency, noise, sd, seed)
 
 
 def survey(
     name: str, *, contexts: int | None = None, noise: str = "bernoulli", seed: int = 0
 ) -> World:
-    """Take what people answered in a survey as their mean rewards: no group is really true here.
+    """Use people's answers in a survey as their mean rewards: there are no true groups here.
 
     Parameters
     ----------
@@ -189,10 +182,10 @@ def from_frame(
 ) -> World:
     """Use a frame of (context, arm, mean) from pandas, polars, pyarrow or any that narwhals knows.
 
-    Contexts and arms keep their names, in order of first appearance. Every pair must be there once.
+    Contexts and arms keep their names, in order of first appearance. Each pair must occur once.
     """
     table = tabular.from_frame(frame, (context, arm, mean))
-    return _from_table(table, frequency, noise, sd, seed)
+    return _from_means(table.mean, frequency, noise, sd, seed, "table", table.contexts, table.arms)
 
 
 def read(
@@ -204,20 +197,25 @@ def read(
     seed: int = 0,
 ) -> World:
     """Read a CSV or Parquet file with the columns context, arm and mean."""
-    return _from_table(tabular.read(Path(path)), frequency, noise, sd, seed)
+    table = tabular.read(Path(path))
+    return _from_means(table.mean, frequency, noise, sd, seed, "table", table.contexts, table.arms)
 
 
-def _from_table(
-    table: tabular.Table, frequency: str | npt.ArrayLike, noise: str, sd: float, seed: int
+def _from_means(
+    mean: npt.ArrayLike,
+    frequency: str | npt.ArrayLike,
+    noise: str,
+    sd: float,
+    seed: int,
+    *names: Any,
 ) -> World:
-    mean = checked_mean(table.mean)
-    nu = _frequencies(frequency, len(mean), _generator(seed))
-    group = _equal_rows(mean)
-    return World(mean, nu, group, noise, sd, "table", table.contexts, table.arms)
+    checked = checked_mean(mean)
+    nu = _frequencies(frequency, len(checked), _generator(seed))
+    return World(checked, nu, _equal_rows(checked), noise, sd, *names)
 
 
 def _size(contexts: int, arms: int) -> tuple[int, int]:
-    """Return S and K, when a matrix of that size can be thought of."""
+    """Return S and K if memory could hold a matrix of that size."""
     S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
     if S * K > MOST_PAIRS:
         raise BadArgument("contexts and arms", f"at most {short(MOST_PAIRS)} pairs", "more")
@@ -264,7 +262,7 @@ def _sizes(sizes: str | Sequence[int], contexts: int, groups: int) -> list[int]:
     if sizes == "equal":
         return [S // r + (b < S % r) for b in range(r)]
     share = np.array([0.5**b for b in range(r)])
-    cut = np.floor((S - r) * share / share.sum()).astype(int) + 1  # nobody is left empty
+    cut = np.floor((S - r) * share / share.sum()).astype(int) + 1  # no group is empty
     cut[0] += S - int(cut.sum())
     return [int(size) for size in cut]
 

@@ -1,11 +1,11 @@
-"""A world and how it is met: in which order contexts come, when rewards come, what changes.
+"""A world, the order in which contexts come, the delay of rewards, and changes over time.
 
 Knows no learner.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,23 +16,23 @@ from lumpable.worlds.world import World
 
 ARRIVALS = ("iid", "bursts", "sorted", "round robin")
 CHUNK = 1 << 16
-"""Rounds of a tape that are drawn at once."""
+"""Rounds of a tape that are drawn together."""
 BURST = 20
-"""Mean number of rounds in a row of one context, in bursts."""
+"""Mean length of a burst: rounds in a row of one context."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """A world, the order in which contexts come, the delay of rewards, and what changes when."""
+    """A world, the order in which contexts come, the delay of rewards, and later worlds."""
 
     world: World
     arrivals: str = "iid"
     """`iid` by frequency; `bursts`: a context that has come comes about 20 times in a row; `sorted`
     by group: one group after the other; `round robin`: all contexts in turn."""
     delay: int = 0
-    """Rounds that pass before a reward is told."""
-    later: tuple[tuple[int, World], ...] = field(default=())
-    """Worlds that take over, each from its round on."""
+    """Rounds before the learner is told a reward."""
+    later: tuple[tuple[int, World], ...] = ()
+    """Worlds that take over, each with the round that it starts in."""
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -46,7 +46,7 @@ class Scene:
                 raise BadArgument("later", "worlds like the first", repr(world))
 
     def at(self, done: int) -> tuple[World, int | None]:
-        """Return the world after `done` rounds, and the round of its end if it has one."""
+        """Return the world after `done` rounds, and the round in which it ends, if it does."""
         world, end = self.world, None
         for start, other in self.later:
             if start > done:
@@ -58,10 +58,10 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Tape:
-    """What comes in a scene whatever the learner does: the contexts, and the chance in rewards.
+    """What does not depend on the learner: the contexts, and the randomness in rewards.
 
-    A chunk of rounds is a pure function of the seed and its number, so every learner meets the same
-    contexts and the same luck: common random numbers.
+    A chunk of rounds is a pure function of the seed and its number, so every learner gets the same
+    contexts and the same noise: common random numbers.
     """
 
     scene: Scene
@@ -94,20 +94,15 @@ class Tape:
             at = (ends - world.group_frequency)[group]
             at = at + rng.random(rounds) * world.group_frequency[group]
             return order[_place(block, at)]
-        drawn = (
-            rng.integers(S, size=rounds)
-            if _equal(nu)
-            else _place(np.cumsum(nu), rng.random(rounds))
-        )
+        if nu.min() == nu.max():
+            drawn = rng.integers(S, size=rounds)
+        else:
+            drawn = _place(np.cumsum(nu), rng.random(rounds))
         if self.scene.arrivals == "bursts":
             fresh = rng.random(rounds) < 1 / BURST
             fresh[0] = True
             drawn = drawn[np.maximum.accumulate(np.where(fresh, np.arange(rounds), 0))]
         return drawn
-
-
-def _equal(nu: FloatVector) -> bool:
-    return bool(nu.min() == nu.max())
 
 
 def _place(cumulative: FloatVector, at: FloatVector) -> IntVector:

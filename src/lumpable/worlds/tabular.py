@@ -42,7 +42,7 @@ def read(path: Path) -> Table:
 
 def from_frame(frame: Any, columns: tuple[str, str, str]) -> Table:
     """Take three columns of any frame that narwhals knows."""
-    import narwhals as nw  # not needed before somebody has a frame
+    import narwhals as nw  # only frames need it
 
     try:
         table = nw.from_native(frame, eager_only=True)
@@ -95,7 +95,7 @@ def _table(rows: Iterable[tuple[Hashable, Hashable, Any]]) -> Table:
         cells[cell] = _number(value, context, arm)
     if not cells:
         raise BadArgument("rows", "at least one (context, arm, mean)", "none")
-    for context, i in contexts.items():  # before a matrix is made, which may be far larger
+    for context, i in contexts.items():  # before allocating a matrix, which may be far larger
         for arm, j in arms.items():
             if math.isnan(cells.get((i, j), math.nan)):
                 raise BadArgument("rows", "a mean for every pair", f"none for {(context, arm)}")

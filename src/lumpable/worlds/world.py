@@ -1,4 +1,4 @@
-"""The truth that a learner must find out: means, groups, frequencies and noise.
+"""The truth: mean rewards, groups, frequencies and noise.
 
 A world can judge a policy. It knows no algorithm, and learners never see it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,10 +23,10 @@ NOISES = ("gaussian", "bernoulli")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class World:
-    """Mean rewards, groups, context frequencies and noise; everything that a learner must find out.
+    """Mean rewards, groups, context frequencies and noise: all that a learner does not know.
 
-    Means of one context span at most 1 (reading 3): another scale is an error that says by what to
-    divide.
+    The means of one context span at most 1 (reading 3). If they do not, the error says what to
+    divide by.
     """
 
     mean: FloatMatrix
@@ -36,18 +36,16 @@ class World:
     sd: float = 1.0
     """Standard deviation of Gaussian noise."""
     name: str = "matrix"
-    context_names: tuple[Hashable, ...] = field(default=())
-    """Names of the contexts, where they came with names."""
-    arm_names: tuple[Hashable, ...] = field(default=())
+    context_names: tuple[Hashable, ...] = ()
+    """Names of the contexts, if they have names."""
+    arm_names: tuple[Hashable, ...] = ()
 
     def __post_init__(self) -> None:
         mean = checked_mean(self.mean)
         checks.choice("noise", self.noise, NOISES)
         if self.noise == "bernoulli" and (mean.min() < 0 or mean.max() > 1):
-            low, high = mean.min(), mean.max()
-            raise BadArgument(
-                "mean", why=f"Bernoulli needs means in [0, 1], got {low:g} .. {high:g}"
-            )
+            span = f"{mean.min():g} .. {mean.max():g}"
+            raise BadArgument("mean", why=f"Bernoulli needs means in [0, 1], got {span}")
         if self.sd != 0:
             checks.real("sd", self.sd, "a finite number of at least 0", 0.0, math.inf)
         frequency = checked_frequency(self.frequency, len(mean))
@@ -55,7 +53,7 @@ class World:
         if group.shape != (len(mean),) or group.dtype.kind not in "iu" or group.min() < 0:
             raise BadArgument("group", f"{len(mean)} group numbers", repr(self.group))
         for name, value in (("mean", mean), ("frequency", frequency), ("group", group)):
-            object.__setattr__(self, name, checks.frozen(value))
+            object.__setattr__(self, name, checks.read_only(value))
 
     def __repr__(self) -> str:
         return f"World({self.summary})"
@@ -79,7 +77,7 @@ class World:
 
     @property
     def groups(self) -> int:
-        """r, the number of groups, also those that have no context."""
+        """r, the number of groups, including those without contexts."""
         return int(self.group.max()) + 1
 
     @cached_property
@@ -102,21 +100,19 @@ class World:
         return largest
 
     def part(self, contexts: IntVector) -> World:
-        """Return the same world for some contexts only, which come as often among themselves.
+        """Return the world of some contexts only, with their relative frequencies.
 
-        Contexts that never come are taken to come equally often, which has no effect.
+        If none of them ever comes, they get equal frequencies, which has no effect.
         """
         share = self.frequency[contexts]
         total = share.sum()
-        return World(
-            self.mean[contexts],
-            share / total if total > 0 else np.full(len(share), 1 / max(1, len(share))),
-            self.group[contexts],
-            self.noise,
-            self.sd,
-            self.name,
-            tuple(self.context_names[i] for i in contexts) if self.context_names else (),
-            self.arm_names,
+        names = self.context_names
+        return replace(
+            self,
+            mean=self.mean[contexts],
+            frequency=share / total if total > 0 else np.full(len(share), 1 / max(1, len(share))),
+            group=self.group[contexts],
+            context_names=tuple(names[i] for i in contexts) if names else (),
         )
 
     def reward(self, context: int, arm: int, rng: np.random.Generator) -> float:
@@ -127,7 +123,7 @@ class World:
         return mean + self.sd * rng.standard_normal()
 
     def loss(self, policy: npt.ArrayLike) -> float:
-        """Return how far the mean reward of this policy is below the best one's."""
+        """Return how far the mean reward of this policy is below that of the best one."""
         return float(self.frequency @ self.loss_by_context(policy))
 
     def loss_by_context(self, policy: npt.ArrayLike) -> FloatVector:
