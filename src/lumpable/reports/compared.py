@@ -17,7 +17,7 @@ from lumpable.comparisons.standing import Overall, stand
 from lumpable.reports.charts import curves, dots
 from lumpable.reports.charts.figures import Figure, Series, paper
 from lumpable.reports.kit import canvas, save
-from lumpable.reports.kit.svg import prefix_ids
+from lumpable.reports.kit.svg import renumber_ids
 from lumpable.reports.pages import comparison_page
 
 __all__ = ["pictures", "read", "report", "summary_html"]
@@ -91,7 +91,7 @@ def summary_html(rows: object) -> str:
     drawn, figures = draw_all(overall)
     several = len(overall.standings) > 1
     wanted = [one for one in figures if (one.kind == "strip" if several else one.choice)]
-    drawings = [prefix_ids(canvas.svg(paper(one, drawn)), "comparison-") for one in wanted[:1]]
+    drawings = [renumber_ids(canvas.svg(paper(one, drawn)), "comparison-") for one in wanted[:1]]
     return comparison_page.summary(overall, "".join(drawings))
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from lumpable.base.words import counted, duration
 from lumpable.reports.kit.render import render
-from lumpable.reports.kit.svg import prefix_ids
 from lumpable.reproduce.record import FORMS, Form, Row
 from lumpable.reproduce.verdicts import broken_verdict, pair, printed_verdict, repaired_verdict
 
@@ -83,7 +82,7 @@ def claim(row: Row) -> dict[str, Any]:
             for form, verdict in zip(FORMS, verdicts, strict=True)
             if row.of(form)
         ],
-        "picture": prefix_ids(row.picture, f"figure-{row.number}-"),
+        "picture": row.picture,
         "description": "" if row.figure is None else row.figure["description"],
     }
 

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from lumpable.base.words import short
 from lumpable.reports.charts import alike, cluster_counts, cost, drops
 from lumpable.reports.charts.alike import sorted_matrix
-from lumpable.reports.charts.captions import label, setting
+from lumpable.reports.charts.captions import PANEL, label, setting
 from lumpable.reports.charts.cluster_counts import clusters
 from lumpable.reports.charts.cost import regret
 from lumpable.reports.charts.drops import dropped_arms
 from lumpable.reports.charts.scaling import growth
-from lumpable.reports.kit import canvas
-from lumpable.reports.kit.matrix import PANEL
+from lumpable.reports.kit import alt, canvas
 from lumpable.runs import questions
 from lumpable.runs.run import Run
 
@@ -29,7 +28,6 @@ __all__ = ["clusters", "dropped_arms", "growth", "regret", "run", "sorted_matrix
 
 def run(run: Run) -> altair.VConcatChart:
     """Draw all that applies to a run: what it cost, what it found and when, who is alike."""
-    alt = canvas.altair()
     name = label(run)
     said = [cost.words({name: run})]
     if cluster_counts.any_clusters(run):

@@ -9,10 +9,9 @@ import numpy as np
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, short
-from lumpable.reports.charts.captions import numbers, setting
-from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.charts.captions import PANEL, numbers, setting
+from lumpable.reports.kit import alt, axes, canvas, theme
 from lumpable.reports.kit.canvas import Row
-from lumpable.reports.kit.matrix import PANEL
 from lumpable.reports.kit.theme import BLUE, GREEN
 from lumpable.runs import questions
 from lumpable.runs.run import Run
@@ -71,14 +70,13 @@ def panel(run: Run) -> Any:
 
 def _by_phase(run: Run) -> Any:
     """Draw two panels below each other, phases on the axis."""
-    alt = canvas.altair()
     rows = list(phase_rows(run))
     again = [{"place": row["place"] - 0.5} for row in rows[1:] if row["phase"] == 1]
     table = alt.Chart(canvas.data(rows)).encode(
         x=_phases(rows, bool(again)),
         tooltip=["phase:Q", *numbers("rounds"), "clusters:Q", "fewest:Q", "average:Q", "most:Q"],
     )
-    lines = alt.Chart(canvas.data(again)).mark_rule(color=theme.GREY, aria=False)
+    lines = alt.Chart(canvas.data(again)).mark_rule(color=theme.GREY)
     starts = [lines.encode(x=alt.X("place:Q"))] if again else []
     dashed = "" if run.world.groups > MOST_GROUPS else "; dashed: hidden groups"
     return alt.vconcat(
@@ -104,7 +102,6 @@ def _by_phase(run: Run) -> Any:
 
 def _phases(rows: list[Row], again: bool) -> Any:
     """Return the axis of phases, which are counted anew where a plan starts again."""
-    alt = canvas.altair()
     phases = [row["phase"] for row in rows]
     step = 1 if len(rows) <= 12 else 2 if len(rows) <= 24 else 5
     return alt.X(
@@ -123,10 +120,9 @@ def _phases(rows: list[Row], again: bool) -> Any:
 
 def _numbers_of_clusters(run: Run, rows: list[Row], table: Any) -> list[Any]:
     """Return the layers of the clusters, with the hidden groups where they are not too many."""
-    alt = canvas.altair()
     groups = run.world.groups
     truth = alt.Chart(canvas.data([{"clusters": groups}])).mark_rule(
-        style="strong", strokeDash=theme.DASHED, aria=False
+        style="strong", strokeDash=theme.DASHED
     )
     most = max(row["clusters"] for row in rows)
     top = most if groups > MOST_GROUPS else max(groups, most)
@@ -138,20 +134,19 @@ def _numbers_of_clusters(run: Run, rows: list[Row], table: Any) -> list[Any]:
     )
     return [
         *([] if groups > MOST_GROUPS else [truth.encode(y="clusters:Q")]),
-        table.mark_line(interpolate="step-after", color=BLUE, aria=False).encode(y=number),
-        table.mark_circle(color=BLUE, size=30, opacity=1, aria=False).encode(y=number),
+        table.mark_line(interpolate="step-after", color=BLUE).encode(y=number),
+        table.mark_circle(color=BLUE, size=30, opacity=1).encode(y=number),
     ]
 
 
 def _good_arms(table: Any) -> list[Any]:
     """Return the layers of the good arms."""
-    alt = canvas.altair()
     arms = alt.Y("average:Q", title="good arms per cluster", scale=alt.Scale(domainMin=0))
     least = alt.Y("fewest:Q", title="good arms per cluster")
     return [
-        table.mark_area(color=GREEN, opacity=0.25, aria=False).encode(y=least, y2="most:Q"),
-        table.mark_line(color=GREEN, aria=False).encode(y=arms),
-        table.mark_circle(color=GREEN, size=30, opacity=1, aria=False).encode(y=arms),
+        table.mark_area(color=GREEN, opacity=0.25).encode(y=least, y2="most:Q"),
+        table.mark_line(color=GREEN).encode(y=arms),
+        table.mark_circle(color=GREEN, size=30, opacity=1).encode(y=arms),
     ]
 
 
@@ -184,7 +179,6 @@ def bucket_rows(run: Run) -> Iterator[Row]:
 
 def _by_bucket(run: Run) -> Any:
     """Draw two panels side by side, buckets on the axis."""
-    alt = canvas.altair()
     rows = list(bucket_rows(run))
     down = alt.Y("bucket:N", title="bucket, most frequent first", sort=None)
     table = alt.Chart(canvas.data(rows)).encode(
@@ -193,7 +187,7 @@ def _by_bucket(run: Run) -> Any:
     most = max(max(row["groups"], row["clusters"]) for row in rows)
     across = alt.Scale(domain=[0, most + 0.5], nice=False)
     found = alt.layer(
-        table.mark_tick(style="strong", thickness=3, size=20, aria=False).encode(
+        table.mark_tick(style="strong", thickness=3, size=20).encode(
             x=alt.X(
                 "groups:Q",
                 title="groups (ticks), clusters (dots)",
@@ -202,20 +196,18 @@ def _by_bucket(run: Run) -> Any:
             ),
             y=down,
         ),
-        table.mark_circle(size=90, color=BLUE, opacity=1, aria=False).encode(
+        table.mark_circle(size=90, color=BLUE, opacity=1).encode(
             x=alt.X("clusters:Q", scale=across), y=down
         ),
     )
     bare = alt.Y("bucket:N", title=None, sort=None, axis=axes.bare())
     good = alt.layer(
-        table.mark_rule(strokeWidth=5, color=GREEN, opacity=0.35, aria=False).encode(
+        table.mark_rule(strokeWidth=5, color=GREEN, opacity=0.35).encode(
             x=alt.X("fewest:Q", title="good arms per cluster", scale=alt.Scale(domainMin=0)),
             x2="most:Q",
             y=bare,
         ),
-        table.mark_circle(size=70, color=GREEN, opacity=1, aria=False).encode(
-            x=alt.X("average:Q"), y=bare
-        ),
+        table.mark_circle(size=70, color=GREEN, opacity=1).encode(x=alt.X("average:Q"), y=bare),
     )
     title = {"text": "Clusters by bucket", "subtitle": "In the end, each on its own clock"}
     more = {"text": "Arms still good", "subtitle": "Fewest, average and most"}

@@ -10,10 +10,9 @@ import numpy as np
 from lumpable.base.checks import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
-from lumpable.reports.charts.captions import setting
-from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.charts.captions import PANEL, setting
+from lumpable.reports.kit import alt, axes, canvas, theme
 from lumpable.reports.kit.canvas import Row
-from lumpable.reports.kit.matrix import PANEL
 from lumpable.runs import questions
 from lumpable.runs.run import Run
 from lumpable.worlds.world import World
@@ -81,7 +80,6 @@ def average_gap(world: World, members: IntVector) -> FloatVector:
 
 def panel(run: Run) -> Any:
     """Draw the same as a part of a larger picture."""
-    alt = canvas.altair()
     rows = list(drop_rows(run))
     panels = len({row["cluster"] for row in rows})
     first = min(row["phase"] for row in rows)
@@ -91,7 +89,7 @@ def panel(run: Run) -> Any:
     legend = alt.Legend(title=None, orient="bottom", symbolOpacity=1)
     points = (
         alt.Chart(canvas.data(rows))
-        .mark_point(filled=True, opacity=0.75, aria=False)
+        .mark_point(filled=True, opacity=0.75)
         .encode(
             x=alt.X(
                 "gap:Q",

@@ -14,7 +14,7 @@ from unicodedata import east_asian_width
 import numpy as np
 
 from lumpable.base.checks import IntVector
-from lumpable.reports.kit.canvas import altair
+from lumpable.reports.kit import alt
 
 LEADS = ((1.0, 2.0, 5.0), (1.0,), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
 """Of the numbers along a logarithmic axis, the most wanted first."""
@@ -47,17 +47,17 @@ def numbers(values: Sequence[float] | str | None = None, *, unit: str = "", **mo
         if not unit and not isinstance(values, str) and max(values, default=0) > LONGEST:
             unit = "e"
     apart = {"labelOverlap": True, "labelSeparation": 6, "labelFlush": False}
-    return altair().Axis(labelExpr=LABELS[unit], **apart, **more)
+    return alt.Axis(labelExpr=LABELS[unit], **apart, **more)
 
 
 def counts(**more: Any) -> Any:
     """Return an axis of whole numbers."""
-    return altair().Axis(tickMinStep=1, format="d", **more)
+    return alt.Axis(tickMinStep=1, format="d", **more)
 
 
 def rows(**more: Any) -> Any:
     """Return the axis of rows that have names."""
-    return altair().Axis(ticks=False, domain=False, **more)
+    return alt.Axis(ticks=False, domain=False, **more)
 
 
 def columns(names: list[str], width: int) -> Any:
@@ -65,7 +65,7 @@ def columns(names: list[str], width: int) -> Any:
     letters = (sum(1 + (east_asian_width(x) in "WF") for x in name) for name in names)
     longest = LETTER * max(letters)
     upright = longest * len(names) > width
-    return altair().Axis(
+    return alt.Axis(
         labelExpr=f"{json.dumps(names)}[datum.value]",
         labelLimit=0,  # a limit cuts between the halves of a character, and SVG cannot hold one
         labelOverlap=False,
@@ -77,12 +77,12 @@ def columns(names: list[str], width: int) -> Any:
 
 def bare() -> Any:
     """Return an axis that shows nothing but its title."""
-    return altair().Axis(labels=False, ticks=False, grid=False, domain=False)
+    return alt.Axis(labels=False, ticks=False, grid=False, domain=False)
 
 
 def log_scale(**more: Any) -> Any:
     """Return a logarithmic scale that ends where the data do."""
-    return altair().Scale(type="log", nice=False, **more)
+    return alt.Scale(type="log", nice=False, **more)
 
 
 # --- Ticks ----------------------------------------------------------------------------------------

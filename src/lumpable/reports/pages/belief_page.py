@@ -1,7 +1,6 @@
 """The page of what a learner believes: one HTML file that opens offline and needs no script.
 
-Takes rows and charts, computes nothing; what is not known is left out. Every picture stands in it
-twice, for light and for dark.
+Takes rows and charts, computes nothing; what is not known is left out.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import LEVEL, Group, Mean, Member, Names
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.reports.charts import belief_charts
-from lumpable.reports.kit import canvas, save
+from lumpable.reports.kit import canvas, save, theme
 from lumpable.reports.kit.numbers import decimal, percent
 from lumpable.reports.kit.render import render
-from lumpable.reports.kit.svg import prefix_ids
+from lumpable.reports.kit.svg import renumber_ids
 from lumpable.reports.kit.table import Column, Table, of_rows
 
 MOST_MEMBERS = 100
@@ -158,14 +157,10 @@ def pictures(
 
 
 def picture(key: str, chart: Any, heading: str, words: str) -> dict[str, str]:
-    """Draw a chart in the colours of light and dark pages."""
-    drawn = {
-        scheme: prefix_ids(
-            canvas.svg(belief_charts.in_scheme(chart, scheme).to_dict()), f"{key}-{scheme}-"
-        )
-        for scheme in ("light", "dark")
-    }
-    return {"key": key, "heading": heading, "words": words, **drawn}
+    """Draw a chart, and say what stands around it."""
+    drawn = canvas.svg(belief_charts.in_scheme(chart, theme.PAGE).to_dict())
+    svg = renumber_ids(drawn, f"{key}-")
+    return {"key": key, "heading": heading, "words": words, "svg": svg}
 
 
 def part(most: int, all: int, thing: str) -> str:

@@ -12,8 +12,7 @@ from typing import Any
 
 from lumpable.base.words import counted
 from lumpable.comparisons.standing import COLOURED, ORACLE, Overall, Standing
-from lumpable.reports.charts import figure_kinds
-from lumpable.reports.charts.curves import TITLES
+from lumpable.reports.charts.figure_kinds import to_vega
 from lumpable.reports.charts.figures import Figure, Series
 from lumpable.reports.kit import canvas, theme
 from lumpable.reports.kit.numbers import NOTHING, number, ranges, ratio, short_time
@@ -58,15 +57,11 @@ def page(
 
 
 def page_data(drawn: Sequence[Series], figures: Sequence[Figure]) -> dict[str, Any]:
-    """Return what the page's script draws: curves, figures, and each kind in both schemes."""
-    used = sorted({figure.kind for figure in figures})
+    """Return what the page's script draws: curves, figures, and each kind of figure once."""
     return {
         "series": drawn,
         "figures": {figure.key: figure.page() for figure in figures},
-        "templates": {
-            scheme: {kind: figure_kinds.to_vega(kind, scheme) for kind in used}
-            for scheme in ("light", "dark")
-        },
+        "templates": {kind: to_vega(kind) for kind in sorted({one.kind for one in figures})},
     }
 
 
@@ -160,10 +155,9 @@ def regret(standing: Standing, figure: Figure) -> dict[str, Any]:
 
 def picture(figure: Figure) -> dict[str, Any]:
     """Return the place of a figure: the page's script draws it there."""
-    kind = figure_kinds.CURVES.get(figure.kind)
     return {
-        "heading": TITLES[kind.measure] if kind else figure.title.split(": ")[0],
-        "height": (figure.height or (kind.height if kind else 200)) + 50,
+        "heading": figure.title.split(": ")[0],
+        "height": figure.height + 50,
         "id": f"picture-{figure.group or figure.key}",
         "key": figure.key,
         "title": figure.title,
