@@ -8,6 +8,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.reports.charts import belief_charts
+from lumpable.reports.kit.theme import LIGHT
 
 PICTURES = Path(__file__).parent / "pictures"
 ARMS = ("news", "sport", "music", "film", "food", "travel", "games", "books", "garden", "science")
@@ -29,7 +30,7 @@ def main() -> None:
     }
     for name, chart in drawn.items():
         path = PICTURES / f"lumps-{name}.png"
-        belief_charts.in_scheme(chart, "light").save(path, scale_factor=1.5)
+        belief_charts.in_scheme(chart, LIGHT).save(path, scale_factor=1.5)
         print(f"wrote {path}")
 
 

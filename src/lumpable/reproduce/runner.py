@@ -285,14 +285,8 @@ def fingerprint(claim: Claim) -> str:
 
 def write(rows: list[Row], folder: Path, typed: str, jobs: int, seconds: float) -> None:
     """Write the page and the table."""
-    from lumpable.reproduce.page import About, page
+    from lumpable.reproduce.page import page
 
-    about = About(
-        command=typed,
-        date=datetime.now().astimezone(),
-        cores=cores(),
-        jobs=jobs,
-        seconds=seconds,
-    )
-    files.replace(folder / "index.html", page(rows, about).encode())
+    made = {"date": datetime.now().astimezone(), "cores": cores(), "jobs": jobs, "seconds": seconds}
+    files.replace(folder / "index.html", page(rows, command=typed, **made).encode())
     parquet.write(record.table(rows), folder / "rows.parquet")

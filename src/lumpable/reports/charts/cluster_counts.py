@@ -9,6 +9,7 @@ import numpy as np
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, short
+from lumpable.plans.plan import Belief
 from lumpable.reports.charts.captions import PANEL, numbers, setting
 from lumpable.reports.kit import alt, axes, canvas, theme
 from lumpable.reports.kit.canvas import Row
@@ -30,12 +31,8 @@ def clusters(run: Run) -> altair.VConcatChart:
     """
     if not any_clusters(run):
         raise BadArgument("run", "one that forms clusters", f"{run.plan}")
-    chart: altair.VConcatChart = canvas.with_title(
-        panel(run),
-        "Who was told apart, and what is still good for them",
-        [setting(run)],
-        words(run),
-    )
+    title = "Who was told apart, and what is still good for them"
+    chart: altair.VConcatChart = canvas.with_title(panel(run), title, [setting(run)], words(run))
     return chart
 
 
@@ -50,17 +47,24 @@ def phase_rows(run: Run) -> Iterator[Row]:
     for start, turns in enumerate(questions.starts(run)):
         for turn in questions.phases(turns):
             place += 1
-            good = questions.clusters_of(turn.belief)[1].sum(axis=1)
             yield {
                 "place": place,
                 "start": start + 1,
                 "phase": turn.belief.number,
                 "rounds": turn.rounds,
-                "clusters": len(good),
-                "fewest": good.min(),
-                "average": round(float(good.mean()), 3),
-                "most": good.max(),
+                **_good(turn.belief),
             }
+
+
+def _good(belief: Belief | None) -> Row:
+    """Return the number of clusters, and of the arms that are good for them."""
+    good = questions.clusters_of(belief)[1].sum(axis=1) if belief else np.array([np.nan])
+    return {
+        "clusters": len(good) if belief else 0,
+        "fewest": good.min(),
+        "average": round(float(good.mean()), 3),
+        "most": good.max(),
+    }
 
 
 def panel(run: Run) -> Any:
@@ -83,10 +87,7 @@ def _by_phase(run: Run) -> Any:
         alt.layer(*starts, *_numbers_of_clusters(run, rows, table)).properties(
             width=PANEL,
             height=100,
-            title={
-                "text": "Clusters, phase by phase",
-                "subtitle": f"{_ends(run)}{dashed}",
-            },
+            title={"text": "Clusters, phase by phase", "subtitle": f"{_ends(run)}{dashed}"},
         ),
         alt.layer(*starts, *_good_arms(table)).properties(
             width=PANEL,
@@ -121,9 +122,7 @@ def _phases(rows: list[Row], again: bool) -> Any:
 def _numbers_of_clusters(run: Run, rows: list[Row], table: Any) -> list[Any]:
     """Return the layers of the clusters, with the hidden groups where they are not too many."""
     groups = run.world.groups
-    truth = alt.Chart(canvas.data([{"clusters": groups}])).mark_rule(
-        style="strong", strokeDash=theme.DASHED
-    )
+    truth = alt.Chart(canvas.data([{"clusters": groups}])).mark_rule(strokeDash=theme.DASHED)
     most = max(row["clusters"] for row in rows)
     top = most if groups > MOST_GROUPS else max(groups, most)
     number = alt.Y(
@@ -141,10 +140,12 @@ def _numbers_of_clusters(run: Run, rows: list[Row], table: Any) -> list[Any]:
 
 def _good_arms(table: Any) -> list[Any]:
     """Return the layers of the good arms."""
-    arms = alt.Y("average:Q", title="good arms per cluster", scale=alt.Scale(domainMin=0))
-    least = alt.Y("fewest:Q", title="good arms per cluster")
+    title = "good arms per cluster"
+    arms = alt.Y("average:Q", title=title, scale=alt.Scale(domainMin=0))
     return [
-        table.mark_area(color=GREEN, opacity=0.25).encode(y=least, y2="most:Q"),
+        table.mark_area(color=GREEN, opacity=0.25).encode(
+            y=alt.Y("fewest:Q", title=title), y2="most:Q"
+        ),
         table.mark_line(color=GREEN).encode(y=arms),
         table.mark_circle(color=GREEN, size=30, opacity=1).encode(y=arms),
     ]
@@ -154,26 +155,19 @@ def _ends(run: Run) -> str:
     after = questions.apart(questions.latest(run), run.world)
     if after is None:
         return "Not all groups are apart"
-    return (
-        "There is nobody to tell apart" if after == 0 else f"All apart after {short(after)} rounds"
-    )
+    return f"All apart after {short(after)} rounds" if after else "There is only one group"
 
 
 def bucket_rows(run: Run) -> Iterator[Row]:
     """Yield one row for each plan that was side by side last: its contexts, groups and clusters."""
     for number, side in enumerate(questions.buckets(run), start=1):
         turns = questions.latest(side.run)
-        good = questions.clusters_of(turns[-1].belief)[1] if turns else np.zeros((0, 0))
-        count = good.sum(axis=1) if len(good) else np.array([np.nan])
         yield {
             "bucket": f"{number}: {counted(len(side.contexts), 'context')}",
             "rounds": side.run.rounds,
             "regret": side.run.regret,
             "groups": len(np.unique(side.run.world.group)),
-            "clusters": len(good),
-            "fewest": count.min(),
-            "average": round(float(count.mean()), 3),
-            "most": count.max(),
+            **_good(turns[-1].belief if turns else None),
         }
 
 
@@ -185,16 +179,10 @@ def _by_bucket(run: Run) -> Any:
         tooltip=["bucket:N", *numbers("rounds", "regret"), "groups:Q", "clusters:Q", "average:Q"]
     )
     most = max(max(row["groups"], row["clusters"]) for row in rows)
-    across = alt.Scale(domain=[0, most + 0.5], nice=False)
+    across, ticks = alt.Scale(domain=[0, most + 0.5], nice=False), "groups (ticks), clusters (dots)"
     found = alt.layer(
         table.mark_tick(style="strong", thickness=3, size=20).encode(
-            x=alt.X(
-                "groups:Q",
-                title="groups (ticks), clusters (dots)",
-                scale=across,
-                axis=axes.counts(),
-            ),
-            y=down,
+            x=alt.X("groups:Q", title=ticks, scale=across, axis=axes.counts()), y=down
         ),
         table.mark_circle(size=90, color=BLUE, opacity=1).encode(
             x=alt.X("clusters:Q", scale=across), y=down

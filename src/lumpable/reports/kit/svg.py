@@ -7,8 +7,9 @@ from xml.sax.saxutils import quoteattr
 
 
 def name_svg(picture: str, words: str) -> str:
-    """Give an SVG a name for those who cannot see it."""
-    return picture.replace("<svg ", f'<svg role="img" aria-label={quoteattr(words)} ', 1)
+    """Give an SVG a name for those who cannot see it; its marks need not hide one by one."""
+    bare = re.sub(r'(<[^<>]*?) aria-hidden="true"', r"\1", picture)
+    return bare.replace("<svg ", f'<svg role="img" aria-label={quoteattr(words)} ', 1)
 
 
 def renumber_ids(picture: str, prefix: str) -> str:

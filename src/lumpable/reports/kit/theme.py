@@ -90,7 +90,7 @@ def config(scheme: Scheme) -> dict[str, Any]:
             "domainColor": scheme.soft,
             "tickColor": scheme.soft,
         },
-        "legend": {**text, **title},
+        "legend": {**text, **title, "columnPadding": 20},
         "header": {"labelColor": scheme.ink, "labelFontSize": 12},
         "title": {
             "color": scheme.ink,
