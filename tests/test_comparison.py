@@ -456,7 +456,7 @@ def test_one_seed_has_no_intervals_and_the_page_says_so(tmp_path: Path) -> None:
     words = (tmp_path / "one.html").read_text(encoding="utf-8")
     assert "There is only one seed: no intervals" in words
     assert "without intervals (there is only one seed)" in words
-    assert "±" not in words.split('<h3 id="name-1">')[1].split("<script")[0]
+    assert "±" not in words.split('<h3 id="title-1">')[1].split("<script")[0]
     assert "No learner here has groups" in words
 
 

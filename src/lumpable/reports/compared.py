@@ -1,7 +1,7 @@
 """The report of a comparison: rows in, one page out that opens offline; or pictures for a paper.
 
 `report` writes the page, `pictures` a PNG for each world and picture, `summary_html` a short
-table with a picture for a notebook. All take rows as they are: a path, a frame, or dictionaries.
+table with a picture for a notebook. All take rows as a path, a frame, or dictionaries.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def pictures(
     rows
         As for `report`.
     folder
-        Made where there is none; each file is written as soon as it is drawn.
+        Created if missing; each file is written as soon as it is drawn.
     progress
-        Is told how many are done, of how many, and the name of the next file.
+        Called with the number done, the total, and the name of the next file.
     """
     overall = stand(gathered(rows))
     drawn, figures = draw_all(overall)

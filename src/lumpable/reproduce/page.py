@@ -49,7 +49,7 @@ def page(
 
 
 def claim_facts(row: Row) -> list[tuple[str, str]]:
-    """Return what a claim says, and how it was measured; what there is not is left out."""
+    """Return what a claim says, and how it was measured; empty facts are left out."""
     measured = f"over {counted(row.seeds, 'seed')} in {duration(row.seconds)}"
     facts = [
         ("Printed", row.printed),

@@ -48,7 +48,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One claim: what is said, what was measured and what came of it.
+    """One claim: its words, its measurement and the verdicts.
 
     A claim that could not be measured has an `error`, no checks and no verdicts.
     """
@@ -98,7 +98,7 @@ def any_fails(checks: Sequence[Check]) -> bool:
 
 
 def as_expected(claim: Claim, verdict: Verdict) -> bool:
-    """Whether a claim came out as its author said it would.
+    """Whether a claim came out as its author expected.
 
     The printed form holds exactly where it is expected to stand, the repaired form holds where
     there is one, and the broken variant is caught.

@@ -282,6 +282,7 @@ def write(rows: list[Row], folder: Path, typed: str, jobs: int, seconds: float) 
     """Write the page and the table."""
     from lumpable.reproduce.page import page
 
-    made = {"date": datetime.now().astimezone(), "cores": cores(), "jobs": jobs, "seconds": seconds}
-    files.replace(folder / "index.html", page(rows, command=typed, **made).encode())
+    date = datetime.now().astimezone()
+    text = page(rows, command=typed, date=date, cores=cores(), jobs=jobs, seconds=seconds)
+    files.replace(folder / "index.html", text.encode())
     parquet.write(record.table(rows), folder / "rows.parquet")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lumpable.base.checks import IntVector
 from lumpable.base.words import counted
-from lumpable.reports.charts.captions import PANEL, setting
+from lumpable.reports.charts.captions import PANEL
 from lumpable.reports.kit import alt, axes, canvas, theme
 from lumpable.reports.kit.axes import evenly
 from lumpable.reports.kit.canvas import Row
@@ -18,31 +18,9 @@ from lumpable.runs import questions
 from lumpable.runs.run import Run
 from lumpable.worlds.world import World
 
-if TYPE_CHECKING:
-    import altair
-
 TITLE = "Who is alike, found from rewards alone"
 MOST_CONTEXTS = 150
 MOST_ARMS = 40
-
-
-def sorted_matrix(run: Run) -> altair.HConcatChart:
-    """Draw the mean rewards as hidden, and sorted by the clusters that were found.
-
-    Rows are contexts, columns are arms, the strip on the left shows the hidden groups. The arm that
-    a cluster is given is framed. Where a plan forms no clusters, contexts that were given the same
-    arm stand together.
-    """
-    shown = choose(run)
-    subtitle = [setting(run), *captions(run, shown)]
-    chart: altair.HConcatChart = canvas.with_title(_pair(run, shown), TITLE, subtitle, words(run))
-    return chart
-
-
-def panel(run: Run) -> Any:
-    """Draw the same as a part of a larger picture."""
-    shown = choose(run)
-    return _pair(run, shown).properties(title={"text": TITLE, "subtitle": captions(run, shown)})
 
 
 # --- What is drawn --------------------------------------------------------------------------
@@ -93,19 +71,19 @@ def good_arms(run: Run) -> IntVector:
 # --- In words -------------------------------------------------------------------------------
 
 
-def captions(run: Run, shown: Drawn) -> list[str]:
+def captions(run: Run) -> list[str]:
     """Say what the two matrices show, and how much of it."""
-    world = run.world
-    said = [
+    world, shown = run.world, choose(run)
+    lines = [
         "A row is a context, a column an arm. Framed: the arm that a cluster is given. "
         f"Loss of this policy: {world.loss(run.policy):.2g}."
     ]
     if len(shown.contexts) < world.contexts or len(shown.arms) < world.arms:
-        said.append(
+        lines.append(
             f"Drawn: {len(shown.contexts)} of {world.contexts} contexts, evenly spaced, and "
             f"{len(shown.arms)} of {world.arms} arms, those found and evenly spaced others."
         )
-    return said
+    return lines
 
 
 def words(run: Run) -> str:
@@ -125,9 +103,9 @@ def _clusters(run: Run) -> str:
 # --- The panels -----------------------------------------------------------------------------
 
 
-def _pair(run: Run, shown: Drawn) -> Any:
+def pair(run: Run) -> Any:
     """Draw the matrix as hidden and as found, side by side."""
-    cluster = questions.final_clusters(run)
+    shown, cluster = choose(run), questions.final_clusters(run)
     as_hidden = _matrix(run.world, shown.contexts, shown.arms, "arms in their own order")
     as_found = _matrix(
         run.world,

@@ -166,11 +166,11 @@ def sizes(learner: ThreeLevels, level: float = LEVEL) -> Any:
         x=alt.X("size:Q", title="contexts", axis=axes.counts()),
         tooltip=["group:N", "size:Q", "size_low:Q", "size_high:Q"],
     )
-    said = "; ".join(
+    ends = "; ".join(
         f"{row['group']}: {number(row['size'])}, {row['size_low']} to {row['size_high']}"
         for row in rows
     )
-    words = f"Contexts in each group, with {100 * level:g} % intervals. {said}."
+    words = f"Contexts in each group, with {100 * level:g} % intervals. {ends}."
     return alt.layer(bars, interval).properties(description=words)
 
 

@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, short
 from lumpable.plans.plan import Belief
-from lumpable.reports.charts.captions import PANEL, numbers, setting
+from lumpable.reports.charts.captions import PANEL, numbers
 from lumpable.reports.kit import alt, axes, canvas, theme
 from lumpable.reports.kit.canvas import Row
 from lumpable.reports.kit.theme import BLUE, GREEN
 from lumpable.runs import questions
 from lumpable.runs.run import Run
 
-if TYPE_CHECKING:
-    import altair
-
 MOST_GROUPS = 50
 """More hidden groups than these have no line."""
-
-
-def clusters(run: Run) -> altair.VConcatChart:
-    """Draw how many clusters there were in each phase, and how many arms were good for them.
-
-    Of plans side by side: by bucket, at the end.
-    """
-    if not any_clusters(run):
-        raise BadArgument("run", "one that forms clusters", f"{run.plan}")
-    title = "Who was told apart, and what is still good for them"
-    chart: altair.VConcatChart = canvas.with_title(panel(run), title, [setting(run)], words(run))
-    return chart
 
 
 def any_clusters(run: Run) -> bool:
@@ -68,7 +52,7 @@ def _good(belief: Belief | None) -> Row:
 
 
 def panel(run: Run) -> Any:
-    """Draw the same as a part of a larger picture."""
+    """Draw clusters and good arms: by phase, or at the end by bucket."""
     return _by_phase(run) if run.turns else _by_bucket(run)
 
 

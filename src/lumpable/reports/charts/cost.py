@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from lumpable.plans import bounds
-from lumpable.reports.charts.captions import PANEL, label, numbers
+from lumpable.reports.charts.captions import PANEL, numbers
 from lumpable.reports.kit import alt, axes, canvas, theme
 from lumpable.reports.kit.canvas import Row
 from lumpable.runs import questions
 from lumpable.runs.run import Run
-
-if TYPE_CHECKING:
-    import altair
 
 THEOREM = "√(r³ (S + K) T), the paper's rate"
 STANDARD = "√(S K T), the standard rate"
@@ -23,21 +20,6 @@ BUCKETS = "its buckets, each on its own clock"
 MOST_POINTS = 300
 """Of a run's line."""
 MOST_DOTS = 80
-
-
-def regret(runs: Run | Mapping[str, Run]) -> altair.LayerChart:
-    """Draw regret against rounds on log axes, for one run or for several with labels.
-
-    Thin lines are the rates of the theorems, where all runs are of one problem.
-    """
-    named = {label(runs): runs} if isinstance(runs, Run) else dict(runs)
-    chart: altair.LayerChart = canvas.with_title(
-        panel(named),
-        "What learning cost",
-        [caption(named)],
-        words(named),
-    )
-    return chart
 
 
 def regret_rows(runs: Mapping[str, Run], most: int = MOST_POINTS) -> Iterator[Row]:
@@ -71,7 +53,7 @@ def bucket_rows(runs: Mapping[str, Run]) -> Iterator[Row]:
 
 
 def panel(runs: Mapping[str, Run], width: int = PANEL) -> Any:
-    """Draw the same as a part of a larger picture."""
+    """Draw regret against rounds, with the rates of the theorems."""
     rates, buckets = list(rate_rows(runs)), list(bucket_rows(runs))
     place = _place(runs, rates, buckets)
     layers = []

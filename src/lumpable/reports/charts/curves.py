@@ -151,7 +151,7 @@ def describe(standing: Standing, measure: str, drawn: Series, choice: str) -> st
     world = standing.world
     reach = ", which end where the best do," if choice == NEAR else ","
     on = f" on {choice.split(',')[0]} axes{reach}" if choice else ","
-    said = [f"{TITLES[measure]} against rounds{on} of {len(standing.order)} learners."]
+    lines = [f"{TITLES[measure]} against rounds{on} of {len(standing.order)} learners."]
     means = drawn["measures"][measure]["mean"]
     ends = zip(drawn["learners"], means, strict=True)
     last = {name: row[-1] for name, row in ends if row[-1] is not None}
@@ -161,11 +161,11 @@ def describe(standing: Standing, measure: str, drawn: Series, choice: str) -> st
         if (name := world.learners[i]) in last
     ]
     words = "; ".join(coloured) or "none of those with a colour"
-    said.append(f"After {int(world.rounds[-1]):,} rounds: {words}.")
+    lines.append(f"After {int(world.rounds[-1]):,} rounds: {words}.")
     if last:  # what is left is grey
         low, high = min(last.values()), max(last.values())
         many = f"{len(last)} others" if len(last) > 1 else "one other"
-        said.append(f"In grey: {many}, {number(low)}{f' to {number(high)}' * (high > low)}.")
+        lines.append(f"In grey: {many}, {number(low)}{f' to {number(high)}' * (high > low)}.")
     if measure == "clusters":
-        said.append(f"There are {world.groups} true groups.")
-    return " ".join(said)
+        lines.append(f"There are {world.groups} true groups.")
+    return " ".join(lines)

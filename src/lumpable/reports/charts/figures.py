@@ -63,7 +63,7 @@ def paper(figure: Figure, drawn: Sequence[Series], width: int = 760) -> dict[str
     spec["datasets"] = dict(figure.data)
     if figure.measure and figure.world is not None:
         spec["datasets"]["curves"] = long_rows(drawn[figure.world], figure.measure)
-        # leave out what shows only when somebody points or picks: it takes most of the time
+        # marks for the pointer and for picking take most of the time, and paper has neither
         spec["datasets"]["ends"] = [end for end in figure.data["ends"] if end["named"]]
         spec["layer"] = [layer for layer in spec["layer"] if layer.get("name") != POINTER]
     for param in spec["params"]:

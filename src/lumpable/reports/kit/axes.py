@@ -1,4 +1,4 @@
-"""What stands along an axis: ticks, numbers, names. One maker for every picture.
+"""Axes for every picture: ticks, numbers, names.
 
 A logarithmic axis is given its ticks, by `ticks` or by the name of a parameter that holds them.
 """
@@ -17,13 +17,13 @@ from lumpable.base.checks import IntVector
 from lumpable.reports.kit import alt
 
 LEADS = ((1.0, 2.0, 5.0), (1.0,), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
-"""Of the numbers along a logarithmic axis, the most wanted first."""
+"""First digits of the numbers along a logarithmic axis, the preferred ones first."""
 LEAST, MOST = 3, 8
 """Numbers along an axis."""
 LONGEST = 1e6
-"""Beside larger numbers all are written as powers."""
+"""An axis with larger numbers writes all of them as powers."""
 LETTER = 7.5
-"""About as many pixels are as wide as a letter."""
+"""Pixels: about the width of a letter."""
 LABELS = {
     "": "datum.value == 0 ? '0' : abs(datum.value) >= 1e6 || abs(datum.value) < 1e-3 ? "
     "replace(format(datum.value, '.2~e'), '+', '') : format(datum.value, ',.3~f')",
@@ -108,7 +108,7 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def _even(low: float, high: float) -> list[float]:
-    """Return round numbers at equal steps: along so short an axis they are almost so."""
+    """Return round numbers at equal steps, for an axis too short to look logarithmic."""
     power = math.floor(math.log10(high - low))
     steps = [float(f"{lead}e{power - 1}") for lead in (50, 20, 10, 5, 2, 1)]
     for step in steps:
@@ -161,7 +161,7 @@ def spread(wanted: Sequence[float], gap: float, height: float) -> list[float]:
 
 
 def evenly(values: IntVector, most: int) -> IntVector:
-    """Return at most `most` of the values, evenly spaced: what there is room for."""
+    """Return at most `most` of the values, evenly spaced."""
     if len(values) <= most:
         return values
     return values[np.arange(most) * len(values) // max(most, 1)]

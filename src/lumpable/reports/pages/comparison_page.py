@@ -60,7 +60,7 @@ def facts(overall: Overall, date: datetime) -> list[tuple[str, str]]:
     comparison = overall.comparison
     worlds = comparison.worlds
     knowing = sum(map(bool, overall.knows))
-    told = f", {knowing} of them told what only an oracle knows" if knowing else ""
+    oracles = f", {knowing} of them with an oracle's knowledge" if knowing else ""
     seeds = sorted({seed for world in worlds for seed in world.seeds})
     horizons = sorted({world.horizon for world in worlds})
     rounds = f"{horizons[0]:,}" + (f" to {horizons[-1]:,}" if len(horizons) > 1 else "")
@@ -72,7 +72,7 @@ def facts(overall: Overall, date: datetime) -> list[tuple[str, str]]:
         if status in states
     )
     return [
-        ("Learners", f"{len(comparison.learners)}{told}"),
+        ("Learners", f"{len(comparison.learners)}{oracles}"),
         ("Worlds", f"{len(worlds)}"),
         ("Seeds", f"{len(seeds)} ({ranges(seeds)})"),
         ("Rounds", rounds),
@@ -84,13 +84,13 @@ def facts(overall: Overall, date: datetime) -> list[tuple[str, str]]:
 
 
 def notes(overall: Overall) -> list[str]:
-    """Return what a reader must know before all numbers."""
-    said = []
+    """Return what a reader must know before the numbers."""
+    lines = []
     if overall.comparison.unfinished:
-        said.append("This run is not finished: what is below may change.")
+        lines.append("This run is not finished: what is below may change.")
     if all(len(world.seeds) == 1 for world in overall.comparison.worlds):
-        said.append("There is only one seed: no intervals, and luck cannot be told from skill.")
-    return said
+        lines.append("There is only one seed: no intervals, and luck and skill look the same.")
+    return lines
 
 
 # --- A world --------------------------------------------------------------------------------------
