@@ -19,7 +19,7 @@ from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.model import search
 from lumpable.reports.charts import belief_charts
 from lumpable.reports.kit import canvas
-from lumpable.reports.kit.theme import DARK, LIGHT
+from lumpable.reports.kit.theme import DARK, LIGHT, PAGE
 from lumpable.reports.pages import belief_page
 
 if TYPE_CHECKING:
@@ -223,10 +223,10 @@ def test_names_that_look_alike_are_told_apart(tmp_path: Path) -> None:
 
 def test_bars_have_the_colour_of_the_page(learner: ThreeLevels) -> None:
     chart = belief_charts.sizes(learner)
-    for scheme, own, other in (("light", LIGHT, DARK), ("dark", DARK, LIGHT)):
+    for scheme, own in ((LIGHT, "#0072B2"), (DARK, "#58A9E8"), (PAGE, "var(--look-0)")):
         drawn = canvas.svg(belief_charts.in_scheme(chart, scheme).to_dict())
-        assert drawn.count(own.looks[0]) == len(beliefs.groups(learner))
-        assert other.looks[0] not in drawn
+        assert drawn.count(f'"{own}"') == len(beliefs.groups(learner))
+    assert "#" not in re.sub(r"url\(#|&#|href=.#", "", drawn)  # a page's pictures only name colours
 
 
 def test_tables_say_how_many_are_shown(
@@ -266,8 +266,6 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
         belief_page.report(learner, tmp_path / "a.html", arm_names=["a"])
     with pytest.raises(ValueError, match="contexts_known: expected a whole number of at least 30"):
         belief_page.report(learner, tmp_path / "a.html", contexts_known=29)
-    with pytest.raises(ValueError, match="scheme: expected one of light, dark, paper, got 'red'"):
-        belief_charts.in_scheme(belief_charts.sizes(learner), "red")
     monkeypatch.setitem(__import__("sys").modules, "altair", None)
     with pytest.raises(MissingExtra, match=r"pip install 'lumpable\[plot\]'"):
         belief_page.report(learner, tmp_path / "a.html")
@@ -290,7 +288,7 @@ def test_marks_of_who_is_together_cover_the_matrix() -> None:
 def test_pictures_draw_the_rows(learner: ThreeLevels) -> None:
     """The matrix holds the means of `arms`; the surest cell is the strongest; words are numbers."""
     rows = beliefs.means(learner)
-    spec = belief_charts.in_scheme(belief_charts.means(learner), "paper").to_dict()
+    spec = belief_charts.in_scheme(belief_charts.means(learner), LIGHT).to_dict()
     cells = spec["data"]["values"]
     assert sorted(cell["mean"] for cell in cells) == sorted(row.mean for row in rows)
     width = {row.mean: row.high - row.low for row in rows}

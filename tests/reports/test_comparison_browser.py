@@ -296,6 +296,7 @@ def test_on_paper_all_pictures_are_there(opened: Opened) -> None:
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     open_ = page.locator(".picture[data-figure]").count()
     assert page.locator(".picture svg").count() == open_
+    page.emulate_media(color_scheme="dark", media="print")
     fill = f"getComputedStyle(document.querySelector('#{REGRET} .mark-text text')).fill"
     assert page.evaluate(fill) == "rgb(28, 28, 28)"
 

@@ -582,7 +582,7 @@ def test_the_page_is_whole_and_alone(text: str) -> None:
     ids = read.every("id")
     assert len(ids) == len(set(ids))
     targets = {link[1:] for link in read.every("href")} | set(re.findall(r"url\(#([^)]+)\)", text))
-    assert {"figure-1-clip1", "figure-2-clip1"} <= targets
+    assert {"figure-1-1", "figure-2-1"} <= targets
     assert targets <= set(ids)
 
 
@@ -597,6 +597,8 @@ def test_the_page_is_for_everybody(text: str) -> None:
     assert ("html", {"lang": "en"}) in read.tags
     for words in ("prefers-color-scheme: dark", "@media print", "@media (max-width"):
         assert words in text
+    figures = re.findall(r"<svg.*?</svg>", text, re.S)
+    assert all('fill="var(--ink)"' in svg and "#fff" not in svg for svg in figures)
 
 
 def test_everything_is_escaped(text: str) -> None:
@@ -641,8 +643,14 @@ def test_numbers_that_differ_look_different() -> None:
 
 
 def test_a_page_of_a_quick_run_says_so(made: tuple[Path, list[Row]]) -> None:
-    about = page.About("lumpable reproduce", datetime(2030, 1, 2, 3, 4, tzinfo=UTC), 1, 1, 3700.0)
-    quick = page.page([msgspec.structs.replace(made[1][0], quick=True)], about)
+    quick = page.page(
+        [msgspec.structs.replace(made[1][0], quick=True)],
+        command="lumpable reproduce",
+        date=datetime(2030, 1, 2, 3, 4, tzinfo=UTC),
+        cores=1,
+        jobs=1,
+        seconds=3700.0,
+    )
     assert "a quick look" in quick
     assert "1 h 1 min, 1 worker on a machine with 1 core" in quick
     assert "2030-01-02 03:04 UTC" in quick

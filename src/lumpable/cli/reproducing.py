@@ -118,16 +118,17 @@ def taken_over_line(step: Step) -> str:
 
 def outcome(row: Row) -> str:
     """Say whether a claim came out as expected, and if not, what did not."""
-    from lumpable.reproduce import verdicts as wording
+    from lumpable.reproduce.verdicts import verdicts
 
     if row.error:
         return f"could not be measured: {row.error}"
     if row.as_expected:
         return "as expected"
-    words = f"printed {wording.printed_verdict(row)}"
+    printed, repaired, broken = verdicts(row)
+    words = f"printed {printed}"
     if row.repaired_holds is not None:
-        words += f", repaired {wording.repaired_verdict(row)}"
-    return f"not as expected: {words}, broken variant {wording.broken_verdict(row)}"
+        words += f", repaired {repaired}"
+    return f"not as expected: {words}, broken variant {broken}"
 
 
 # --- When it is done ------------------------------------------------------------------------
@@ -156,16 +157,11 @@ def conclude(rows: Sequence[Row], folder: Path) -> None:
 
 def brief(row: Row) -> tuple[str, ...]:
     """Return the verdicts of a claim as a line of the table."""
-    from lumpable.reproduce import verdicts as wording
+    from lumpable.reproduce.verdicts import verdicts
 
-    verdicts = (
-        wording.printed_verdict(row),
-        wording.repaired_verdict(row),
-        wording.broken_verdict(row),
-    )
     return (
         f"{row.number:2d} {row.title}",
-        *(BRIEF.get(verdict, verdict) for verdict in verdicts),
+        *(BRIEF.get(verdict, verdict) for verdict in verdicts(row)),
         "-" if row.error else short(row.seeds),
         "yes" if row.as_expected else "NO",
     )

@@ -1,7 +1,7 @@
 """The report of a comparison: rows in, one page out that opens offline; or pictures for a paper.
 
 `report` writes the page, `pictures` a PNG for each world and picture, `summary_html` a short
-table with a picture for a notebook. All take rows as they are: a path, a frame, or dictionaries.
+table with a picture for a notebook. All take rows as a path, a frame, or dictionaries.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lumpable.comparisons.standing import Overall, stand
 from lumpable.reports.charts import curves, dots
 from lumpable.reports.charts.figures import Figure, Series, paper
 from lumpable.reports.kit import canvas, save
-from lumpable.reports.kit.svg import prefix_ids
+from lumpable.reports.kit.svg import renumber_ids
 from lumpable.reports.pages import comparison_page
 
 __all__ = ["pictures", "read", "report", "summary_html"]
@@ -54,9 +54,9 @@ def pictures(
     rows
         As for `report`.
     folder
-        Made where there is none; each file is written as soon as it is drawn.
+        Created if missing; each file is written as soon as it is drawn.
     progress
-        Is told how many are done, of how many, and the name of the next file.
+        Called with the number done, the total, and the name of the next file.
     """
     overall = stand(gather(rows))
     drawn, figures = draw_all(overall)
@@ -91,7 +91,7 @@ def summary_html(rows: object) -> str:
     drawn, figures = draw_all(overall)
     several = len(overall.standings) > 1
     wanted = [one for one in figures if (one.kind == "strip" if several else one.choice)]
-    drawings = [prefix_ids(canvas.svg(paper(one, drawn)), "comparison-") for one in wanted[:1]]
+    drawings = [renumber_ids(canvas.svg(paper(one, drawn)), "comparison-") for one in wanted[:1]]
     return comparison_page.summary(overall, "".join(drawings))
 
 

@@ -1,9 +1,9 @@
 """A claim of the paper as a program checks it: measured, judged, worded, drawn.
 
-Four functions, each blind to the later ones. Only what was measured is kept on disk, and the other
-three read what was decoded from there: a fresh run and a resumed one are the same, and a new bar,
-sentence or caption costs no new measurement. Bars are part of the code. Every claim also measures
-a broken variant, which must not hold: a check that cannot fail is no check.
+Four functions, each blind to the later ones. Only the measurement is saved, and the other three
+read the saved file: a fresh run and a resumed one are the same, and a new bar, sentence or caption
+costs no new measurement. Bars are part of the code. Every claim also measures a broken variant,
+which must not hold: a check that cannot fail is no check.
 
 The recipe, in a module of `claims` (`good_event.py` is the model):
 
@@ -93,7 +93,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a reader is told."""
+    """The sentences for a reader."""
 
     setting: str
     """Sizes, accuracies, worlds and constants, so that a reader could repeat it."""
@@ -139,7 +139,7 @@ def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     """Return the slope of log y against log x by least squares, and its standard error."""
     u, v = np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float))
     u = u - u.mean()
-    found = float(u @ v / (u @ u))
-    rest = v - v.mean() - found * u
+    fitted = float(u @ v / (u @ u))
+    rest = v - v.mean() - fitted * u
     error = math.sqrt(float(rest @ rest) / max(1, len(u) - 2) / float(u @ u))
-    return found, error
+    return fitted, error

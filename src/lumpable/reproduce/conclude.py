@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import traceback
 from typing import Any
 
 from lumpable.base.errors import BadArgument
-from lumpable.reports.kit import canvas
+from lumpable.reports.kit import canvas, theme
+from lumpable.reports.kit.svg import renumber_ids
 from lumpable.reproduce import record
 from lumpable.reproduce.claim import Claim
 from lumpable.reproduce.record import Kept, Row
@@ -21,22 +21,17 @@ def conclude(claim: Claim, kept: Kept) -> Row:
         words = claim.word(kept.measured, verdict)
         chart = None if claim.draw is None else claim.draw(kept.measured)
         figure = None if chart is None else chart.to_dict()
-        picture = "" if figure is None else svg(figure)
+        picture = "" if figure is None else draw(figure, f"figure-{claim.number}-")
         return record.row(claim, kept, verdict, words, figure=figure, picture=picture)
     except Exception as error:
         return record.error_row(claim, describe(error), **kept.about())
 
 
-def svg(figure: dict[str, Any]) -> str:
-    """Return a Vega-Lite specification as SVG, the same however many were drawn before it."""
+def draw(figure: dict[str, Any], prefix: str) -> str:
+    """Return a Vega-Lite specification as SVG in the colours of a page, with ids of its own."""
     if not figure.get("description"):
         raise BadArgument("figure", why="expected a description for those who cannot see it")
-    picture = canvas.svg(figure)
-    for kind, first in (("clip", 1), ("gradient_", 0)):
-        names = dict.fromkeys(re.findall(rf'id="({kind}\d+)"', picture))
-        number = {name: f"{kind}{k}" for k, name in enumerate(names, start=first)}
-        picture = re.sub(rf"\b{kind}\d+\b", lambda at: number.get(at[0], at[0]), picture)  # noqa: B023
-    return picture
+    return renumber_ids(canvas.svg({**figure, "config": theme.config(theme.PAGE)}), prefix)
 
 
 def describe(error: Exception) -> str:

@@ -6,96 +6,56 @@ Takes rows, measures nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from lumpable.base.words import counted, duration
 from lumpable.reports.kit.render import render
-from lumpable.reports.kit.svg import prefix_ids
-from lumpable.reproduce.record import FORMS, Form, Row
-from lumpable.reproduce.verdicts import broken_verdict, pair, printed_verdict, repaired_verdict
+from lumpable.reproduce.record import Row
+from lumpable.reproduce.verdicts import pair, verdicts
 
 TITLE = "The paper's claims, measured"
-NAMES: dict[Form, str] = {"printed": "As printed", "repaired": "Repaired", "broken": "Broken"}
+NAMES = {"printed": "As printed", "repaired": "Repaired", "broken": "Broken"}
+"""Of the forms, in the order of `verdicts`."""
 RELATIONS = {"<=": "at most", ">=": "at least"}
 
 
-@dataclass(frozen=True, slots=True)
-class About:
-    """When, where and how a page was made."""
-
-    command: str
-    date: datetime
-    cores: int
-    jobs: int
-    seconds: float
-
-
-def page(rows: Sequence[Row], about: About) -> str:
-    """Return the whole page."""
+def page(
+    rows: Sequence[Row], *, command: str, date: datetime, cores: int, jobs: int, seconds: float
+) -> str:
+    """Return the whole page; the rest says when, where and how it was made."""
+    good = sum(row.as_expected for row in rows)
+    effort = "a quick look" if rows[0].quick else "the whole measurement"
+    computed = duration(sum(row.seconds for row in rows))
+    machine = f"{counted(jobs, 'worker')} on a machine with {counted(cores, 'core')}"
+    facts = [
+        ("Result", f"{good} of {len(rows)} claims came out as expected."),
+        ("Package", f"lumpable {', '.join(sorted({row.version for row in rows}))}"),
+        ("Command", f"`{command}`"),
+        ("Effort", f"{effort}, {computed} of computing"),
+        ("This run", f"{duration(seconds)}, {machine}"),
+        ("Date", f"{date:%Y-%m-%d %H:%M %Z}"),
+    ]
     return render(
-        "claims.html", title=TITLE, facts=facts(rows, about), claims=[claim(row) for row in rows]
+        "claims.html",
+        title=TITLE,
+        facts=facts,
+        rows=rows,
+        forms=NAMES,
+        relations=RELATIONS,
+        claim_facts=claim_facts,
+        verdicts=verdicts,
+        pair=pair,
     )
 
 
-def facts(rows: Sequence[Row], about: About) -> list[tuple[str, str]]:
-    """Return what came out, and how the page was made."""
-    good = sum(row.as_expected for row in rows)
-    computed = duration(sum(row.seconds for row in rows))
-    effort = "a quick look" if rows[0].quick else "the whole measurement"
-    machine = f"{counted(about.jobs, 'worker')} on a machine with {counted(about.cores, 'core')}"
-    return [
-        ("Result", f"{good} of {len(rows)} claims came out as expected."),
-        ("Package", f"lumpable {', '.join(sorted({row.version for row in rows}))}"),
-        ("Command", f"`{about.command}`"),
-        ("Effort", f"{effort}, {computed} of computing"),
-        ("This run", f"{duration(about.seconds)}, {machine}"),
-        ("Date", f"{about.date:%Y-%m-%d %H:%M %Z}"),
-    ]
-
-
-def claim(row: Row) -> dict[str, Any]:
-    """Return what the page shows of a claim."""
-    verdicts = (printed_verdict(row), repaired_verdict(row), broken_verdict(row))
+def claim_facts(row: Row) -> list[tuple[str, str]]:
+    """Return what a claim says, and how it was measured; empty facts are left out."""
     measured = f"over {counted(row.seeds, 'seed')} in {duration(row.seconds)}"
-    return {
-        "number": row.number,
-        "title": row.title,
-        "said": [
-            (name, text)
-            for name, text in (
-                ("Printed", row.printed),
-                ("Repaired", row.repaired),
-                ("Broken variant", row.broken),
-                ("Setting", row.setting),
-                ("Measured", "" if row.error else measured),
-            )
-            if text
-        ],
-        "verdicts": verdicts,
-        "seeds": "-" if row.error else f"{row.seeds:,}",
-        "as_expected": row.as_expected,
-        "error": row.error,
-        "words": row.words,
-        "forms": [
-            {"key": form, "name": NAMES[form], "verdict": verdict, "checks": checks(row, form)}
-            for form, verdict in zip(FORMS, verdicts, strict=True)
-            if row.of(form)
-        ],
-        "picture": prefix_ids(row.picture, f"figure-{row.number}-"),
-        "description": "" if row.figure is None else row.figure["description"],
-    }
-
-
-def checks(row: Row, form: Form) -> list[dict[str, Any]]:
-    """Return the checks of one form, in words."""
-    found = []
-    for line in row.of(form):
-        measured, bar = pair(line.measured, line.bar)
-        relation = RELATIONS[line.relation]
-        found.append(
-            {"what": line.what, "measured": measured, "relation": relation, "bar": bar}
-            | {"holds": line.holds}
-        )
-    return found
+    facts = [
+        ("Printed", row.printed),
+        ("Repaired", row.repaired),
+        ("Broken variant", row.broken),
+        ("Setting", row.setting),
+        ("Measured", "" if row.error else measured),
+    ]
+    return [(name, text) for name, text in facts if text]

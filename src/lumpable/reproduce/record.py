@@ -1,6 +1,6 @@
-"""What was measured for a claim, as it lies on disk, and the row that comes of it.
+"""A claim's measurement as a file, and the row that comes of it.
 
-Measures nothing and shows nothing. A row is always made from what was decoded, so that a fresh run
+Measures nothing and shows nothing. A row is always made from a decoded file, so that a fresh run
 and a resumed one are the same. pyarrow is imported only when a table is written.
 """
 
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
-import numpy as np
 
 from lumpable.comparisons import parquet
 from lumpable.reproduce.claim import Check, Claim, Measured, Verdict, Words
@@ -22,7 +21,7 @@ FORMS: tuple[Form, ...] = ("printed", "repaired", "broken")
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured for one claim, and what it must agree with to be taken over."""
+    """The measurement of one claim, and what must agree for it to be used again."""
 
     number: int
     quick: bool
@@ -49,7 +48,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One claim: what is said, what was measured and what came of it.
+    """One claim: its words, its measurement and the verdicts.
 
     A claim that could not be measured has an `error`, no checks and no verdicts.
     """
@@ -99,7 +98,7 @@ def any_fails(checks: Sequence[Check]) -> bool:
 
 
 def as_expected(claim: Claim, verdict: Verdict) -> bool:
-    """Whether a claim came out as its author said it would.
+    """Whether a claim came out as its author expected.
 
     The printed form holds exactly where it is expected to stand, the repaired form holds where
     there is one, and the broken variant is caught.
@@ -154,41 +153,36 @@ HEAD, LENGTH = b'{"sha256": "', 64
 
 
 def encode(kept: Kept) -> bytes:
-    """Return as JSON what was measured, with a checksum of all that follows it."""
-    plain = {name: getattr(kept, name) for name in kept.__struct_fields__}
-    measured = {name: getattr(kept.measured, name) for name in Measured.__struct_fields__}
-    content = msgspec.json.encode(_plain({**plain, "measured": measured}))
+    """Return a measurement as JSON, with a checksum of all that follows it."""
+    plain = msgspec.to_builtins(kept, enc_hook=lambda array: array.tolist(), str_keys=True)
+    content = msgspec.json.encode(_replace_leaves(plain, _spell_out))
     rest = b'", "kept": ' + msgspec.json.format(content, indent=1) + b"}\n"
     return HEAD + hashlib.sha256(rest).hexdigest().encode() + rest
 
 
 def decode(text: bytes) -> Kept:
-    """Read back what was measured; anything else is a `msgspec.MsgspecError`."""
+    """Read a measurement back; anything else is a `msgspec.MsgspecError`."""
     start = len(HEAD) + LENGTH
     digest = hashlib.sha256(text[start:]).hexdigest().encode()
     if not text.startswith(HEAD) or digest != text[len(HEAD) : start]:
-        raise msgspec.ValidationError("the checksum does not fit")
-    return msgspec.convert(_numbers(msgspec.json.decode(text)["kept"]), Kept)
+        raise msgspec.ValidationError("the checksum does not match")
+    return msgspec.convert(_replace_leaves(msgspec.json.decode(text)["kept"], _read), Kept)
 
 
-def _plain(value: Any) -> Any:
-    """Return what JSON can say: no arrays, no numbers of numpy, no infinity, keys that are text."""
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
+def _replace_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return the same lists and dictionaries with every other value changed."""
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {key: _replace_leaves(each, change) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
+        return [_replace_leaves(each, change) for each in value]
+    return change(value)
 
 
-def _numbers(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _numbers(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_numbers(each) for each in value]
+def _spell_out(value: Any) -> Any:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _read(value: Any) -> Any:
     return NUMBERS.get(value, value) if isinstance(value, str) else value
 
 

@@ -1,7 +1,7 @@
-"""Measure claims in worker processes, keep each as soon as it is done, and write the page.
+"""Measure claims in worker processes, save each as soon as it is done, and write the page.
 
-Knows nothing of what a claim says. What was measured before by the same code is taken over, so
-that a run which was stopped goes on where it was.
+Knows nothing of what a claim says. A measurement by the same code is used again, so that a stopped
+run continues where it was.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -31,19 +31,14 @@ from lumpable.reproduce.claim import Claim, Effort
 from lumpable.reproduce.conclude import conclude, describe
 from lumpable.reproduce.record import Kept, Row
 
-NEEDED = {
-    "altair": "plot",
-    "vl_convert": "plot",
-    "scipy": "research",
-    "pyarrow": "research",
-    "cloudpickle": "research",
-}
+NEEDED = {"plot": ("altair", "vl_convert"), "research": ("scipy", "pyarrow", "cloudpickle")}
+"""Modules by the extra that brings them."""
 FOLDER = "reproduce"
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A claim to measure, and what is kept of it must agree with to be taken over."""
+    """A claim to measure; a saved measurement must agree with it to be used again."""
 
     claim: Claim
     quick: bool
@@ -51,39 +46,43 @@ class Order:
     """A fingerprint of the code that measures."""
 
     @property
+    def number(self) -> int:
+        """Return the claim's number."""
+        return self.claim.number
+
+    @property
     def expected(self) -> float:
         """About how many seconds it takes."""
-        quick, whole = self.claim.seconds
-        return quick if self.quick else whole
+        return Effort(self.quick).pick(*self.claim.seconds)
 
     def about(self, seconds: float) -> dict[str, Any]:
-        """Return what is kept of how it was measured."""
+        """Return how it is measured, as files and rows say it."""
         named = {"quick": self.quick, "version": __version__, "source": self.source}
         return {**named, "seconds": seconds}
 
     def place(self, folder: Path) -> Path:
-        """Return where it is kept; a quick look must not overwrite the whole measurement."""
-        return folder / "claims" / f"{self.claim.number:02d}{'-quick' if self.quick else ''}.json"
+        """Return the path of its file; a quick look must not overwrite the whole measurement."""
+        return folder / "claims" / f"{self.number:02d}{'-quick' if self.quick else ''}.json"
 
     def read(self, folder: Path) -> Kept | None:
-        """Return what is kept, if the same code measured it with the same effort."""
+        """Return the saved measurement, if the same code made it with the same effort."""
         try:
-            found = record.decode(self.place(folder).read_bytes())
+            kept = record.decode(self.place(folder).read_bytes())
         except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
             return None  # none, or damaged: measured again
-        same = {**found.about(), "number": found.number}
-        return found if same == {**self.about(found.seconds), "number": self.claim.number} else None
+        same = kept.number == self.number and kept.about() == self.about(kept.seconds)
+        return kept if same else None
 
 
 class Measurement(NamedTuple):
-    """What came of an order: what is kept, or what went wrong."""
+    """What came of an order: a file's content, or an error."""
 
     seconds: float
     content: bytes = b""
     error: str = ""
 
     def row(self, order: Order) -> Row:
-        """Judge, word and draw it, from what is kept."""
+        """Judge, word and draw it, from what a file holds."""
         if self.error:
             return record.error_row(order.claim, self.error, **order.about(self.seconds))
         return conclude(order.claim, record.decode(self.content))
@@ -91,10 +90,10 @@ class Measurement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far a run is: after every claim, and about once a second in between."""
+    """The progress of a run: after every claim, and about once a second in between."""
 
     rows: tuple[Row, ...]
-    """What there is so far, in the order in which it came."""
+    """Those there are so far, in the order in which they came."""
     taken: tuple[int, ...]
     """The claims that were measured before and are not measured again."""
     running: tuple[int, ...]
@@ -124,25 +123,26 @@ def run(
     quick
         A look of a minute or two instead of the whole measurement, which takes about ten.
     folder
-        Where everything goes. What it holds already is taken over, if the same code measured it
-        with the same effort.
+        Where everything goes. A measurement in it is used again if the same code made it with the
+        same effort.
     jobs
-        Worker processes; by default as many as there are cores.
+        Worker processes; by default one for each core.
     fresh
-        Forget what was measured before.
+        Delete earlier measurements first.
     watch
-        Is told how far the run is.
+        Called with the progress of the run.
     claims
         Other claims than the paper's.
 
-    Only `measure` of a claim runs in worker processes. What it returned is kept, and checks, words
-    and figures are made from that, so that whoever changes those measures nothing again.
+    Only `measure` of a claim runs in worker processes. Its result is saved, and checks, words and
+    figures are made from the file, so that changing those costs no new measurement.
     """
     jobs = cores() if jobs is None else jobs
     if jobs < 1:
         raise BadArgument("jobs", "at least 1", f"{jobs}")
-    for module, extra in NEEDED.items():
-        need(module, extra, "reproducing the paper")
+    for extra, modules in NEEDED.items():
+        for module in modules:
+            need(module, extra, "reproducing the paper")
     numbers = None if only is None else list(only)
     chosen = choose(load() if claims is None else claims, numbers)
     folder = Path(folder)
@@ -202,27 +202,26 @@ def carry_out(
     watch: Callable[[Step], None],
     typed: str,
 ) -> list[Row]:
-    """Return one row an order: taken over, or measured now and kept at once."""
+    """Return one row an order: from a saved measurement, or measured now and saved at once."""
     if fresh:
         for order in orders:
             order.place(folder).unlink(missing_ok=True)
     rows = {
-        order.claim.number: conclude(order.claim, kept)
+        order.number: conclude(order.claim, kept)
         for order in orders
         if (kept := order.read(folder)) is not None
     }
     taken = tuple(rows)
-    ahead = {order.claim.number: order for order in orders if order.claim.number not in rows}
-    longest = sorted(ahead, key=lambda number: -ahead[number].expected)
+    ahead = {order.number: order for order in orders if order.number not in rows}
+    longest_first = sorted(ahead.values(), key=lambda order: -order.expected)
 
     def tell(latest: Row | None, running: Mapping[int, float]) -> None:
         left = time_left(orders, rows, running, jobs)
         watch(Step(tuple(rows.values()), taken, tuple(sorted(running)), len(orders), latest, left))
 
     tell(None, {})
-    tasks = [engine.Task(number, measure, ahead[number]) for number in longest]
+    tasks = [engine.Task(order.number, measure, order) for order in longest_first]
     began: dict[int, float] = {}
-    came = len(rows)
     try:
         with contextlib.closing(engine.in_processes(tasks, jobs)) as events:
             for answer, running in events:
@@ -233,44 +232,40 @@ def carry_out(
                     if answer.error is not None:
                         passed = time.monotonic() - began[answer.key]
                         done = Measurement(passed, error=str(answer.error))
-                    came += 1
                     if not done.error:
                         files.replace(order.place(folder), done.content)
                     latest = rows[answer.key] = done.row(order)
                 tell(latest, running)
     except KeyboardInterrupt:
-        words = f"stopped after {came} of {len(orders)} claims; to go on from there: {typed}"
+        words = f"stopped after {len(rows)} of {len(orders)} claims; to go on from there: {typed}"
         raise KeyboardInterrupt(words) from None
-    return [rows[order.claim.number] for order in orders]
+    return [rows[order.number] for order in orders]
 
 
 def measure(order: Order) -> Measurement:
-    """In a worker: measure one claim; what comes back is what is kept."""
+    """Measure one claim, in a worker; return the content of its file."""
     began = time.perf_counter()
     try:
-        found = order.claim.measure(Effort(order.quick))
+        measured = order.claim.measure(Effort(order.quick))
         seconds = time.perf_counter() - began
-        kept = Kept(number=order.claim.number, measured=found, **order.about(seconds))
+        kept = Kept(number=order.number, measured=measured, **order.about(seconds))
         return Measurement(seconds, record.encode(kept))
     except Exception as error:
         return Measurement(time.perf_counter() - began, error=describe(error))
 
 
 def time_left(
-    orders: Iterable[Order], rows: Mapping[int, Row], running: Mapping[int, float], jobs: int
+    orders: Sequence[Order], rows: Mapping[int, Row], running: Mapping[int, float], jobs: int
 ) -> float:
-    """Estimate the seconds left from what was expected, scaled by what it took so far."""
+    """Estimate the seconds left from the expected ones, scaled by those taken so far."""
     now = time.monotonic()
-    took = expected = 0.0
-    for order in orders:
-        if order.claim.number in rows:
-            took += rows[order.claim.number].seconds
-            expected += order.expected
+    took = sum(rows[order.number].seconds for order in orders if order.number in rows)
+    expected = sum(order.expected for order in orders if order.number in rows)
     pace = took / expected if took and expected else 1.0
     ahead = [
-        max(0.0, pace * order.expected - (now - running.get(order.claim.number, now)))
+        max(0.0, pace * order.expected - (now - running.get(order.number, now)))
         for order in orders
-        if order.claim.number not in rows
+        if order.number not in rows
     ]
     return max([sum(ahead) / jobs, *ahead])
 
@@ -285,14 +280,9 @@ def fingerprint(claim: Claim) -> str:
 
 def write(rows: list[Row], folder: Path, typed: str, jobs: int, seconds: float) -> None:
     """Write the page and the table."""
-    from lumpable.reproduce.page import About, page
+    from lumpable.reproduce.page import page
 
-    about = About(
-        command=typed,
-        date=datetime.now().astimezone(),
-        cores=cores(),
-        jobs=jobs,
-        seconds=seconds,
-    )
-    files.replace(folder / "index.html", page(rows, about).encode())
+    date = datetime.now().astimezone()
+    text = page(rows, command=typed, date=date, cores=cores(), jobs=jobs, seconds=seconds)
+    files.replace(folder / "index.html", text.encode())
     parquet.write(record.table(rows), folder / "rows.parquet")

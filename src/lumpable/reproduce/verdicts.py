@@ -1,4 +1,4 @@
-"""Verdicts and what was measured as people read them, on the page and in a terminal."""
+"""Verdicts and measured numbers as people read them, on the page and in a terminal."""
 
 from __future__ import annotations
 
@@ -15,18 +15,12 @@ def pair(measured: float, bar: float) -> tuple[str, str]:
     return texts
 
 
-def printed_verdict(row: Row) -> str:
-    """Say whether the printed form holds."""
-    return "not measured" if row.error else "holds" if row.printed_holds else "does not hold"
-
-
-def repaired_verdict(row: Row) -> str:
-    """Say whether the repaired form holds, where there is one."""
-    if row.repaired_holds is None:
-        return "-"
-    return "holds" if row.repaired_holds else "does not hold"
-
-
-def broken_verdict(row: Row) -> str:
-    """Say whether the broken variant was caught."""
-    return "-" if row.error else "caught" if row.broken_caught else "not caught"
+def verdicts(row: Row) -> tuple[str, str, str]:
+    """Say what came of the printed and the repaired form and of the broken variant."""
+    if row.error:
+        return "not measured", "-", "-"
+    printed, repaired = (
+        "-" if holds is None else "holds" if holds else "does not hold"
+        for holds in (row.printed_holds, row.repaired_holds)
+    )
+    return printed, repaired, "caught" if row.broken_caught else "not caught"

@@ -1,8 +1,7 @@
 """Pictures of what a learner believes: group means, memberships, sizes, who is together.
 
 Each takes a learner and returns an Altair chart with its description; `in_scheme` gives it the
-colours of a light page, a dark one or of paper. The rows behind each come from a function of their
-own.
+colours of a page or of paper. The rows behind each come from a function of their own.
 """
 
 from __future__ import annotations
@@ -21,12 +20,11 @@ from lumpable.lumps.belief import beliefs
 from lumpable.lumps.belief.beliefs import LEVEL, Mean, Names
 from lumpable.lumps.belief.posterior import posterior_now
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.kit import alt, axes, theme
 
 Row = dict[str, Any]
 
 MOST_ARMS = 40
-MOST_TOGETHER = 200
 LONGEST = 18, 40
 """Characters of a name beside a picture, and of one that would look like another."""
 UNSEEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
@@ -40,8 +38,8 @@ INTERVALS = [f"{b / BINS:.1f} to {(b + 1) / BINS:.1f}" for b in range(BINS)]
 """Of the probability of the likeliest group."""
 
 
-def in_scheme(chart: Any, scheme: str) -> Any:
-    """Give a chart the colours of a scheme: light, dark or paper."""
+def in_scheme(chart: Any, scheme: theme.Scheme) -> Any:
+    """Give a chart the colours of a scheme."""
     padding = {"left": 8, "top": 8, "right": 8, "bottom": 20}
     return chart.properties(config=theme.silent(scheme), padding=padding)
 
@@ -87,31 +85,32 @@ def arm_labels(learner: ThreeLevels, names: Names | None, *, short: bool = False
 # --- Pictures -------------------------------------------------------------------------------------
 
 
+def _chart(rows: list[Row]) -> Any:
+    return alt.Chart(alt.Data(values=rows))
+
+
+def _by_group(rows: list[Row], groups: int) -> Any:
+    """Return a chart with a line for each group."""
+    down = alt.Y("group:N", sort=None, title=None, axis=axes.rows())
+    return _chart(rows).encode(y=down).properties(width=WIDTH, height=max(60, 26 * groups))
+
+
 def means(learner: ThreeLevels, level: float = LEVEL, *, arm_names: Names | None = None) -> Any:
     """Draw the mean of each arm (columns) in each group (rows), uncertain ones faded.
 
     Best arms of groups come first, then those with most pulls, at most 40; retired ones are last.
     """
-    alt, names = canvas.altair(), arm_labels(learner, arm_names)
+    names = arm_labels(learner, arm_names)
     cells = mean_rows(learner, level, names)
     shown = sorted({(cell["place"], cell["column"]) for cell in cells})
     short = arm_labels(learner, arm_names, short=True)
-    return (
-        alt.Chart(alt.Data(values=cells))
-        .mark_rect(aria=False)
-        .encode(
-            x=alt.X("place:O", title=" ", axis=axes.columns([short[j] for _, j in shown], WIDTH)),
-            y=alt.Y("group:N", sort=None, title=None, axis=axes.rows()),
-            color=alt.Color("mean:Q", title="mean", scale=alt.Scale(range="heatmap")),
-            opacity=alt.Opacity("sure:Q", scale=None, legend=None),
-            tooltip=["group:N", "arm:N", "mean:Q", "interval:N", "pulls:Q"],
-        )
-        .properties(
-            width=WIDTH,
-            height=max(60, 26 * len(cells) // len(shown)),
-            description=_describe_means(learner, level, names, len(shown)),
-        )
-    )
+    cell = _by_group(cells, len(cells) // len(shown)).mark_rect()
+    return cell.encode(
+        x=alt.X("place:O", title=" ", axis=axes.columns([short[j] for _, j in shown], WIDTH)),
+        color=alt.Color("mean:Q", title="mean", scale=alt.Scale(range="heatmap")),
+        opacity=alt.Opacity("sure:Q", scale=None, legend=None),
+        tooltip=["group:N", "arm:N", "mean:Q", "interval:N", "pulls:Q"],
+    ).properties(description=_describe_means(learner, level, names, len(shown)))
 
 
 def mean_rows(learner: ThreeLevels, level: float, names: Names) -> list[Row]:
@@ -160,26 +159,19 @@ def _describe_means(learner: ThreeLevels, level: float, names: Names, shown: int
 
 def sizes(learner: ThreeLevels, level: float = LEVEL) -> Any:
     """Draw the number of contexts in each group, with its interval."""
-    alt = canvas.altair()
     rows = size_rows(learner, level)
-    y = alt.Y("group:N", sort=None, title=None, axis=axes.rows())
-    base = alt.Chart(alt.Data(values=rows)).encode(y=y)
-    interval = base.mark_rule(style="strong", strokeWidth=2, aria=False).encode(
-        x="size_low:Q", x2="size_high:Q"
-    )
-    bars = base.mark_bar(height=14, aria=False).encode(
+    base = _by_group(rows, len(rows))
+    interval = base.mark_rule(strokeWidth=2).encode(x="size_low:Q", x2="size_high:Q")
+    bars = base.mark_bar(height=14).encode(
         x=alt.X("size:Q", title="contexts", axis=axes.counts()),
         tooltip=["group:N", "size:Q", "size_low:Q", "size_high:Q"],
     )
-    said = "; ".join(
+    ends = "; ".join(
         f"{row['group']}: {number(row['size'])}, {row['size_low']} to {row['size_high']}"
         for row in rows
     )
-    return alt.layer(bars, interval).properties(
-        width=WIDTH,
-        height=max(60, 26 * len(rows)),
-        description=f"Contexts in each group, with {100 * level:g} % intervals. {said}.",
-    )
+    words = f"Contexts in each group, with {100 * level:g} % intervals. {ends}."
+    return alt.layer(bars, interval).properties(description=words)
 
 
 def size_rows(learner: ThreeLevels, level: float = LEVEL) -> list[Row]:
@@ -193,12 +185,14 @@ def size_rows(learner: ThreeLevels, level: float = LEVEL) -> list[Row]:
 
 def memberships(learner: ThreeLevels) -> Any:
     """Draw how sure memberships are: contexts by the probability of their likeliest group."""
-    alt = canvas.altair()
     rows = membership_rows(learner)
     sure = posterior_now(learner).member.max(axis=1)
     least = min([BINS // 2, *(INTERVALS.index(row["probability"]) for row in rows)])  # for scale
     firm = int((sure >= 1.0 - 1.0 / BINS).sum())
-    boxes = alt.Chart(alt.Data(values=rows)).mark_rect(aria=False)
+    faded = alt.Opacity(
+        "contexts:Q", legend=None, scale=alt.Scale(type="sqrt", domainMin=0, range=[0, 1])
+    )
+    boxes = _by_group(rows, len({row["group"] for row in rows})).mark_rect()
     return boxes.encode(
         x=alt.X(
             "probability:O",
@@ -206,12 +200,9 @@ def memberships(learner: ThreeLevels) -> Any:
             scale=alt.Scale(domain=INTERVALS[least:]),
             axis=alt.Axis(labelAngle=0, ticks=False),
         ),
-        y=alt.Y("group:N", sort=None, title=None, axis=axes.rows()),
-        color=alt.Color("contexts:Q", legend=None, scale=_ramp(domainMin=0, type="sqrt")),
+        opacity=faded,
         tooltip=["group:N", "probability:O", "contexts:Q"],
     ).properties(
-        width=WIDTH,
-        height=max(60, 26 * len({row["group"] for row in rows})),
         description=(
             f"Contexts of each group by the probability of their likeliest group: {firm} of "
             f"{counted(len(sure), 'context')} have at least {1.0 - 1.0 / BINS:g}."
@@ -234,15 +225,11 @@ def membership_rows(learner: ThreeLevels) -> list[Row]:
     return rows
 
 
-def together(
-    learner: ThreeLevels, *, context_names: Names | None = None, most: int = MOST_TOGETHER
-) -> Any:
+def together(learner: ThreeLevels, *, context_names: Names | None = None, most: int) -> Any:
     """Draw how likely any two contexts are to be in one group, sorted by group.
 
-    Of more than `most` contexts, as many are drawn, evenly spaced. Neighbours of the same shade are
-    one mark.
+    At most `most` contexts, evenly spaced. Neighbours of the same shade are one mark.
     """
-    alt = canvas.altair()
     seen = posterior_now(learner)
     order = np.lexsort((-seen.member.max(axis=1), np.argmax(seen.member, axis=1)))
     shown = seen.counts.context[axes.evenly(order, most)]
@@ -250,38 +237,32 @@ def together(
         [context_names[c] if context_names is not None else int(c) for c in shown]
     )
     side = {"type": "linear", "domain": [0, max(1, len(shown))], "nice": False}
-    axis = {
-        "title": "contexts, sorted by group",
-        "axis": axes.bare(),
-    }
+    axis = {"title": "contexts, sorted by group", "axis": axes.bare()}
     probability = beliefs.together(learner, shown[:, None], shown[None, :])
     sure = float(((probability < 0.1) | (probability > 0.9)).mean()) if len(shown) else 1.0
-    return (
-        alt.Chart(alt.Data(values=list(_boxes(np.rint(probability * SHADES), names))))
-        .mark_rect(aria=False, stroke=None)
-        .encode(
-            x=alt.X("left:Q", scale=alt.Scale(**side), **axis),
-            x2="right:Q",
-            y=alt.Y("top:Q", scale=alt.Scale(**side, reverse=True), **axis),
-            y2="bottom:Q",
-            color=alt.Color("together:Q", title="together", scale=_ramp(domain=[0, 1])),
-            tooltip=["context:N", "with:N", "together:Q"],
-        )
-        .properties(
-            width=360,
-            height=360,
-            description=(
-                f"How likely any two of {counted(len(shown), 'context')} are to be in one group, "
-                f"of {counted(seen.counts.contexts, 'context')} seen, sorted by group. "
-                f"{100 * sure:.0f} % of the pairs are sure: below 0.1 or above 0.9."
-            ),
-        )
+    faded = alt.Opacity(
+        "together:Q",
+        title="together",
+        scale=alt.Scale(domain=[0, 1], range=[0, 1]),
+        legend=alt.Legend(symbolType="square", symbolSize=200),
     )
-
-
-def _ramp(**options: Any) -> Any:
-    """Return the scale from nothing to certainty; its colours come from the config."""
-    return canvas.altair().Scale(range="ramp", interpolate="rgb", **options)
+    boxes = _chart(list(_boxes(np.rint(probability * SHADES), names))).mark_rect(stroke=None)
+    return boxes.encode(
+        x=alt.X("left:Q", scale=alt.Scale(**side), **axis),
+        x2="right:Q",
+        y=alt.Y("top:Q", scale=alt.Scale(**side, reverse=True), **axis),
+        y2="bottom:Q",
+        opacity=faded,
+        tooltip=["context:N", "with:N", "together:Q"],
+    ).properties(
+        width=360,
+        height=360,
+        description=(
+            f"How likely any two of {counted(len(shown), 'context')} are to be in one group, "
+            f"of {counted(seen.counts.contexts, 'context')} seen, sorted by group. "
+            f"{100 * sure:.0f} % of the pairs are sure: below 0.1 or above 0.9."
+        ),
+    )
 
 
 def _boxes(shade: IntVector | Any, names: list[str]) -> Iterator[Row]:

@@ -1,12 +1,15 @@
-"""What the panels of a run share: its name, its setting, how numbers are shown."""
+"""What the panels of a run share: their size, its name, its setting, how numbers are shown."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from lumpable.base.words import counted
-from lumpable.reports.kit import canvas
+from lumpable.reports.kit import alt
 from lumpable.runs.run import Run
+
+PANEL = 360
+"""Pixels of a square panel."""
 
 
 def label(run: Run) -> str:
@@ -29,4 +32,4 @@ def setting(run: Run) -> str:
 
 def numbers(*names: str) -> list[Any]:
     """Return tooltips of large numbers."""
-    return [canvas.altair().Tooltip(f"{name}:Q", format=".3~g") for name in names]
+    return [alt.Tooltip(f"{name}:Q", format=".3~g") for name in names]

@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, short
-from lumpable.reports.charts.captions import numbers, setting
-from lumpable.reports.kit import axes, canvas, theme
+from lumpable.plans.plan import Belief
+from lumpable.reports.charts.captions import PANEL, numbers
+from lumpable.reports.kit import alt, axes, canvas, theme
 from lumpable.reports.kit.canvas import Row
-from lumpable.reports.kit.matrix import PANEL
 from lumpable.reports.kit.theme import BLUE, GREEN
 from lumpable.runs import questions
 from lumpable.runs.run import Run
 
-if TYPE_CHECKING:
-    import altair
-
 MOST_GROUPS = 50
 """More hidden groups than these have no line."""
-
-
-def clusters(run: Run) -> altair.VConcatChart:
-    """Draw how many clusters there were in each phase, and how many arms were good for them.
-
-    Of plans side by side: by bucket, at the end.
-    """
-    if not any_clusters(run):
-        raise BadArgument("run", "one that forms clusters", f"{run.plan}")
-    chart: altair.VConcatChart = canvas.with_title(
-        panel(run),
-        "Who was told apart, and what is still good for them",
-        [setting(run)],
-        words(run),
-    )
-    return chart
 
 
 def any_clusters(run: Run) -> bool:
@@ -51,44 +31,47 @@ def phase_rows(run: Run) -> Iterator[Row]:
     for start, turns in enumerate(questions.starts(run)):
         for turn in questions.phases(turns):
             place += 1
-            good = questions.clusters_of(turn.belief)[1].sum(axis=1)
             yield {
                 "place": place,
                 "start": start + 1,
                 "phase": turn.belief.number,
                 "rounds": turn.rounds,
-                "clusters": len(good),
-                "fewest": good.min(),
-                "average": round(float(good.mean()), 3),
-                "most": good.max(),
+                **_good(turn.belief),
             }
 
 
+def _good(belief: Belief | None) -> Row:
+    """Return the number of clusters, and of the arms that are good for them."""
+    good = questions.clusters_of(belief)[1].sum(axis=1) if belief else np.array([np.nan])
+    return {
+        "clusters": len(good) if belief else 0,
+        "fewest": good.min(),
+        "average": round(float(good.mean()), 3),
+        "most": good.max(),
+    }
+
+
 def panel(run: Run) -> Any:
-    """Draw the same as a part of a larger picture."""
+    """Draw clusters and good arms: by phase, or at the end by bucket."""
     return _by_phase(run) if run.turns else _by_bucket(run)
 
 
 def _by_phase(run: Run) -> Any:
     """Draw two panels below each other, phases on the axis."""
-    alt = canvas.altair()
     rows = list(phase_rows(run))
     again = [{"place": row["place"] - 0.5} for row in rows[1:] if row["phase"] == 1]
     table = alt.Chart(canvas.data(rows)).encode(
         x=_phases(rows, bool(again)),
         tooltip=["phase:Q", *numbers("rounds"), "clusters:Q", "fewest:Q", "average:Q", "most:Q"],
     )
-    lines = alt.Chart(canvas.data(again)).mark_rule(color=theme.GREY, aria=False)
+    lines = alt.Chart(canvas.data(again)).mark_rule(color=theme.GREY)
     starts = [lines.encode(x=alt.X("place:Q"))] if again else []
     dashed = "" if run.world.groups > MOST_GROUPS else "; dashed: hidden groups"
     return alt.vconcat(
         alt.layer(*starts, *_numbers_of_clusters(run, rows, table)).properties(
             width=PANEL,
             height=100,
-            title={
-                "text": "Clusters, phase by phase",
-                "subtitle": f"{_ends(run)}{dashed}",
-            },
+            title={"text": "Clusters, phase by phase", "subtitle": f"{_ends(run)}{dashed}"},
         ),
         alt.layer(*starts, *_good_arms(table)).properties(
             width=PANEL,
@@ -104,7 +87,6 @@ def _by_phase(run: Run) -> Any:
 
 def _phases(rows: list[Row], again: bool) -> Any:
     """Return the axis of phases, which are counted anew where a plan starts again."""
-    alt = canvas.altair()
     phases = [row["phase"] for row in rows]
     step = 1 if len(rows) <= 12 else 2 if len(rows) <= 24 else 5
     return alt.X(
@@ -123,11 +105,8 @@ def _phases(rows: list[Row], again: bool) -> Any:
 
 def _numbers_of_clusters(run: Run, rows: list[Row], table: Any) -> list[Any]:
     """Return the layers of the clusters, with the hidden groups where they are not too many."""
-    alt = canvas.altair()
     groups = run.world.groups
-    truth = alt.Chart(canvas.data([{"clusters": groups}])).mark_rule(
-        style="strong", strokeDash=theme.DASHED, aria=False
-    )
+    truth = alt.Chart(canvas.data([{"clusters": groups}])).mark_rule(strokeDash=theme.DASHED)
     most = max(row["clusters"] for row in rows)
     top = most if groups > MOST_GROUPS else max(groups, most)
     number = alt.Y(
@@ -138,20 +117,21 @@ def _numbers_of_clusters(run: Run, rows: list[Row], table: Any) -> list[Any]:
     )
     return [
         *([] if groups > MOST_GROUPS else [truth.encode(y="clusters:Q")]),
-        table.mark_line(interpolate="step-after", color=BLUE, aria=False).encode(y=number),
-        table.mark_circle(color=BLUE, size=30, opacity=1, aria=False).encode(y=number),
+        table.mark_line(interpolate="step-after", color=BLUE).encode(y=number),
+        table.mark_circle(color=BLUE, size=30, opacity=1).encode(y=number),
     ]
 
 
 def _good_arms(table: Any) -> list[Any]:
     """Return the layers of the good arms."""
-    alt = canvas.altair()
-    arms = alt.Y("average:Q", title="good arms per cluster", scale=alt.Scale(domainMin=0))
-    least = alt.Y("fewest:Q", title="good arms per cluster")
+    title = "good arms per cluster"
+    arms = alt.Y("average:Q", title=title, scale=alt.Scale(domainMin=0))
     return [
-        table.mark_area(color=GREEN, opacity=0.25, aria=False).encode(y=least, y2="most:Q"),
-        table.mark_line(color=GREEN, aria=False).encode(y=arms),
-        table.mark_circle(color=GREEN, size=30, opacity=1, aria=False).encode(y=arms),
+        table.mark_area(color=GREEN, opacity=0.25).encode(
+            y=alt.Y("fewest:Q", title=title), y2="most:Q"
+        ),
+        table.mark_line(color=GREEN).encode(y=arms),
+        table.mark_circle(color=GREEN, size=30, opacity=1).encode(y=arms),
     ]
 
 
@@ -159,63 +139,47 @@ def _ends(run: Run) -> str:
     after = questions.apart(questions.latest(run), run.world)
     if after is None:
         return "Not all groups are apart"
-    return (
-        "There is nobody to tell apart" if after == 0 else f"All apart after {short(after)} rounds"
-    )
+    return f"All apart after {short(after)} rounds" if after else "There is only one group"
 
 
 def bucket_rows(run: Run) -> Iterator[Row]:
     """Yield one row for each plan that was side by side last: its contexts, groups and clusters."""
     for number, side in enumerate(questions.buckets(run), start=1):
         turns = questions.latest(side.run)
-        good = questions.clusters_of(turns[-1].belief)[1] if turns else np.zeros((0, 0))
-        count = good.sum(axis=1) if len(good) else np.array([np.nan])
         yield {
             "bucket": f"{number}: {counted(len(side.contexts), 'context')}",
             "rounds": side.run.rounds,
             "regret": side.run.regret,
             "groups": len(np.unique(side.run.world.group)),
-            "clusters": len(good),
-            "fewest": count.min(),
-            "average": round(float(count.mean()), 3),
-            "most": count.max(),
+            **_good(turns[-1].belief if turns else None),
         }
 
 
 def _by_bucket(run: Run) -> Any:
     """Draw two panels side by side, buckets on the axis."""
-    alt = canvas.altair()
     rows = list(bucket_rows(run))
     down = alt.Y("bucket:N", title="bucket, most frequent first", sort=None)
     table = alt.Chart(canvas.data(rows)).encode(
         tooltip=["bucket:N", *numbers("rounds", "regret"), "groups:Q", "clusters:Q", "average:Q"]
     )
     most = max(max(row["groups"], row["clusters"]) for row in rows)
-    across = alt.Scale(domain=[0, most + 0.5], nice=False)
+    across, ticks = alt.Scale(domain=[0, most + 0.5], nice=False), "groups (ticks), clusters (dots)"
     found = alt.layer(
-        table.mark_tick(style="strong", thickness=3, size=20, aria=False).encode(
-            x=alt.X(
-                "groups:Q",
-                title="groups (ticks), clusters (dots)",
-                scale=across,
-                axis=axes.counts(),
-            ),
-            y=down,
+        table.mark_tick(style="strong", thickness=3, size=20).encode(
+            x=alt.X("groups:Q", title=ticks, scale=across, axis=axes.counts()), y=down
         ),
-        table.mark_circle(size=90, color=BLUE, opacity=1, aria=False).encode(
+        table.mark_circle(size=90, color=BLUE, opacity=1).encode(
             x=alt.X("clusters:Q", scale=across), y=down
         ),
     )
     bare = alt.Y("bucket:N", title=None, sort=None, axis=axes.bare())
     good = alt.layer(
-        table.mark_rule(strokeWidth=5, color=GREEN, opacity=0.35, aria=False).encode(
+        table.mark_rule(strokeWidth=5, color=GREEN, opacity=0.35).encode(
             x=alt.X("fewest:Q", title="good arms per cluster", scale=alt.Scale(domainMin=0)),
             x2="most:Q",
             y=bare,
         ),
-        table.mark_circle(size=70, color=GREEN, opacity=1, aria=False).encode(
-            x=alt.X("average:Q"), y=bare
-        ),
+        table.mark_circle(size=70, color=GREEN, opacity=1).encode(x=alt.X("average:Q"), y=bare),
     )
     title = {"text": "Clusters by bucket", "subtitle": "In the end, each on its own clock"}
     more = {"text": "Arms still good", "subtitle": "Fewest, average and most"}

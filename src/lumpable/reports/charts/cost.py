@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from lumpable.plans import bounds
-from lumpable.reports.charts.captions import label, numbers
-from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.charts.captions import PANEL, numbers
+from lumpable.reports.kit import alt, axes, canvas, theme
 from lumpable.reports.kit.canvas import Row
-from lumpable.reports.kit.matrix import PANEL
 from lumpable.runs import questions
 from lumpable.runs.run import Run
-
-if TYPE_CHECKING:
-    import altair
 
 THEOREM = "√(r³ (S + K) T), the paper's rate"
 STANDARD = "√(S K T), the standard rate"
@@ -24,21 +20,6 @@ BUCKETS = "its buckets, each on its own clock"
 MOST_POINTS = 300
 """Of a run's line."""
 MOST_DOTS = 80
-
-
-def regret(runs: Run | Mapping[str, Run]) -> altair.LayerChart:
-    """Draw regret against rounds on log axes, for one run or for several with labels.
-
-    Thin lines are the rates of the theorems, where all runs are of one problem.
-    """
-    named = {label(runs): runs} if isinstance(runs, Run) else dict(runs)
-    chart: altair.LayerChart = canvas.with_title(
-        panel(named),
-        "What learning cost",
-        [caption(named)],
-        words(named),
-    )
-    return chart
 
 
 def regret_rows(runs: Mapping[str, Run], most: int = MOST_POINTS) -> Iterator[Row]:
@@ -72,23 +53,22 @@ def bucket_rows(runs: Mapping[str, Run]) -> Iterator[Row]:
 
 
 def panel(runs: Mapping[str, Run], width: int = PANEL) -> Any:
-    """Draw the same as a part of a larger picture."""
-    alt = canvas.altair()
+    """Draw regret against rounds, with the rates of the theorems."""
     rates, buckets = list(rate_rows(runs)), list(bucket_rows(runs))
     place = _place(runs, rates, buckets)
     layers = []
     if rates:
-        thin = alt.Chart(canvas.data(rates)).mark_line(strokeWidth=1.2, aria=False)
+        thin = alt.Chart(canvas.data(rates)).mark_line(strokeWidth=1.2)
         layers.append(thin.encode(**place))
     if buckets:
-        faint = alt.Chart(canvas.data(buckets)).mark_line(strokeWidth=1.2, aria=False)
+        faint = alt.Chart(canvas.data(buckets)).mark_line(strokeWidth=1.2)
         layers.append(faint.encode(**place, detail="bucket:N"))
     points = alt.Chart(canvas.data(regret_rows(runs)))
     many = sum(len(run.requests) for run in runs.values()) > MOST_DOTS  # then only for the pointer
-    dots = points.mark_circle(size=30, opacity=0 if many else 1, aria=False)
+    dots = points.mark_circle(size=30, opacity=0 if many else 1)
     tooltip = ["line:N", *numbers("rounds", "regret"), alt.Tooltip("words:N", title="then")]
     layers += [
-        points.mark_line(strokeWidth=2.2, aria=False).encode(**place),
+        points.mark_line(strokeWidth=2.2).encode(**place),
         dots.encode(x=place["x"], y=place["y"], color=place["color"], tooltip=tooltip),
     ]
     title = {"text": "Regret: the flatter, the more was learned", "subtitle": caption(runs)}
@@ -97,7 +77,6 @@ def panel(runs: Mapping[str, Run], width: int = PANEL) -> Any:
 
 def _place(runs: Mapping[str, Run], rates: Sequence[Row], buckets: Sequence[Row]) -> dict[str, Any]:
     """Return what the lines share: logarithmic axes, a colour and dashes for each, one legend."""
-    alt = canvas.altair()
     looks = {
         name: (theme.LINES[number % len(theme.LINES)], theme.SOLID)
         for number, name in enumerate(runs)

@@ -39,8 +39,8 @@ def times(standing: Standing, place: int) -> Figure | None:
         f"{short_time(taken[slow])}.",
         _reach(taken[quick] / 1.5, taken[slow] * 1.5),
         {"dots": dots},
-        world=place,
-        height=18 * len(order),
+        18 * len(order),
+        place,
     )
 
 
@@ -76,5 +76,5 @@ def strip(overall: Overall) -> Figure | None:
         f"from {ratio(min(seen))} to {ratio(max(seen))}.",
         _reach(min(seen) / 1.1, max(seen) * 1.1),
         {"dots": dots, "means": means},
-        height=18 * len(order),
+        18 * len(order),
     )

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from lumpable.base.checks import FloatVector, IntVector
-from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
-from lumpable.reports.charts.captions import setting
-from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.charts.captions import PANEL
+from lumpable.reports.kit import alt, axes, canvas, theme
 from lumpable.reports.kit.canvas import Row
-from lumpable.reports.kit.matrix import PANEL
 from lumpable.runs import questions
 from lumpable.runs.run import Run
 from lumpable.worlds.world import World
-
-if TYPE_CHECKING:
-    import altair
 
 MOST_CLUSTERS = 8
 MOST_ARMS = 150
@@ -32,16 +27,6 @@ KINDS = {
     BEST: (theme.BLUE, "diamond"),
     LOST: (theme.VERMILLION, "diamond"),
 }
-
-
-def dropped_arms(run: Run) -> altair.FacetChart:
-    """Draw for each cluster when each arm was dropped, by how much it is worse than the best."""
-    if not questions.latest(run):
-        raise BadArgument("run", "one that forms clusters", f"{run.plan}")
-    chart: altair.FacetChart = canvas.with_title(
-        panel(run), "When each arm was dropped", [setting(run)], words(run)
-    )
-    return chart
 
 
 def drop_rows(run: Run) -> Iterator[Row]:
@@ -80,8 +65,7 @@ def average_gap(world: World, members: IntVector) -> FloatVector:
 
 
 def panel(run: Run) -> Any:
-    """Draw the same as a part of a larger picture."""
-    alt = canvas.altair()
+    """Draw each arm of each cluster by its gap and the phase in which it was dropped."""
     rows = list(drop_rows(run))
     panels = len({row["cluster"] for row in rows})
     first = min(row["phase"] for row in rows)
@@ -91,7 +75,7 @@ def panel(run: Run) -> Any:
     legend = alt.Legend(title=None, orient="bottom", symbolOpacity=1)
     points = (
         alt.Chart(canvas.data(rows))
-        .mark_point(filled=True, opacity=0.75, aria=False)
+        .mark_point(filled=True, opacity=0.75)
         .encode(
             x=alt.X(
                 "gap:Q",
@@ -123,18 +107,18 @@ def captions(run: Run) -> list[str]:
     """Say what a point is, and how much is drawn."""
     number = len(questions.clusters_of(run.turns[-1].belief)[1])
     drawn = len({row["cluster"] for row in drop_rows(run)})
-    said = [
+    lines = [
         "A point is an arm, at the last phase in which it was good. Those far to the right, which "
         "cost most, should be dropped first."
     ]
     if all(row["kind"] in (KEPT, BEST) for row in drop_rows(run)):
-        said = ["A point is an arm. None was dropped yet."]
+        lines = ["A point is an arm. None was dropped yet."]
     if drawn < number or run.world.arms > MOST_ARMS:
-        said.append(
+        lines.append(
             f"Drawn: {drawn} of {number} clusters, the largest, and "
             f"{min(run.world.arms, MOST_ARMS)} of {run.world.arms} arms, evenly spaced by gap."
         )
-    return said
+    return lines
 
 
 def words(run: Run) -> str:

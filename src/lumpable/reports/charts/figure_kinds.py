@@ -9,13 +9,11 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.kit import alt, axes, canvas, theme
 from lumpable.reports.kit.theme import DASHES
 
-CURVE_HEIGHT = 380
-SMALL_HEIGHT = 240
 POINTER = "pointer"
-"""The layer that is not seen, and paper has no use for."""
+"""The layer of invisible marks, which paper does not need."""
 PICKED = "length(picked) == 0 || indexof(picked, datum.learner) >= 0"
 
 
@@ -26,12 +24,12 @@ class Kind(NamedTuple):
     title: str
     across: str
     up: str
-    height: int = SMALL_HEIGHT
+    height: int = 240
 
 
 CURVES = {
-    "regret-linear": Kind("regret", "regret so far", "linear", "linear", CURVE_HEIGHT),
-    "regret-log": Kind("regret", "regret so far", "log", "log", CURVE_HEIGHT),
+    "regret-linear": Kind("regret", "regret so far", "linear", "linear", 380),
+    "regret-log": Kind("regret", "regret so far", "log", "log", 380),
     "simple": Kind("simple_regret", "loss per round of its policy", "log", "linear"),
     "worse": Kind("worse_off", "share of contexts worse off", "log", "linear"),
     "clusters": Kind("clusters", "groups found", "log", "log"),
@@ -50,14 +48,9 @@ def template(name: str) -> dict[str, Any]:
     return spec
 
 
-def to_vega(name: str, scheme: str) -> dict[str, Any]:
-    """Return the specification in Vega's own language, in the colours of a scheme, for a page."""
-    return canvas.to_vega({**template(name), "config": theme.silent(scheme)})
-
-
-def names() -> tuple[str, ...]:
-    """Return the names of all kinds."""
-    return (*CURVES, "time", "strip")
+def to_vega(name: str) -> dict[str, Any]:
+    """Return the specification of a kind in Vega's own language, for a page."""
+    return canvas.to_vega({**template(name), "config": theme.silent(theme.PAGE)})
 
 
 # --- Curves ---------------------------------------------------------------------------------------
@@ -65,7 +58,6 @@ def names() -> tuple[str, ...]:
 
 def _curves(kind: Kind) -> Any:
     """Draw a band, a line and points for the pointer for each learner, and names at the ends."""
-    alt = canvas.altair()
     x = alt.X(
         "round:Q",
         title="rounds",
@@ -77,7 +69,7 @@ def _curves(kind: Kind) -> Any:
         "axis": _axis(kind.up, "up", grid=True),
         "title": kind.title,
     }
-    data = alt.Chart(alt.NamedData(name="curves")).transform_filter("isValid(datum.mean)")
+    data = _named("curves").transform_filter("isValid(datum.mean)")
     if kind.up == "log":
         data = data.transform_filter("datum.mean > 0")
     data = data.encode(x=x, detail="learner:N")
@@ -88,21 +80,19 @@ def _curves(kind: Kind) -> Any:
     if kind.measure == "clusters":
         layers.insert(0, _truth(y))
     layers += [*_labels(), _points(data, kind.title).encode(y=mean).properties(name=POINTER)]
-    picked = alt.param(name="picked", value=[])
     filled = _params("low top first last", "across up")
-    return alt.layer(*layers).add_params(picked, *filled).properties(height=kind.height)
+    return alt.layer(*layers).add_params(_picked(), *filled).properties(height=kind.height)
 
 
 def _bands(data: Any) -> Any:
     """Return intervals of the mean, of those with a name, cut off at the ends of the axis."""
-    alt = canvas.altair()
     return (
         data.transform_filter("isValid(datum.low) && (datum.look < 8 || datum.look == 9)")
         .transform_calculate(floor="max(datum.low, low)", roof="min(datum.high, top)")
-        .mark_area(clip=True, aria=False)
+        .mark_area(clip=True)
         .encode(
             y2="roof:Q",
-            color=alt.Color("look:N", scale=_looks(), legend=None),
+            color=_colour(),
             fillOpacity=alt.condition(PICKED, alt.value(0.14), alt.value(0.0)),
         )
     )
@@ -110,13 +100,12 @@ def _bands(data: Any) -> Any:
 
 def _lines(data: Any) -> Any:
     """Return the curves: those that are picked stand out."""
-    alt = canvas.altair()
-    return data.mark_line(clip=True, aria=False, strokeJoin="round").encode(
-        color=alt.Color("look:N", scale=_looks(), legend=None),
-        strokeDash=alt.StrokeDash("look:N", scale=_dashes(), legend=None),
-        strokeWidth=alt.condition(
-            f"length(picked) > 0 && ({PICKED})", alt.value(3.2), alt.value(1.8)
-        ),
+    picked = f"length(picked) > 0 && ({PICKED})"
+    dashes = alt.Scale(domain=list(range(len(DASHES))), range=[list(dash) for dash in DASHES])
+    return data.mark_line(clip=True, strokeJoin="round").encode(
+        color=_colour(),
+        strokeDash=alt.StrokeDash("look:N", scale=dashes, legend=None),
+        strokeWidth=alt.condition(picked, alt.value(3.2), alt.value(1.8)),
         strokeOpacity=alt.when(f"!({PICKED})")
         .then(alt.value(0.13))
         .when("length(picked) == 0 && (datum.look == 8 || datum.look == 10)")
@@ -126,15 +115,13 @@ def _lines(data: Any) -> Any:
 
 
 def _points(data: Any, title: str) -> Any:
-    """Return marks that nobody sees: the pointer finds them and shows their numbers."""
-    alt, number = canvas.altair(), "',.4~r'"
+    """Return invisible marks: the pointer finds them and shows their numbers."""
+    number = "',.4~r'"
     interval = (
         f"isValid(datum.low) ? format(datum.low, {number}) + ' to ' + "
         f"format(datum.high, {number}) : 'one seed'"
     )
-    marks = data.transform_calculate(interval=interval).mark_circle(
-        size=90, opacity=0, clip=True, aria=False
-    )
+    marks = data.transform_calculate(interval=interval).mark_circle(size=90, opacity=0, clip=True)
     return marks.encode(
         tooltip=[
             alt.Tooltip("learner:N"),
@@ -145,10 +132,91 @@ def _points(data: Any, title: str) -> Any:
     )
 
 
+def _labels() -> list[Any]:
+    """Draw names beside the ends of lines, each joined to its own; `y` and `at` are pixels."""
+    seen = f"length(picked) == 0 ? datum.named : ({PICKED})"
+    opacity = alt.condition(seen, alt.value(1), alt.value(0))
+    ends = _named("ends")
+    joints = ends.mark_rule(strokeWidth=1.2).encode(
+        x=alt.value({"expr": "width + 1"}),
+        x2=alt.value({"expr": "width + 12"}),
+        y=alt.Y("y:Q", scale=None),
+        y2="at:Q",
+        color=_colour(),
+        strokeOpacity=opacity,
+    )
+    texts = ends.mark_text(align="left", baseline="middle", dx=15, limit=215).encode(
+        x=alt.value({"expr": "width"}),
+        y=alt.Y("at:Q", scale=None),
+        text="learner:N",
+        fillOpacity=opacity,
+    )
+    return [joints.properties(name="joints"), texts.properties(name="labels")]
+
+
+def _truth(y: dict[str, Any]) -> Any:
+    truth = _named("truth").encode(y=alt.Y("groups:Q", **y))
+    words = truth.mark_text(style="truth-label", align="left", baseline="bottom", dx=4, dy=-3)
+    return alt.layer(truth.mark_rule(style="truth"), words.encode(x=alt.value(0), text="words:N"))
+
+
+# --- Dots -----------------------------------------------------------------------------------------
+
+
+def _time() -> Any:
+    """Draw a dot for each learner: how long a round took."""
+    dots = _rows("dots", "seconds:Q", "time per round", "s").mark_circle(size=80, opacity=1)
+    return _dots(
+        dots.encode(
+            color=_colour(),
+            opacity=alt.condition(PICKED, alt.value(1), alt.value(0.2)),
+            tooltip=["learner:N", alt.Tooltip("time:N", title="per round"), "memory:N"],
+        )
+    ).add_params(_picked())
+
+
+def _strip() -> Any:
+    """Draw a dot for each world and a bar at the geometric mean, a line for each learner."""
+    number = alt.Tooltip("ratio:Q", format=".3~f")
+    dots, means = (
+        _rows(name, "ratio:Q", "ratio to the best fair peer", "×") for name in ("dots", "means")
+    )
+    return _dots(
+        dots.mark_circle(style="faint", size=45, opacity=1, fillOpacity=0.55).encode(
+            tooltip=["learner:N", "world:N", number]
+        ),
+        means.mark_tick(style="strong", thickness=3, size=13).encode(
+            tooltip=["learner:N", "what:N", number]
+        ),
+    )
+
+
+def _dots(*layers: Any) -> Any:
+    params = _params("first last", "across")
+    return alt.layer(*layers).add_params(*params).properties(height=200)  # a figure has its own
+
+
+def _rows(name: str, field: str, title: str, unit: str) -> Any:
+    """Place the marks of a dataset along a logarithmic axis, a row for each learner."""
+    across = axes.numbers("across", unit=unit)
+    rows = axes.rows(labelLimit=230, grid=True)
+    return _named(name).encode(
+        x=alt.X(field, title=title, scale=_scale("log", "first", "last"), axis=across),
+        y=alt.Y("learner:N", sort=None, title=None, axis=rows),
+    )
+
+
+# --- What they share ------------------------------------------------------------------------------
+
+
+def _named(name: str) -> Any:
+    return alt.Chart(alt.NamedData(name=name))
+
+
 def _scale(kind: str, low: str, high: str) -> Any:
     """Return a scale between parameters, by their names."""
     ends = {"domainMin": {"expr": low}, "domainMax": {"expr": high}}
-    return canvas.altair().Scale(type=kind, nice=False, zero=False, **ends)
+    return alt.Scale(type=kind, nice=False, zero=False, **ends)
 
 
 def _axis(kind: str, ticks: str, grid: bool) -> Any:
@@ -161,110 +229,14 @@ def _axis(kind: str, ticks: str, grid: bool) -> Any:
 
 def _params(numbers: str, lists: str) -> list[Any]:
     """Return parameters that a figure fills in: ends of axes, and ticks along them."""
-    alt = canvas.altair()
     ends = [alt.param(name=name, value=1) for name in numbers.split()]
     return ends + [alt.param(name=name, value=[1]) for name in lists.split()]
 
 
-def _looks() -> Any:
-    """Return the scale of looks; its colours come from the config."""
-    return canvas.altair().Scale(domain=list(range(len(DASHES))))
+def _picked() -> Any:
+    return alt.param(name="picked", value=[])
 
 
-def _dashes() -> Any:
-    dashes = [list(dash) for dash in DASHES]
-    return canvas.altair().Scale(domain=list(range(len(DASHES))), range=dashes)
-
-
-def _labels() -> list[Any]:
-    """Draw names beside the ends of lines, each joined to its own; `y` and `at` are pixels."""
-    alt = canvas.altair()
-    seen = f"length(picked) == 0 ? datum.named : ({PICKED})"
-    opacity = alt.condition(seen, alt.value(1), alt.value(0))
-    ends = alt.Chart(alt.NamedData(name="ends"))
-    joints = ends.mark_rule(strokeWidth=1.2, aria=False).encode(
-        x=alt.value({"expr": "width + 1"}),
-        x2=alt.value({"expr": "width + 12"}),
-        y=alt.Y("y:Q", scale=None),
-        y2="at:Q",
-        color=alt.Color("look:N", scale=_looks(), legend=None),
-        strokeOpacity=opacity,
-    )
-    texts = ends.mark_text(
-        style="label", align="left", baseline="middle", dx=15, limit=215, aria=False
-    ).encode(
-        x=alt.value({"expr": "width"}),
-        y=alt.Y("at:Q", scale=None),
-        text="learner:N",
-        fillOpacity=opacity,
-    )
-    return [joints.properties(name="joints"), texts.properties(name="labels")]
-
-
-def _truth(y: dict[str, Any]) -> Any:
-    alt = canvas.altair()
-    truth = alt.Chart(alt.NamedData(name="truth"))
-    place = {"y": alt.Y("groups:Q", **y)}
-    return alt.layer(
-        truth.mark_rule(style="truth", aria=False).encode(**place),
-        truth.mark_text(
-            style="truth-label", align="left", baseline="bottom", dx=4, dy=-3, aria=False
-        ).encode(x=alt.value(0), text="words:N", **place),
-    )
-
-
-# --- Dots -----------------------------------------------------------------------------------------
-
-
-def _rows(field: str = "learner") -> Any:
-    alt = canvas.altair()
-    return alt.Y(f"{field}:N", sort=None, title=None, axis=axes.rows(labelLimit=230, grid=True))
-
-
-def _time() -> Any:
-    """Draw a dot for each learner: how long a round took."""
-    alt = canvas.altair()
-    x = alt.X(
-        "seconds:Q",
-        title="time per round",
-        scale=_scale("log", "first", "last"),
-        axis=axes.numbers("across", unit="s"),
-    )
-    dots = alt.Chart(alt.NamedData(name="dots")).encode(x=x, y=_rows())
-    return (
-        alt.layer(
-            dots.mark_circle(size=80, opacity=1, aria=False).encode(
-                color=alt.Color("look:N", scale=_looks(), legend=None),
-                opacity=alt.condition(PICKED, alt.value(1), alt.value(0.2)),
-                tooltip=["learner:N", alt.Tooltip("time:N", title="per round"), "memory:N"],
-            )
-        )
-        .add_params(alt.param(name="picked", value=[]), *_params("first last", "across"))
-        .properties(height=200)
-    )
-
-
-def _strip() -> Any:
-    """Draw a dot for each world and a bar at the geometric mean, a line for each learner."""
-    alt = canvas.altair()
-    x = alt.X(
-        "ratio:Q",
-        title="ratio to the best fair peer",
-        scale=_scale("log", "first", "last"),
-        axis=axes.numbers("across", unit="×"),
-    )
-    dots = alt.Chart(alt.NamedData(name="dots")).encode(x=x, y=_rows())
-    means = alt.Chart(alt.NamedData(name="means")).encode(x=x, y=_rows())
-    number = alt.Tooltip("ratio:Q", format=".3~f")
-    return (
-        alt.layer(
-            dots.mark_circle(
-                style="faint", size=45, opacity=1, fillOpacity=0.55, aria=False
-            ).encode(tooltip=["learner:N", "world:N", number]),
-            means.mark_tick(style="strong", thickness=3, size=13, aria=False).encode(
-                tooltip=["learner:N", "what:N", number]
-            ),
-        )
-        .add_params(*_params("first last", "across"))
-        .properties(height=200)
-    )
+def _colour() -> Any:
+    """Return the colour of a learner's look, which comes from the config."""
+    return alt.Color("look:N", scale=alt.Scale(domain=list(range(len(DASHES)))), legend=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from lumpable.reports.charts.figure_kinds import CURVES, POINTER, template
@@ -23,27 +23,23 @@ class Figure:
     description: str
     params: Mapping[str, float | list[float]]
     data: Mapping[str, list[dict[str, Any]]]
+    height: int
     world: int | None = None
-    height: int | None = None
     names: int = 430
     """Pixels of width below which there is no room for names beside the lines."""
     choice: str = ""
     """What the switch calls it, where there are several views of the same."""
-    group: str = field(default="")
+    group: str = ""
+
+    @property
+    def measure(self) -> str | None:
+        """What its curves show, if it has any."""
+        return CURVES[self.kind].measure if self.kind in CURVES else None
 
     def page(self) -> dict[str, Any]:
         """Return what the page's script needs to draw it."""
-        kind = CURVES.get(self.kind)
-        return {
-            "kind": self.kind,
-            "world": self.world,
-            "measure": kind.measure if kind else None,
-            "params": dict(self.params),
-            "data": dict(self.data),
-            "height": self.height,
-            "names": self.names,
-            "description": self.description,
-        }
+        names = ("kind", "world", "measure", "params", "data", "height", "names", "description")
+        return {name: getattr(self, name) for name in names}
 
 
 def long_rows(series: Series, measure: str) -> list[dict[str, Any]]:
@@ -64,20 +60,20 @@ def long_rows(series: Series, measure: str) -> list[dict[str, Any]]:
 def paper(figure: Figure, drawn: Sequence[Series], width: int = 760) -> dict[str, Any]:
     """Return the whole specification of a figure, for paper."""
     spec = copy.deepcopy(template(figure.kind))
-    kind = CURVES.get(figure.kind)
-    rows = long_rows(drawn[figure.world], kind.measure) if kind and figure.world is not None else []
-    spec["datasets"] = {**figure.data, **({"curves": rows} if kind else {})}
-    if kind:  # what only shows when somebody points or picks takes longer than all the rest
+    spec["datasets"] = dict(figure.data)
+    if figure.measure and figure.world is not None:
+        spec["datasets"]["curves"] = long_rows(drawn[figure.world], figure.measure)
+        # marks for the pointer and for picking take most of the time, and paper has neither
         spec["datasets"]["ends"] = [end for end in figure.data["ends"] if end["named"]]
         spec["layer"] = [layer for layer in spec["layer"] if layer.get("name") != POINTER]
     for param in spec["params"]:
         param["value"] = figure.params.get(param["name"], param["value"])
     return {
         **spec,
-        "height": figure.height or spec["height"],
+        "height": figure.height,
         "width": width,
         "padding": {"left": 24, "top": 8, "bottom": 8, "right": 8},
         "title": figure.title,
         "description": figure.description,
-        "config": theme.silent("paper"),
+        "config": theme.silent(theme.LIGHT),
     }

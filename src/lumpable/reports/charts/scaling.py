@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lumpable.reports.kit import axes, canvas, theme
+from lumpable.reports.charts.captions import PANEL
+from lumpable.reports.kit import alt, axes, canvas, theme
 from lumpable.reports.kit.canvas import Row
-from lumpable.reports.kit.matrix import PANEL
 
 if TYPE_CHECKING:
     import altair
@@ -29,13 +29,11 @@ def growth(rows: Sequence[Row]) -> altair.HConcatChart:
     by_sum = _growth_panel(table, "sum", "S + K (contexts plus arms)")
     by_product = _growth_panel(table, "product", "S × K (contexts times arms)", legends=True)
     chart: altair.HConcatChart = canvas.with_title(
-        canvas.altair()
-        .hconcat(
+        alt.hconcat(
             by_sum.properties(title="Algorithm 3 grows about in proportion to S + K"),
             by_product.properties(title="The naive method grows about in proportion to S × K"),
             spacing=40,
-        )
-        .resolve_scale(color="independent", shape="independent"),
+        ).resolve_scale(color="independent", shape="independent"),
         "Rounds grow with S + K when groups are learned, with S × K when they are ignored",
         [
             f"Whole runs at epsilon {table[0]['epsilon']:g} with {table[0]['groups']} hidden "
@@ -66,7 +64,6 @@ def _losses(table: Sequence[Row], method: str) -> str:
 
 def _growth_panel(table: Sequence[Row], field: str, title: str, legends: bool = False) -> Any:
     """Draw the rounds against one measure of size."""
-    alt = canvas.altair()
     legend = alt.Legend() if legends else None
     scale = axes.log_scale(padding=24)
     square = sorted({row[field] for row in table if row["shape"] == "S = K"})

@@ -1,4 +1,4 @@
-"""What stands along an axis: ticks, numbers, names. One maker for every picture.
+"""Axes for every picture: ticks, numbers, names.
 
 A logarithmic axis is given its ticks, by `ticks` or by the name of a parameter that holds them.
 """
@@ -14,16 +14,16 @@ from unicodedata import east_asian_width
 import numpy as np
 
 from lumpable.base.checks import IntVector
-from lumpable.reports.kit.canvas import altair
+from lumpable.reports.kit import alt
 
 LEADS = ((1.0, 2.0, 5.0), (1.0,), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
-"""Of the numbers along a logarithmic axis, the most wanted first."""
+"""First digits of the numbers along a logarithmic axis, the preferred ones first."""
 LEAST, MOST = 3, 8
 """Numbers along an axis."""
 LONGEST = 1e6
-"""Beside larger numbers all are written as powers."""
+"""An axis with larger numbers writes all of them as powers."""
 LETTER = 7.5
-"""About as many pixels are as wide as a letter."""
+"""Pixels: about the width of a letter."""
 LABELS = {
     "": "datum.value == 0 ? '0' : abs(datum.value) >= 1e6 || abs(datum.value) < 1e-3 ? "
     "replace(format(datum.value, '.2~e'), '+', '') : format(datum.value, ',.3~f')",
@@ -47,17 +47,17 @@ def numbers(values: Sequence[float] | str | None = None, *, unit: str = "", **mo
         if not unit and not isinstance(values, str) and max(values, default=0) > LONGEST:
             unit = "e"
     apart = {"labelOverlap": True, "labelSeparation": 6, "labelFlush": False}
-    return altair().Axis(labelExpr=LABELS[unit], **apart, **more)
+    return alt.Axis(labelExpr=LABELS[unit], **apart, **more)
 
 
 def counts(**more: Any) -> Any:
     """Return an axis of whole numbers."""
-    return altair().Axis(tickMinStep=1, format="d", **more)
+    return alt.Axis(tickMinStep=1, format="d", **more)
 
 
 def rows(**more: Any) -> Any:
     """Return the axis of rows that have names."""
-    return altair().Axis(ticks=False, domain=False, **more)
+    return alt.Axis(ticks=False, domain=False, **more)
 
 
 def columns(names: list[str], width: int) -> Any:
@@ -65,7 +65,7 @@ def columns(names: list[str], width: int) -> Any:
     letters = (sum(1 + (east_asian_width(x) in "WF") for x in name) for name in names)
     longest = LETTER * max(letters)
     upright = longest * len(names) > width
-    return altair().Axis(
+    return alt.Axis(
         labelExpr=f"{json.dumps(names)}[datum.value]",
         labelLimit=0,  # a limit cuts between the halves of a character, and SVG cannot hold one
         labelOverlap=False,
@@ -77,12 +77,12 @@ def columns(names: list[str], width: int) -> Any:
 
 def bare() -> Any:
     """Return an axis that shows nothing but its title."""
-    return altair().Axis(labels=False, ticks=False, grid=False, domain=False)
+    return alt.Axis(labels=False, ticks=False, grid=False, domain=False)
 
 
 def log_scale(**more: Any) -> Any:
     """Return a logarithmic scale that ends where the data do."""
-    return altair().Scale(type="log", nice=False, **more)
+    return alt.Scale(type="log", nice=False, **more)
 
 
 # --- Ticks ----------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def _even(low: float, high: float) -> list[float]:
-    """Return round numbers at equal steps: along so short an axis they are almost so."""
+    """Return round numbers at equal steps, for an axis too short to look logarithmic."""
     power = math.floor(math.log10(high - low))
     steps = [float(f"{lead}e{power - 1}") for lead in (50, 20, 10, 5, 2, 1)]
     for step in steps:
@@ -161,7 +161,7 @@ def spread(wanted: Sequence[float], gap: float, height: float) -> list[float]:
 
 
 def evenly(values: IntVector, most: int) -> IntVector:
-    """Return at most `most` of the values, evenly spaced: what there is room for."""
+    """Return at most `most` of the values, evenly spaced."""
     if len(values) <= most:
         return values
     return values[np.arange(most) * len(values) // max(most, 1)]

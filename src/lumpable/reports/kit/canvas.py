@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lumpable.base.extras import need
-from lumpable.reports.kit import svg as _svg
 from lumpable.reports.kit import theme
+from lumpable.reports.kit.svg import clip_once, name_svg
 
 Row = Mapping[str, Any]
 
@@ -34,9 +34,8 @@ def version() -> str:
 
 
 def data(rows: Iterable[Row]) -> Any:
-    """Return rows as inline CSV: a list of objects would be copied and checked again and again."""
-    alt = altair()
-    table = list(rows)
+    """Return rows as inline CSV: Altair would copy and check a list of objects again and again."""
+    alt, table = altair(), list(rows)
     text = io.StringIO()
     writer = csv.DictWriter(text, list(table[0]) if table else [])
     writer.writeheader()
@@ -51,19 +50,19 @@ def with_title(chart: Any, title: str, subtitle: list[str], description: str) ->
         title={**heading, "anchor": "start", "offset": 18, "subtitlePadding": 6},
         description=description,
         padding=16,
-        config=theme.config("paper"),
+        config=theme.config(theme.LIGHT),
     )
 
 
 def svg(spec: dict[str, Any]) -> str:
     """Draw a specification as SVG, named by its description for those who cannot see it."""
     drawn: str = converter().vegalite_to_svg(spec, vl_version=version())
-    return _svg.name_svg(drawn, spec.get("description", ""))
+    return name_svg(drawn, spec.get("description", ""))
 
 
 def png(spec: dict[str, Any]) -> bytes:
     """Draw a specification as PNG, twice as fine as on a screen."""
-    drawn: bytes = converter().svg_to_png(_svg.clip_once(svg(spec)), scale=2)
+    drawn: bytes = converter().svg_to_png(clip_once(svg(spec)), scale=2)
     return drawn
 
 

@@ -1,4 +1,4 @@
-"""Templates in, pages out. Whatever is put into a template is escaped; nothing is fetched.
+"""Templates in, pages out. All values are escaped, and a page fetches nothing.
 
 Templates are in `templates`, style sheets and scripts in `static`; they end up inside the page.
 """
@@ -15,26 +15,26 @@ from lumpable.reports.kit import numbers, theme
 
 def environment() -> Any:
     """Return the environment of all templates, or say how to install what they need."""
-    return _made(need("jinja2", "plot", "making pages"))
+    return _configure(need("jinja2", "plot", "making pages"))
 
 
 @functools.cache
-def _made(jinja2: Any) -> Any:
-    found = jinja2.Environment(
+def _configure(jinja2: Any) -> Any:
+    made = jinja2.Environment(
         loader=jinja2.PackageLoader("lumpable.reports"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.policies["json.dumps_kwargs"] = {
+    made.policies["json.dumps_kwargs"] = {
         "ensure_ascii": False,
         "separators": (",", ":"),
         "allow_nan": False,
     }
-    found.globals |= {"static": static, "schemes": theme.SCHEMES}
-    found.filters |= {name: getattr(numbers, name) for name in numbers.__all__}
-    return found
+    made.globals |= {"static": static, "schemes": theme.SCHEMES}
+    made.filters |= {name: getattr(numbers, name) for name in numbers.__all__}
+    return made
 
 
 def static(name: str) -> str:

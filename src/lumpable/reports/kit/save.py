@@ -1,4 +1,4 @@
-"""The one way in which pictures and pages become files: whole, or not at all."""
+"""Save pictures and pages: a file is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = (".png", ".svg", ".html")
 
 
 def check(path: str | Path, kinds: tuple[str, ...] = KINDS) -> Path:
-    """Raise now what saving would raise later: no such kind of file, or the extra is missing."""
+    """Raise now what saving would raise later: an unknown kind of file or a missing extra."""
     path = Path(path)
     if path.suffix not in kinds:
         raise BadArgument("path", f"a name that ends in {', '.join(kinds)}", repr(path.name))

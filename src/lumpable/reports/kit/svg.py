@@ -1,4 +1,4 @@
-"""What is done to an SVG after it was drawn: a name for screen readers, ids, fewer clips."""
+"""Edit an SVG that is already drawn: a name for screen readers, ids of its own, fewer clips."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from xml.sax.saxutils import quoteattr
 
 
 def name_svg(picture: str, words: str) -> str:
-    """Give an SVG a name for those who cannot see it."""
-    return picture.replace("<svg ", f'<svg role="img" aria-label={quoteattr(words)} ', 1)
+    """Give an SVG a name for those who cannot see it; its marks need not hide one by one."""
+    bare = re.sub(r'(<[^<>]*?) aria-hidden="true"', r"\1", picture)
+    return bare.replace("<svg ", f'<svg role="img" aria-label={quoteattr(words)} ', 1)
 
 
-def prefix_ids(picture: str, prefix: str) -> str:
-    """Give the ids of an SVG a prefix, so that several can stand in one page."""
-    picture = re.sub(r'(<[^<>]*?\sid=")', rf"\1{prefix}", picture)
-    return re.sub(r'(url\(#|href="#)', rf"\1{prefix}", picture)
+def renumber_ids(picture: str, prefix: str) -> str:
+    """Number the ids of an SVG from 1 behind a prefix, so that several can stand in one page.
+
+    The library counts on from picture to picture; this way the same picture is the same text.
+    """
+    ids = dict.fromkeys(re.findall(r'<[^<>]*?\sid="([^"]*)"', picture))
+    new = {old: f"{prefix}{k}" for k, old in enumerate(ids, start=1)}
+    uses = r'(\sid="|url\(#|href="#)([^")]*)'
+    return re.sub(uses, lambda use: use[1] + new.get(use[2], use[2]), picture)
 
 
 def clip_once(picture: str) -> str:

@@ -1,4 +1,4 @@
-"""A table as values: what stands in which cell, and how it is marked. Templates make HTML of it."""
+"""A table as values: the text of each cell and its marks. Templates turn it into HTML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Cell:
     note: str = ""
     """In small print behind the text."""
     knows: str = ""
-    """What an oracle has told a learner."""
+    """What a learner knows from an oracle."""
     title: str = ""
     """Shown to the pointer."""
     hidden: str = ""

@@ -1,8 +1,8 @@
 """Every colour of the package, once: pictures (Vega) and pages (CSS) take theirs from here.
 
-A scheme is light or dark; on paper, light. Colours are told apart by colour-blind people too, and
-dashes tell lines apart once more. A look is a number: eight colours, then grey, an oracle with a
-name, an oracle in grey.
+Pictures on a page name their colours, and the page's style sheet says which these are, light or
+dark. On paper they are light. Colour-blind people can tell the colours apart, and so do dashes. A
+look is a number: eight colours, then grey, an oracle with a name, an oracle in grey.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-
-from lumpable.base.errors import BadArgument
 
 BLUE, VERMILLION, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, YELLOW, BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
@@ -67,39 +65,36 @@ DARK = Scheme(
         "#74797F", "#E6E6E6", "#74797F",
     ),
 )  # fmt: skip
-SCHEMES = {"light": LIGHT, "dark": DARK, "paper": LIGHT}
+SCHEMES = {"light": LIGHT, "dark": DARK}
+NAMED = {name: f"var(--{name})" for name, _ in LIGHT.variables()}
+PAGE = Scheme(
+    **{name: NAMED[name] for name in Scheme.__slots__ if name != "looks"},
+    looks=tuple(NAMED[f"look-{k}"] for k in range(len(DASHES))),
+)
+"""Colours by name, for pictures inside a page."""
 
 
-def config(scheme: str) -> dict[str, Any]:
-    """Return how every picture looks in a scheme, as a Vega-Lite config.
-
-    On pages the background is that of the page; on paper it is white.
-    """
-    if scheme not in SCHEMES:
-        raise BadArgument("scheme", f"one of {', '.join(SCHEMES)}", repr(scheme))
-    one = SCHEMES[scheme]
-    text = {"labelColor": one.ink, "labelFontSize": 12, "titleFontSize": 12}
+def config(scheme: Scheme) -> dict[str, Any]:
+    """Return how every picture looks in a scheme, as a Vega-Lite config."""
+    text = {"labelColor": scheme.ink, "labelFontSize": 12, "titleFontSize": 12}
+    title = {"titleColor": scheme.soft, "titleFontWeight": "normal"}
     return {
-        "background": one.paper if scheme == "paper" else "transparent",
+        "background": scheme.paper,
         "font": FONT,
-        "range": {
-            "category": list(one.looks),
-            "heatmap": {"scheme": "viridis"},
-            "ramp": [one.paper, one.looks[0]],  # from nothing to certainty
-        },
+        "range": {"category": list(scheme.looks), "heatmap": {"scheme": "viridis"}},
         "axis": {
             **text,
-            "titleColor": one.soft,
-            "titleFontWeight": "normal",
-            "gridColor": one.line,
+            **title,
+            "gridColor": scheme.line,
             "gridOpacity": 0.6,
-            "domainColor": one.soft,
-            "tickColor": one.soft,
+            "domainColor": scheme.soft,
+            "tickColor": scheme.soft,
         },
-        "legend": {**text, "titleColor": one.soft, "titleFontWeight": "normal"},
+        "legend": {**text, **title, "columnPadding": 20},
+        "header": {"labelColor": scheme.ink, "labelFontSize": 12},
         "title": {
-            "color": one.ink,
-            "subtitleColor": one.soft,
+            "color": scheme.ink,
+            "subtitleColor": scheme.soft,
             "anchor": "start",
             "frame": "group",
             "fontSize": 15,
@@ -107,19 +102,20 @@ def config(scheme: str) -> dict[str, Any]:
             "subtitlePadding": 5,
             "offset": 14,
         },
-        "bar": {"color": one.looks[0]},
+        "mark": {"aria": False, "color": scheme.looks[0]},  # the description says it all
+        "rule": {"color": scheme.ink},
+        "text": {"color": scheme.ink, "fontSize": 12},
         "view": {"stroke": None},
         "style": {
-            "label": {"color": one.ink, "fontSize": 12},
-            "truth": {"color": one.soft, "strokeDash": [4, 3], "strokeWidth": 1.5},
-            "truth-label": {"color": one.soft, "fontSize": 11},
-            "faint": {"color": one.soft},
-            "strong": {"color": one.ink},
+            "truth": {"color": scheme.soft, "strokeDash": [4, 3], "strokeWidth": 1.5},
+            "truth-label": {"color": scheme.soft, "fontSize": 11},
+            "faint": {"color": scheme.soft},
+            "strong": {"color": scheme.ink},
         },
     }
 
 
-def silent(scheme: str) -> dict[str, Any]:
-    """Return the same for a picture whose description says it all: no mark speaks for itself."""
-    found = config(scheme)
-    return {**found, "aria": False, "axis": {**found["axis"], "aria": False}}
+def silent(scheme: Scheme) -> dict[str, Any]:
+    """Return the same, but screen readers hear only the description, not the axes."""
+    whole = config(scheme)
+    return {**whole, "aria": False, "axis": {**whole["axis"], "aria": False}}

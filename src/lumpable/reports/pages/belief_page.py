@@ -1,7 +1,6 @@
 """The page of what a learner believes: one HTML file that opens offline and needs no script.
 
-Takes rows and charts, computes nothing; what is not known is left out. Every picture stands in it
-twice, for light and for dark.
+Takes rows and charts, computes nothing; what is not known is left out.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import LEVEL, Group, Mean, Member, Names
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.reports.charts import belief_charts
-from lumpable.reports.kit import canvas, save
+from lumpable.reports.kit import canvas, save, theme
 from lumpable.reports.kit.numbers import decimal, percent
 from lumpable.reports.kit.render import render
-from lumpable.reports.kit.svg import prefix_ids
+from lumpable.reports.kit.svg import renumber_ids
 from lumpable.reports.kit.table import Column, Table, of_rows
 
 MOST_MEMBERS = 100
@@ -94,7 +93,7 @@ def report(
         beliefs.members(learner, context_names=contexts, arm_names=arms),
         beliefs.identified(learner),
     )
-    found = {
+    shown = {
         "title": title,
         "facts": facts(rows, contexts_known),
         "sentence": summary.summary(learner),
@@ -103,9 +102,9 @@ def report(
         "seen": seen,
     }
     if seen:
-        found |= tables(rows)
-        found["pictures"] = pictures(rows, context_names, arm_names)
-    save.page(render("beliefs.html", **found), path)
+        shown |= tables(rows)
+        shown["pictures"] = pictures(rows, context_names, arm_names)
+    save.page(render("beliefs.html", **shown), path)
     return path
 
 
@@ -127,45 +126,23 @@ def facts(rows: Beliefs, contexts_known: int | None) -> list[tuple[str, str]]:
 # --- Pictures -------------------------------------------------------------------------------------
 
 
-def pictures(
-    rows: Beliefs, context_names: Names | None, arm_names: Names | None
-) -> dict[str, dict[str, str] | None]:
-    """Return all pictures, by name; None where groups are not identified."""
+def pictures(rows: Beliefs, context_names: Names | None, arm_names: Names | None) -> dict[str, str]:
+    """Return all pictures as SVG, by name; those of memberships where groups are identified."""
     learner, level = rows.learner, rows.level
-    sizes = belief_charts.sizes(learner, level)
-    means = belief_charts.means(learner, level, arm_names=arm_names)
-    arms = part(belief_charts.MOST_ARMS, learner.arms, "arm")
-    contexts = part(MOST_DRAWN, len(rows.members), "context")
-    drawn: dict[str, dict[str, str] | None] = {"members": None, "together": None}
-    drawn["sizes"] = picture(
-        "sizes", sizes, "Contexts in each group", "Bars: expected; lines: intervals."
-    )
-    drawn["means"] = picture(
-        "means",
-        means,
-        "Mean reward of each arm in each group",
-        f"{arms}: the best, then those with most pulls, then retired ones; faded where the "
-        "interval is wide.",
-    )
-    if rows.identified:
-        members = belief_charts.memberships(learner)
-        words = "The stronger the colour, the more contexts."
-        drawn["members"] = picture("members", members, "How sure memberships are", words)
-        pairs = belief_charts.together(learner, context_names=context_names, most=MOST_DRAWN)
-        words = f"{contexts}: how likely any two are to be in one group."
-        drawn["together"] = picture("together", pairs, "Who is together", words)
-    return drawn
-
-
-def picture(key: str, chart: Any, heading: str, words: str) -> dict[str, str]:
-    """Draw a chart in the colours of light and dark pages."""
-    drawn = {
-        scheme: prefix_ids(
-            canvas.svg(belief_charts.in_scheme(chart, scheme).to_dict()), f"{key}-{scheme}-"
-        )
-        for scheme in ("light", "dark")
+    charts = {
+        "sizes": belief_charts.sizes(learner, level),
+        "means": belief_charts.means(learner, level, arm_names=arm_names),
     }
-    return {"key": key, "heading": heading, "words": words, **drawn}
+    if rows.identified:
+        charts["members"] = belief_charts.memberships(learner)
+        charts["together"] = belief_charts.together(
+            learner, context_names=context_names, most=MOST_DRAWN
+        )
+    drawn = {
+        key: canvas.svg(belief_charts.in_scheme(chart, theme.PAGE).to_dict())
+        for key, chart in charts.items()
+    }
+    return {key: renumber_ids(svg, f"{key}-") for key, svg in drawn.items()}
 
 
 def part(most: int, all: int, thing: str) -> str:
@@ -181,13 +158,16 @@ def part(most: int, all: int, thing: str) -> str:
 
 
 def tables(rows: Beliefs) -> dict[str, Any]:
-    """Return all tables, by name, and how many contexts are in theirs."""
-    shown = part(MOST_MEMBERS, len(rows.members), "context")
+    """Return all tables, by name, and how much tables and pictures show."""
+    contexts = len(rows.members)
     return {
+        "arms_drawn": part(belief_charts.MOST_ARMS, rows.learner.arms, "arm"),
+        "contexts_drawn": part(MOST_DRAWN, contexts, "context"),
+        "members_shown": part(MOST_MEMBERS, contexts, "context")
+        + (", the least sure first" if rows.identified else ""),
         "groups": group_table(rows),
         "arms": [arm_table(rows, g) for g in range(len(rows.groups))],
         "members": member_table(rows),
-        "members_shown": shown + (", the least sure first" if rows.identified else ""),
         "evidence": evidence_table(alternatives.alternatives(rows.learner)),
     }
 

@@ -12,23 +12,12 @@ from typing import Any
 
 from lumpable.base.words import counted
 from lumpable.comparisons.standing import COLOURED, ORACLE, Overall, Standing
-from lumpable.reports.charts import figure_kinds
-from lumpable.reports.charts.curves import TITLES
+from lumpable.reports.charts.figure_kinds import to_vega
 from lumpable.reports.charts.figures import Figure, Series
 from lumpable.reports.kit import canvas, theme
 from lumpable.reports.kit.numbers import NOTHING, number, ranges, ratio, short_time
 from lumpable.reports.kit.render import render
 from lumpable.reports.pages import comparison_tables as tables
-
-WORDS = {
-    "simple": "What a round would lose if learning stopped now. Means over seeds.",
-    "worse": "Contexts that would do better if all were given the same best arm.",
-    "clusters": "Means over seeds, on logarithmic axes, of learners that have groups.",
-    "ari": "1 is the truth, 0 is chance. Means over seeds.",
-    "time": "On a logarithmic axis. Means over seeds.",
-    "strip": "Dots are worlds, bars geometric means.",
-}
-"""Below each figure, by kind."""
 
 
 def page(
@@ -47,7 +36,7 @@ def page(
         best=tables.two_best(overall),
         notes=notes(overall),
         table=tables.overall_table(overall) if several else None,
-        strip=next((picture(one) for one in figures if one.kind == "strip"), None),
+        strip=first(figures, "strip"),
         worlds=[
             section(standing, [one for one in figures if one.world == place])
             for place, standing in enumerate(overall.standings)
@@ -58,15 +47,11 @@ def page(
 
 
 def page_data(drawn: Sequence[Series], figures: Sequence[Figure]) -> dict[str, Any]:
-    """Return what the page's script draws: curves, figures, and each kind in both schemes."""
-    used = sorted({figure.kind for figure in figures})
+    """Return what the page's script draws: curves, figures, and each kind of figure once."""
     return {
         "series": drawn,
         "figures": {figure.key: figure.page() for figure in figures},
-        "templates": {
-            scheme: {kind: figure_kinds.to_vega(kind, scheme) for kind in used}
-            for scheme in ("light", "dark")
-        },
+        "templates": {kind: to_vega(kind) for kind in sorted({one.kind for one in figures})},
     }
 
 
@@ -75,7 +60,7 @@ def facts(overall: Overall, date: datetime) -> list[tuple[str, str]]:
     comparison = overall.comparison
     worlds = comparison.worlds
     knowing = sum(map(bool, overall.knows))
-    told = f", {knowing} of them told what only an oracle knows" if knowing else ""
+    oracles = f", {knowing} of them with an oracle's knowledge" if knowing else ""
     seeds = sorted({seed for world in worlds for seed in world.seeds})
     horizons = sorted({world.horizon for world in worlds})
     rounds = f"{horizons[0]:,}" + (f" to {horizons[-1]:,}" if len(horizons) > 1 else "")
@@ -87,7 +72,7 @@ def facts(overall: Overall, date: datetime) -> list[tuple[str, str]]:
         if status in states
     )
     return [
-        ("Learners", f"{len(comparison.learners)}{told}"),
+        ("Learners", f"{len(comparison.learners)}{oracles}"),
         ("Worlds", f"{len(worlds)}"),
         ("Seeds", f"{len(seeds)} ({ranges(seeds)})"),
         ("Rounds", rounds),
@@ -99,13 +84,13 @@ def facts(overall: Overall, date: datetime) -> list[tuple[str, str]]:
 
 
 def notes(overall: Overall) -> list[str]:
-    """Return what a reader must know before all numbers."""
-    said = []
+    """Return what a reader must know before the numbers."""
+    lines = []
     if overall.comparison.unfinished:
-        said.append("This run is not finished: what is below may change.")
+        lines.append("This run is not finished: what is below may change.")
     if all(len(world.seeds) == 1 for world in overall.comparison.worlds):
-        said.append("There is only one seed: no intervals, and luck cannot be told from skill.")
-    return said
+        lines.append("There is only one seed: no intervals, and luck and skill look the same.")
+    return lines
 
 
 # --- A world --------------------------------------------------------------------------------------
@@ -114,27 +99,31 @@ def notes(overall: Overall) -> list[str]:
 def section(standing: Standing, figures: Sequence[Figure]) -> dict[str, Any]:
     """Return what stands on the page of one world."""
     world = standing.world
-    said = (
+    size = (
         f"{counted(world.contexts, 'context')}, {counted(world.arms, 'arm')}, "
         f"{counted(world.groups, 'hidden group')}, {counted(world.horizon, 'round')}, "
         f"{counted(len(world.seeds), 'seed')}."
     )
-    small = [picture(one) for one in figures if one.kind in ("simple", "worse", "clusters", "ari")]
     return {
         "name": world.name,
-        "said": said,
+        "size": size,
         "setting": world.setting,
         "buttons": [button(standing, i) for i in standing.shown],
         "grey": [button(standing, i) for i in standing.order if i not in standing.shown],
-        "views": [(one.choice, one.key) for one in figures if one.choice],
-        "regret": next((regret(standing, one) for one in figures if one.choice), None),
-        "small": small,
-        "grouped": any(one.kind == "clusters" for one in figures),
+        "views": [one for one in figures if one.choice],
+        "one_seed": len(world.seeds) == 1,
+        "small": [one for one in figures if one.measure and not one.choice],
+        "grouped": first(figures, "clusters") is not None,
         "ratios": tables.ratio_table(standing) if standing.order else None,
         "duels": tables.duel_table(standing) if len(standing.order) > 1 else None,
-        "time": next((picture(one) for one in figures if one.kind == "time"), None),
+        "time": first(figures, "time"),
         "undone": tables.undone_table(standing),
     }
+
+
+def first(figures: Sequence[Figure], kind: str) -> Figure | None:
+    """Return the first figure of a kind, if there is one."""
+    return next((one for one in figures if one.kind == kind), None)
 
 
 def button(standing: Standing, i: int) -> dict[str, Any]:
@@ -147,28 +136,6 @@ def button(standing: Standing, i: int) -> dict[str, Any]:
         "look": look,
         "dash": dash[theme.DASHES[look]],
         "coloured": look < COLOURED or look == ORACLE,
-    }
-
-
-def regret(standing: Standing, figure: Figure) -> dict[str, Any]:
-    """Return the figure of regret, whose axes can be switched."""
-    words = "Means over seeds, with 95 % intervals of the mean for those with a name."
-    if len(standing.world.seeds) == 1:
-        words = "One seed: no means, no intervals."
-    return {**picture(figure), "words": words}
-
-
-def picture(figure: Figure) -> dict[str, Any]:
-    """Return the place of a figure: the page's script draws it there."""
-    kind = figure_kinds.CURVES.get(figure.kind)
-    return {
-        "heading": TITLES[kind.measure] if kind else figure.title.split(": ")[0],
-        "height": (figure.height or (kind.height if kind else 200)) + 50,
-        "id": f"picture-{figure.group or figure.key}",
-        "key": figure.key,
-        "title": figure.title,
-        "description": figure.description,
-        "words": WORDS.get(figure.kind, ""),
     }
 
 

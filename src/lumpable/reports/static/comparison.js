@@ -1,8 +1,7 @@
 "use strict";
 const report = JSON.parse(document.getElementById("report").textContent);
-const dark = matchMedia("(prefers-color-scheme: dark)");
 const hosts = [...document.querySelectorAll(".picture[data-figure]")];
-let printing = false;  // on paper, colours and widths are those of paper
+let printing = false;  // then widths are those of paper
 const drawn = new Map();  // host -> its view
 const picked = report.series.map(() => new Set());
 
@@ -14,8 +13,8 @@ function rows(series, measure) {  // curves as rows
   })));
 }
 
-function specification(figure, scheme, width) {
-  const spec = structuredClone(report.templates[scheme][figure.kind]);
+function specification(figure, width) {
+  const spec = structuredClone(report.templates[figure.kind]);
   const narrow = width < figure.names;
   const data = structuredClone(figure.data);
   if (figure.measure) data.curves = rows(report.series[figure.world], figure.measure);
@@ -24,7 +23,7 @@ function specification(figure, scheme, width) {
   const values = {...figure.params, picked: [...(picked[figure.world] ?? [])]};
   for (const signal of spec.signals)
     if (signal.name in values) signal.value = values[signal.name];
-  spec.height = figure.height ?? spec.height;
+  spec.height = figure.height;
   spec.width = width;
   spec.padding = {left: 2, top: 8, bottom: 2, right: 12};
   spec.description = figure.description;
@@ -33,13 +32,12 @@ function specification(figure, scheme, width) {
 }
 
 async function draw(host) {
-  const scheme = dark.matches && !printing ? "dark" : "light";
   const width = printing ? (host.closest(".pair") ? 330 : 680) : host.clientWidth;
   if (!width) return;  // inside what is closed
   const figure = report.figures[host.dataset.figure];
   const turn = host.turn = (host.turn ?? 0) + 1;
   const place = document.createElement("div");
-  const {view} = await vegaEmbed(place, specification(figure, scheme, width),
+  const {view} = await vegaEmbed(place, specification(figure, width),
     {mode: "vega", renderer: "svg", actions: false, defaultStyle: false, tooltip: tip,
       logLevel: 1});  // one seed has no bands, which is no error
   if (turn !== host.turn) return view.finalize();  // drawn anew meanwhile
@@ -108,15 +106,17 @@ for (const button of document.querySelectorAll(".save"))
     const host = button.closest("figure").querySelector(".picture");
     if (!drawn.has(host)) await draw(host);
     const link = document.createElement("a");
-    const text = await drawn.get(host).toSVG();
+    const style = getComputedStyle(document.documentElement);  // a file has no style sheet
+    const text = (await drawn.get(host).toSVG()).replace(/var\((--[\w-]+)\)/g,
+      (_, name) => style.getPropertyValue(name).trim());
     link.href = URL.createObjectURL(new Blob([text], {type: "image/svg+xml"}));
     link.download = host.dataset.figure + ".svg";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   });
 
-// pictures are drawn when they come near, and again when width or colours change; the others
-// one by one when there is nothing else to do
+// pictures are drawn when they come near, and again when the width changes; the others one by one
+// when there is nothing else to do
 const near = new IntersectionObserver(entries => {
   for (const entry of entries)
     if (entry.isIntersecting && !entry.target.turn) draw(entry.target);
@@ -152,7 +152,6 @@ addEventListener("resize", () => {
         draw(host);
   }, 150);
 });
-dark.addEventListener("change", () => { for (const host of hosts) if (host.turn) draw(host); });
 for (const event of ["beforeprint", "afterprint"])
   addEventListener(event, () => {
     printing = event === "beforeprint";
