@@ -214,19 +214,23 @@ def coarser() -> list[str]:
 
 
 HEAD = """\
-# Batches: speed
+# Speed of batches
 
-Made by `python benchmarks/batches.py`, in one run, on one core, at {S:,} contexts and {K:,} arms,
-after {pulls} rewards for each context among {own} arms of its own. The floor of a batch of
-decisions, one for each context, is one pass over the arms of each context: two numbers made
-beforehand are combined for each arm and the maximum is taken, several arms at a time; here it takes
-{floor:.2f} us for each context. The floor of a table of rewards is `np.add.at` into cells whose
-places are known. Ratios are medians over repetitions in turn.
+Made by `python benchmarks/batches.py` in one run on one core: {S:,} contexts, {K:,} arms, and
+{pulls} rewards for each context, spread over {own} arms of its own. [How to use
+batches](../how-to/production.md#thousands-at-once).
 
-Contexts with about the same posterior over groups share one table of indices, in which the largest
-is kept up to date. Undecided contexts need more tables, some hundreds: the more of them, the
-coarser "about the same" becomes. That costs no measurable regret (last table). With factors (low
-rank) each context needs a table of its own, and takes about as long as `ask`.
+**Floors.** For a batch of decisions, one per context, the floor is a single pass over the arms of
+each context: two prepared numbers are combined for each arm, several arms at a time, and the
+largest result is kept. Here that takes {floor:.2f} us per context. For a table of rewards the floor
+is `np.add.at` into cells whose places are known. Times are compared by turns, and each ratio is the
+median.
+
+**Tables.** Contexts with about the same posterior over groups share a table of indices, whose
+largest entry is kept up to date. Undecided contexts need more tables, up to a few hundred. The more
+tables are needed, the coarser "about the same" becomes, at no measurable cost in regret (see the
+last table). With low-rank factors each context needs its own table, and a decision takes about as
+long as `ask`.
 
 """
 

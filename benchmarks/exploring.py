@@ -49,17 +49,17 @@ TEXT = """\
 
 Made by `{command}` on {date}, in {minutes:.0f} minutes beside other work.
 
-`PolicyFinder` looks for an arm for each context and ignores the rewards on the way. It plays
+`PolicyFinder` looks for a good arm for each context and ignores the rewards on the way. It plays
 top-two Thompson sampling (D. Russo, "Simple Bayesian algorithms for best-arm identification",
-Operations Research 68(6), 1625-1647, 2020) under the three-level model, and stops when the policy
-that it recommends loses more than epsilon, on average over contexts, with probability at most delta
-under the posterior. [How to use it](../how-to/find-a-policy.md).
+Operations Research 68(6), 1625-1647, 2020) under the three-level model. It stops when its posterior
+gives probability at most delta to the event that the recommended policy loses more than epsilon, on
+average over contexts. [How to use it](../how-to/find-a-policy.md).
 
 ## Samples
 
-Rounds until the true loss of the recommended policy, averaged over {SEEDS} worlds, is at most
-{EPSILON:g} and stays there: 100 contexts, 20 arms, 4 groups, Bernoulli rewards, contexts uniform.
-Looked at in steps of 10 %.
+How many rounds until the true loss of the recommended policy, averaged over {SEEDS} worlds, falls
+to {EPSILON:g} and stays there? The worlds have 100 contexts, 20 arms, 4 groups, Bernoulli rewards
+and uniform contexts. The loss is measured at rounds that grow by 10 %.
 
 {samples}
 
@@ -68,30 +68,32 @@ PolicyFinder needs {ratio:.3f} of what elimination per context needs; the bar is
 ## When it stops
 
 Here epsilon = {EPSILON:g} and delta = {DELTA:g}. A run is wrong if the true loss at the stop
-exceeds epsilon. Worlds have Bernoulli rewards and uniform contexts: *groups* of equal contexts;
-*deviations* of each context's own, of sd 0.1; *one group*; *no structure*, every mean on its own.
+exceeds epsilon. All worlds have Bernoulli rewards and uniform contexts. There are four kinds:
+*groups* of identical contexts; groups whose members each have their own *deviations*, with sd 0.1;
+*one group*; and *no structure*, where every mean is drawn independently.
 
 {stops}
 
-All together: {wrong} of {runs} runs wrong, {share:.1%}; exact 95 % interval {low:.1%} to
-{high:.1%}. {open_runs} did not stop within {MOST} rounds.
+In all, {wrong} of {runs} runs were wrong: {share:.1%}, with an exact 95 % interval from {low:.1%}
+to {high:.1%}. {open_runs} did not stop within {MOST} rounds.
 
 ## What the rule promises, and what it does not
 
-For a posterior that is right, P(loss > epsilon) <= delta at the stop holds on average over worlds
-drawn from the prior, whenever one looks: a posterior does not depend on why one stopped. That is no
-promise for each single world, and none for worlds that the model does not describe. And the
-posterior is not quite right: the number of groups and all strengths are fitted. Three things
-correct for that.
+If the posterior is right, P(loss > epsilon) <= delta holds at the stop, on average over worlds
+drawn from the prior. It holds whenever you look, since a posterior does not depend on why you
+stopped. It is not a promise for each single world, nor for worlds that the model does not describe.
 
-- The strength of contexts' own deviations, on which everything hangs early, is drawn from its
-  posterior instead of fitted: without this, fits that saw no difference stopped too early.
-- Directions of low rank are not trusted, so in a world of low rank it stops late.
-- All counts are taken as 1 / {CAUTION:g}^2 of what they are, so that spreads are {CAUTION:g} times
-  as wide. This factor was chosen on other worlds: 1 was wrong in 9 of 100 runs at (20, 6, 3); 1.25
-  in none of these, but in 6 of 100 at (12, 5, 3) with groups.
+And the posterior is not quite right, because the number of groups and all strengths are fitted.
+Three things correct for that:
 
-The rule is judged at each fit, at times that grow by 15 %, so it stops a little later than it
+- The strength of individual deviations matters most early on. It is drawn from its posterior, not
+  fitted. Without this, fits that had seen no difference yet stopped too early.
+- Low-rank directions are not trusted. In a low-rank world it therefore stops late.
+- All counts are divided by {CAUTION:g}^2, which makes spreads {CAUTION:g} times as wide. The factor
+  was chosen on other worlds. There, a factor of 1 was wrong in 9 of 100 runs at (20, 6, 3). A
+  factor of 1.25 was wrong in none of these, but in 6 of 100 at (12, 5, 3) with groups.
+
+The rule is checked at each fit, at times that grow by 15 %, so it stops a little later than it
 could.
 """
 

@@ -214,23 +214,23 @@ PAGE = ROOT / "docs" / "measured" / "learner-speed.md"
 HEAD = """\
 # Speed of learners
 
-Made by `python benchmarks/learner_speed.py` (part of `make bench`), in one run, at (1000, 100). A
-whole round is: a context drawn, an arm chosen (ties at random), a reward drawn, the learner told;
-the tape of contexts and rewards is part of it. The floor is the tape and one pass over the K
-numbers of a context. Other libraries run the same job, each in an environment of its own
+Made by `python benchmarks/learner_speed.py` (part of `make bench`) in one run, with 1,000 contexts
+and 100 arms. A whole round draws a context, chooses an arm (breaking ties at random), draws a
+reward and tells the learner. The floor draws the same contexts and rewards, and makes one pass over
+the K numbers of a context. Other libraries do the same job, each in an environment of its own
 (`benchmarks/peer_job.py`).
 
-On the shared machine of these figures the first one lay between 2.5 and 4.9 million in runs of one
-day, the floor between 9 and 12: other jobs on the machine move both.
+The machine is shared, and other jobs on it move the figures. In runs on a single day the first one
+lay between 2.5 and 4.9 million rounds a second, and the floor between 9 and 12 million.
 
 """
 MIDDLE = """
 ## Growth
 
-Time of a round and memory of every learner at ({}, {}), and how they grow with {} times the arms or
-the contexts, over {:,} rounds. No faster than K is {} x in the third column, no faster than S K is
-{} x in the last. Refits are part of the time. What compares all pairs of contexts grows faster
-with their number, and says so.
+The time of a round and the memory of every learner at ({}, {}), and how both grow with {} times the
+arms or the contexts, over {:,} rounds. In the third column, growth like K would be {} x. In the
+last, growth like S K would be {} x. Refits are included in the time. Learners that compare all
+pairs of contexts grow faster with the number of contexts, and say so.
 
 """
 

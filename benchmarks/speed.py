@@ -220,13 +220,19 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "measured" / "speed.md"
 HEAD = """\
 # Speed
 
-Made by `python benchmarks/speed.py` (`make bench`), in one run. Ratios are to what one would use
-instead and to a floor: a compiled loop over rounds; one uniform, one normal and two stores a cell;
-two empty Python calls; numpy's own import. Bulk rows are one request at (1000, 1000) with repeats
-2; the loop's cost of a round is taken to 10^9 and 10^12 rounds.
+Made by `python benchmarks/speed.py` (`make bench`) in one run. Each time is compared with the
+obvious alternative, and with a floor that no implementation can beat by much:
 
-Dealing plays to arms costs a normal and a uniform more than the floor, and every cell two square
-roots and a division.
+- Simulation in bulk, with a compiled loop over rounds. Its floor is one uniform, one normal and two
+  stores per cell.
+- A live session, with two empty Python calls.
+- The import, with numpy's own.
+
+The rows on bulk simulation are one request at (1000, 1000) with 2 repeats. The loop is too slow to
+run for 10^9 or 10^12 rounds, so its time per round is multiplied up.
+
+Bulk simulation needs a little more than the floor: dealing plays to arms takes another normal and
+another uniform, and every cell takes two square roots and a division.
 
 """
 

@@ -59,6 +59,7 @@ class Served:
             pl.DataFrame(self.told)
             .group_by("user", "arm")
             .agg(pl.col("reward").mean().alias("average"), pl.len().alias("tries"))
+            .sort("user", "arm")  # the same order, the same picture
         )
 
     def believed(self) -> pl.DataFrame:
@@ -251,6 +252,8 @@ def members() -> Chart:
                 "probability:Q",
                 bin=alt.Bin(step=0.1, extent=[0.3, 1]),
                 title="probability of the likeliest group",
+                scale=alt.Scale(domain=[0.3, 1]),
+                axis=alt.Axis(format=".1f"),
             ),
             y=alt.Y("count()", title="users"),
             color=alt.Color("likeliest group:N", scale=GROUP_COLOURS),
@@ -453,7 +456,7 @@ def two_goals() -> Chart:
     colour = alt.Color(
         "goal:N",
         scale=alt.Scale(domain=list(kinds), range=[GREEN, BLUE]),
-        legend=alt.Legend(title=None, orient="right", labelLimit=0),
+        legend=alt.Legend(title=None, orient="right", symbolStrokeWidth=3, labelLimit=0),
     )
     x = alt.X(
         "rounds:Q",
@@ -550,7 +553,7 @@ def main(names: Iterable[str]) -> None:
     PICTURES.mkdir(exist_ok=True)
     for name in names or DRAWN:
         path = PICTURES / name
-        more = {"scale_factor": 1.6} if path.suffix == ".png" else {}
+        more = {"scale_factor": 2} if path.suffix == ".png" else {}
         themed(DRAWN[name]()).save(path, **more)
         print(f"wrote {path} ({path.stat().st_size / 1024:.0f} KiB)", flush=True)
 

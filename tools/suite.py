@@ -22,8 +22,9 @@ def written(overall: Overall, date: datetime) -> str:
     said = (
         f"`lumpable compare suite --quick`, {date:%Y-%m-%d}, {os.cpu_count()} cores: "
         f"{len(names)} learners, {len(overall.standings)} worlds, {seeds} seeds, 60 rounds for "
-        "each context. Regret relative to the best fair peer of each world, which differs from "
-        f"world to world; the first {SHOWN} by the geometric mean, oracles in italics.\n"
+        "each context. The ratio is regret relative to the best fair peer of each world (not the "
+        "same one everywhere), as a geometric mean over worlds. "
+        f"The best {SHOWN} are shown, oracles in italics.\n"
     )
     first = [_learner(overall, i) for i in overall.order[:SHOWN]]
     worlds = [_world(standing) for standing in overall.standings if standing.best is not None]

@@ -12,20 +12,25 @@ from protocol.problems import LONG, SIZES
 from protocol.running import SHARP, Measured
 
 TEXT = """\
-# The practical learner, measured
+# Lumps against its peers
 
 Made by `{command}` on {date}, {cores} cores, in {minutes:.0f} minutes.
 The learner is that of commit `{commit}`{state}. Worlds, contexts and luck are drawn from seeds that
 follow from this commit by SHA-256.
 
-Peers are screened on {screening} other seeds, each at three to five settings; the best five of a
-problem (in turn the best of each checkpoint, the last one first) run on the fresh seeds beside
-`Lumps`, and the best of them *on these* at a checkpoint is the peer of the ratio, which favours the
-peers. A ratio is that of mean regrets over paired seeds, with its standard error by the delta
-method in brackets: {least} seeds, then ten more at a time until that is at most {sharp},
-at most {most} in all, and fewer of larger and longer problems where it must be quick.
-Runs of a million rounds have {few} seeds, and their peers were screened in
-shorter ones ({screened} pulls).
+How the comparison works:
+
+1. **Screening.** On {screening} other seeds every peer runs at three to five settings. The best
+   five for each problem go on. They are picked in turn as the best at each checkpoint, the last one
+first. 2. **Fresh seeds.** `Lumps` and these five run on fresh seeds. At each checkpoint `Lumps` is
+   compared with the best of the five *on the fresh seeds themselves*, which favours the peers.
+3. **Ratios.** A ratio compares mean regrets over paired seeds. Its standard error, by the delta
+   method, stands in brackets. There are {least} seeds at first, then ten more at a time until the
+   error is at most {sharp}, up to {most} in all. A quick run caps larger and longer problems
+earlier.
+
+Runs of a million rounds have {few} seeds, and their peers were screened in shorter runs
+({screened} pulls).
 
 {verdict}
 
@@ -33,13 +38,13 @@ shorter ones ({screened} pulls).
 
 {bars}
 
-"Within two standard errors" means: not worse than the best peer by more than two paired standard
-errors.
+A *bar* is the target that a figure is held against. "Within two standard errors" means at most two
+paired standard errors worse than the best peer.
 
 ## Problems
 
-{sizes}. Regret of `Lumps` divided by that of the best fair peer, after this many
-rounds per context.
+{sizes}. Each number is the regret of `Lumps` divided by that of the best fair
+peer, after this many rounds per context: below 1, `Lumps` loses less.
 
 {short}
 
@@ -152,8 +157,8 @@ def capped(measured: Iterable[Measured]) -> str:
     if not names:
         return f"Every ratio has a standard error of at most {SHARP}."
     return (
-        f"\\* The cap on seeds came before every standard error was at most {SHARP}; the largest "
-        f"one of each such problem: {', '.join(names)}."
+        f"\\* The cap on seeds was reached before every standard error was at most {SHARP}. The "
+        f"largest error of each such problem: {', '.join(names)}."
     )
 
 

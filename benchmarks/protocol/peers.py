@@ -44,25 +44,25 @@ SETTINGS: dict[str, tuple[str, Sequence[float | None]]] = {
 SLOW: dict[str, dict[str, str]] = {
     "s": {},
     "b": {
-        "particle": "some 15 s for 60,000 rounds",
-        "cab": "some 4 s for 60,000 rounds, and behind CLUB and SCLUB",
+        "particle": "about 15 s for 60,000 rounds",
+        "cab": "about 4 s for 60,000 rounds, and behind CLUB and SCLUB",
     },
     "w": {
         "particle": "its cost grows with the number of arms",
         "cab": "its cost grows with the number of arms",
-        "linucb-additive": "some 6 s for 12,000 rounds, and far behind",
-        "falcon-low-rank": "some 6 s for 12,000 rounds, and far behind",
-        "squarecb-low-rank": "some 5 s for 12,000 rounds, and far behind",
+        "linucb-additive": "about 6 s for 12,000 rounds, and far behind",
+        "falcon-low-rank": "about 6 s for 12,000 rounds, and far behind",
+        "squarecb-low-rank": "about 5 s for 12,000 rounds, and far behind",
     },
 }
 """Peers that are not run at a size, and why."""
 LEFT_OUT = {
     "exp4, exp4-constant": "their regret is that of uniform play at these horizons",
     "linucb, suplinrel": "LinUCB with a feature per cell is UCB per context; SupLinRel is slower",
-    "jain-pal, jedra, algorithm-4, algorithm-6": "plans that explore for longer than this",
+    "jain-pal, jedra, algorithm-4, algorithm-6": "plans that explore for longer than these runs",
     "vowpal": "SquareCB again, at a hundredth of the speed",
     "falcon, falcon-additive": "SquareCB with the same model was ahead everywhere",
-    "kmeans, mixture, lattice": "they know r; k-means stands in the long runs",
+    "kmeans, mixture, lattice": "they know r; k-means is in the table of long runs",
 }
 """Learners of the catalogue that are no peers here, and why."""
 

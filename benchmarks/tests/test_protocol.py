@@ -188,7 +188,7 @@ def test_the_cap_on_seeds_stops_it_and_the_page_says_so(
     faked(100.0)
     found = running.measure(SHORT, Way("abc", Path("rows"), most=25))
     assert (found.seeds, found.sharp) == (25, False)
-    assert "The cap on seeds came before" in page.capped([found])
+    assert "The cap on seeds was reached before" in page.capped([found])
     assert "s, made up" in page.capped([found])
     assert "25 *" in page.problem_table([found])
     assert "at most 0.03" in page.capped([])
