@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lumpable.base.checks import FloatVector
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.layout import with_room
 from lumpable.lumps.core.learning import Levels
@@ -30,16 +31,15 @@ def grow(learner: Levels, contexts: int, arms: int, *, allowed: bool = True) -> 
         )
     state, fit = learner.state, learner.last_fit
     if more_contexts > 0:
-        state = state._replace(**_more_contexts(state, fit, more_contexts))
+        state = state._replace(**_more_contexts(state, learner.share, more_contexts))
     if more_arms > 0:
         state = state._replace(**_more_arms(state, fit, more_arms, allowed))
         fit = None if fit is None else widen(fit, more_arms)
     learner.become(with_room(state), last_fit=fit, contexts=contexts, arms=arms)
 
 
-def _more_contexts(state: State, fit: Fit | None, more: int) -> dict[str, Any]:
+def _more_contexts(state: State, share: FloatVector, more: int) -> dict[str, Any]:
     """Return the arrays with a row for each context, lengthened."""
-    share = np.zeros(1) if fit is None else fit.share
     rank = state.precision_mean.shape[1]
     new: dict[str, Any] = {
         **{name: np.zeros(more, dtype=np.int64) for name in ("start", "length", "room")},

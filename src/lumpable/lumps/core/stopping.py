@@ -109,7 +109,7 @@ def wider_beliefs(learner: Levels, caution: float) -> Iterator[tuple[float, Stat
     """
     state, counts = learner.state, learner.counts()
     member, less = learner.membership(counts.context), 1.0 / caution**2
-    share = np.zeros(1) if learner.last_fit is None else learner.last_fit.share
+    share = learner.share
     chances = own_strengths(learner, counts, member)
     for m0, chance in zip(own_strength_grid(counts.real), chances, strict=True):
         if chance == 0.0:

@@ -129,16 +129,18 @@ class TopTwo(Levels):
         self.delta = checks.real("delta", delta, "a number in (0, 1)", 0.0, below_one)
         self.finished = False
         """Whether the last fit found the policy good enough; more rewards may take it back."""
-        self.known: int | None = None
-        """Of how many contexts, the first ones, the policy is judged; None: of all."""
         super().__init__(contexts, arms, seed)
 
     def _growth(self, early: bool) -> float:
         return GROWTH
 
+    def change_names(self) -> None:
+        """Take the judgement back until the next fit."""
+        self.finished = False
+
     def adopt(self, fit: Fit) -> None:
         """Go on from a fit of what was seen, and judge the policy."""
         super().adopt(fit)
-        known = self.contexts if self.known is None else self.known
+        known = len(self.numbers) or self.contexts  # the rest is room for contexts to come
         enough = self.tells >= 2 * known  # before, noise itself is hardly known
         self.finished = enough and good_enough(self, self.epsilon, self.delta, known)

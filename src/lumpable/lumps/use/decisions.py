@@ -16,7 +16,7 @@ import numpy as np
 from lumpable.base.checks import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.splitmix import GOLDEN, MASK, UNIT, mix, request_key
-from lumpable.lumps.use.naming import Name
+from lumpable.lumps.core.under_way import Name
 
 DECISIONS, BATCHES = 0, 1
 """Streams of chance: decisions by their id, batches by the number of rewards before them."""
