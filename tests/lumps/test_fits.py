@@ -196,7 +196,7 @@ def test_a_fit_of_something_else_is_refused() -> None:
     state = learner.state
     small = ThreeLevels(30, 6)
     for each in (small, ThreeLevels(2, 2)):
-        with pytest.raises(ValueError, match="fit: expected a fit of what this learner was told"):
+        with pytest.raises(ValueError, match="fit: expected a fit of this learner's rewards"):
             each.adopt(fit)
     assert learner.state is state
     assert small.last_fit is None

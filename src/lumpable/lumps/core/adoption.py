@@ -1,4 +1,4 @@
-"""A state that goes on from a fit: a new one, while the old one stays as it is."""
+"""The state that follows from a fit: a new one; the old one is not changed."""
 
 from __future__ import annotations
 

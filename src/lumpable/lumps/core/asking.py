@@ -8,6 +8,7 @@ whose reward has not come. Letters are those of `model.counts`.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,40 +36,17 @@ LEVEL, SQUARE, OWN_SQUARE = range(3)
 """Rows of a table: the index of an arm without a cell is LEVEL + sqrt(SQUARE + OWN_SQUARE L_u)."""
 ROUNDS, C2, LOG = range(3)
 """Places in `now`: N and c^2 of contexts of this kind, and L_u of an arm without a cell."""
+FIRST_OWN = State._fields.index("group_visits")
+AFTER_OWN = State._fields.index("pending") + 1
+"""Choices count in arrays of their own from here to there in the state."""
 
 
 @kernel
 def with_own_counts(state: State) -> State:
     """Return the state with pulls under way and visits of its own, for choices to count in."""
-    return State(
-        state.start,
-        state.length,
-        state.room,
-        state.arm,
-        state.pulls,
-        state.total,
-        state.used,
-        state.visits,
-        state.log_weight,
-        state.group_pulls,
-        state.group_total,
-        state.group_visits.copy(),
-        state.pending.copy(),
-        state.centre,
-        state.prior_weight,
-        state.value,
-        state.loading,
-        state.precision_mean,
-        state.precision,
-        state.allowed,
-        state.weight,
-        state.mean,
-        state.spread,
-        state.cover,
-        state.factor,
-        state.score,
-        state.due,
-    )
+    own = state.group_visits.copy(), state.pending.copy()
+    fields: Any = (*state[:FIRST_OWN], *own, *state[AFTER_OWN:])
+    return State(*fields)
 
 
 @kernel

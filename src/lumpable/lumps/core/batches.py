@@ -53,8 +53,8 @@ def _kinds(learner: Levels, contexts: IntVector) -> tuple[Words, IntVector, floa
     kind, key = np.empty((2, len(contexts)), dtype=np.uint64)
     most = max(MOST_TABLES, len(contexts) // SHARED)
     for steps in STEPS:
-        met = np.zeros(1 << (2 * most).bit_length(), dtype=np.uint64)
-        if len(state.factor) > 0 or entry(few_kinds, state)(address, contexts, steps, most, met):
+        seen = np.zeros(1 << (2 * most).bit_length(), dtype=np.uint64)
+        if len(state.factor) > 0 or entry(few_kinds, state)(address, contexts, steps, most, seen):
             break
     entry(sort_keys, state)(address, contexts, steps, kind, key)
     return kind, np.argsort(key), steps

@@ -22,7 +22,7 @@ AnyLevels = TypeVar("AnyLevels", bound=Levels)
 
 
 def without(learner: AnyLevels, context: int) -> AnyLevels:
-    """Return a learner of the same size that never heard of this context.
+    """Return a learner of the same size without this context and its rewards.
 
     Contexts after it move up by one number, and its pulls under way are gone. That rewards are real
     is not forgotten, and of the squares of real rewards, which are one sum for all, its part is

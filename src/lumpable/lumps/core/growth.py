@@ -15,7 +15,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.layout import with_room
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import State
-from lumpable.lumps.model.fit import Fit, untried_arm, widen
+from lumpable.lumps.model.fit import Fit, lengthen, untried_arm, widen
 
 
 def grow(learner: Levels, contexts: int, arms: int, *, allowed: bool = True) -> None:
@@ -48,7 +48,7 @@ def _more_contexts(state: State, share: FloatVector, more: int) -> dict[str, Any
         "precision_mean": np.zeros((more, rank)),
         "precision": np.tile(np.eye(rank), (more, 1, 1)),
     }
-    return _joined(state, new)
+    return lengthen(state, new)
 
 
 def _more_arms(state: State, fit: Fit | None, more: int, allowed: bool) -> dict[str, Any]:
@@ -66,8 +66,4 @@ def _more_arms(state: State, fit: Fit | None, more: int, allowed: bool) -> dict[
         name: np.concatenate([getattr(state, name), wider], axis=1)
         for name in ("group_pulls", "group_total", "pending")
     }
-    return tables | _joined(state, new)
-
-
-def _joined(held: Any, new: dict[str, Any]) -> dict[str, Any]:
-    return {name: np.concatenate([getattr(held, name), rows]) for name, rows in new.items()}
+    return tables | lengthen(state, new)

@@ -14,7 +14,6 @@ one or the new one. Letters are those of `model.counts`.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -45,12 +44,13 @@ ONE_GROUP: FloatVector = np.zeros(1)
 class Levels(Compiled):
     """A learner of three levels: what works for all, for groups and for each context.
 
-    A final class names its kernels, the one that chooses among given arms, and how many times more
-    rewards there are at the next fit.
+    A final class names its kernels, the one that chooses among given arms, and when fits come.
     """
 
     among: ClassVar[Callable[..., int]]
     """choose(state, context, allowed, clock) -> arm."""
+    growth: ClassVar[tuple[float, float]]
+    """Fits come whenever there are this many times more rewards: early on, and later."""
     _ask_among: Callable[[int, int, BoolVector], int]
     fit = staticmethod(search.fit)
     """Fit a snapshot of counts, from the fit before: a pure function."""
@@ -66,10 +66,6 @@ class Levels(Compiled):
         self.numbers: dict[Name, int] = {}
         """The numbers of contexts that have names; pulls under way go by name."""
         super().__init__(S, K, seed, blank(S, K, FIRST_FIT))
-
-    @abstractmethod
-    def _growth(self, early: bool) -> float:
-        """Return how many times more rewards there are at the next fit."""
 
     # --- One state after the other --------------------------------------------------------------
 
@@ -98,7 +94,7 @@ class Levels(Compiled):
         """Return the arm to play for this context now, of those that are allowed.
 
         Asked twice, it answers the same. `allowed` says of each arm whether it may be chosen this
-        time, whatever was set for all times; without it, the arms of `state.allowed` may be.
+        time; without it, those of `state.allowed` may be.
         """
         if allowed is None:
             return super().ask(context)
@@ -161,9 +157,9 @@ class Levels(Compiled):
 
     def due(self) -> bool:
         """Whether it is time for a fit, or rewards turned out to be real since the last one."""
-        return self.tells >= self.next_fit or self._turned(self.last_fit)
+        return self.tells >= self.next_fit or self._turned_real(self.last_fit)
 
-    def _turned(self, fit: Fit | None) -> bool:
+    def _turned_real(self, fit: Fit | None) -> bool:
         return bool(self.state.value[REAL] > 0.0) and (fit is None or not fit.real)
 
     def adopt(self, fit: Fit) -> None:
@@ -174,11 +170,11 @@ class Levels(Compiled):
         """
         counts, tells = self.counts(), self.tells
         if fit.rewards > tells or not np.isin(fit.context, counts.context).all():
-            raise BadArgument("fit", "a fit of what this learner was told", "one of something else")
+            raise BadArgument("fit", "a fit of this learner's rewards", "one of others")
         fit = widen(fit, self.arms - len(fit.pulls))
         if fit.rewards != tells:
             fit = search.catch_up(counts, fit)
-        growth = self._growth(early=tells < EARLY * len(fit.context))
+        growth = self.growth[tells >= EARLY * len(fit.context)]
         next_fit = max(tells + 1, math.ceil(growth * tells))
         state = believe(self.state, counts, fit)
         pulls = regroup(self.under_way, self.numbers, state.log_weight, fit.share)
@@ -186,7 +182,7 @@ class Levels(Compiled):
         state = state._replace(
             pending=pending,
             group_visits=state.group_visits + pending.sum(axis=1),
-            due=np.array([0 if self._turned(fit) else next_fit]),
+            due=np.array([0 if self._turned_real(fit) else next_fit]),
         )
         self.become(state, last_fit=fit, next_fit=next_fit, under_way=pulls)
 

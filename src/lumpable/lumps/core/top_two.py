@@ -40,14 +40,10 @@ def guess(state: State, i: int, allowed: BoolVector, clock: Clock) -> int:
     real, m0, noise = state.value[REAL] > 0.0, state.value[M0], state.value[NOISE]
     score, spread = state.score, state.spread
     g = drawn(state.weight, clock)
+    pulls, total, pending = state.group_pulls[g], state.group_total[g], state.pending[g]
     for j in range(len(score)):
-        pulls, total, pending = (
-            state.group_pulls[g, j],
-            state.group_total[g, j],
-            state.pending[g, j],
-        )
         m, v = group_belief(
-            state.value, state.centre[j], state.prior_weight[j], pulls, total, pending
+            state.value, state.centre[j], state.prior_weight[j], pulls[j], total[j], pending[j]
         )
         shift, around_it = away(state.loading, state.factor, state.cover, j)
         m, v = m + shift, v + around_it
@@ -75,20 +71,14 @@ def own_spread(real: bool, mean: float, strength: float, noise: float) -> float:
 
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
-    """Top-two Thompson sampling: play the best arm of a draw, or the best of one that differs."""
-    return best_or_other(state, context, state.allowed, clock)
+    """Top-two Thompson sampling among all arms that may be chosen."""
+    return choose_among(state, context, state.allowed, clock)
 
 
 @kernel
 def choose_among(state: State, context: int, allowed: BoolVector, clock: Clock) -> int:
-    """Do the same among these arms."""
+    """Top-two Thompson sampling: play the best arm of a draw, or the best of one that differs."""
     start_choice(clock, context)
-    return best_or_other(state, context, allowed, clock)
-
-
-@kernel
-def best_or_other(state: State, context: int, allowed: BoolVector, clock: Clock) -> int:
-    """Return the best arm of a draw, or, half of the time, the best of one that differs."""
     weigh(state, context)
     if len(state.factor) > 0:
         solve_factors(state, context)
@@ -120,6 +110,7 @@ class TopTwo(Levels):
 
     kernels = Kernels(choose, update)
     among = choose_among
+    growth = GROWTH, GROWTH
 
     def __init__(
         self, contexts: int, arms: int, *, epsilon: float = 0.05, delta: float = 0.05, seed: int = 0
@@ -130,9 +121,6 @@ class TopTwo(Levels):
         self.finished = False
         """Whether the last fit found the policy good enough; more rewards may take it back."""
         super().__init__(contexts, arms, seed)
-
-    def _growth(self, early: bool) -> float:
-        return GROWTH
 
     def change_names(self) -> None:
         """Take the judgement back until the next fit."""

@@ -138,7 +138,7 @@ def compare_strengths(
     for i in range(len(first) - 1):
         for c in range(first[i], first[i + 1]):
             if n[c] < 2.0 and not real:
-                continue  # one Bernoulli reward says nothing about m0
+                continue  # the law of one Bernoulli reward does not depend on m0
             j = arm[c]
             for g in range(member.shape[1]):
                 w = member[i, g]

@@ -14,22 +14,6 @@ from lumpable.lumps.use.registry import Core, Named
 from lumpable.lumps.use.rewards import Accepted
 
 
-def names_to_save(named: Named[Core]) -> dict[str, object]:
-    """Return the fields of `SavedNames`."""
-    return {
-        "contexts": named.contexts.listed, "arms": named.arms.listed,
-        "open": named.open.tolist(), "listed": named.listed, "rewards": named.accepted.given,
-    }  # fmt: skip
-
-
-def decisions_to_save(core: Levels, book: Outstanding) -> dict[str, object]:
-    """Return the fields of `SavedLumps` that say which decisions are outstanding."""
-    return {
-        "most": book.most, "made": book.made, "forgotten": book.forgotten,
-        "waiting": [(id, *pull) for id, pull in core.under_way.items()],
-    }  # fmt: skip
-
-
 class SavedNames(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """What is saved of every learner with names."""
 

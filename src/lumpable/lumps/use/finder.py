@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from lumpable.lumps.core.top_two import TopTwo
 from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use import extras, stored
-from lumpable.lumps.use.locking import Lock, alone
-from lumpable.lumps.use.registry import FIRST_ROOM, Named
+from lumpable.lumps.use.locking import alone
+from lumpable.lumps.use.registry import FIRST_ROOM, Named, NamedLearner
 
 
-class PolicyFinder:
+class PolicyFinder(NamedLearner[TopTwo]):
     """Find an arm for each context that is good enough, with few samples; rewards do not matter.
 
     Contexts and arms are strings or integers and may come at any time, as in `Lumps`. `finished`
@@ -44,21 +44,10 @@ class PolicyFinder:
         seed: int = 0,
     ) -> None:
         core = TopTwo(FIRST_ROOM, 1, epsilon=epsilon, delta=delta, seed=seed)
-        self._lock = Lock()
-        self._named = Named.start(core, rewards, contexts, arms)
+        super().__init__(Named.start(core, rewards, contexts, arms))
 
     def __repr__(self) -> str:
         return f"PolicyFinder: {self._named}{', finished' if self.finished else ''}"
-
-    @property
-    def core(self) -> TopTwo:
-        """The learner of numbers that learns for this one; read it, do not tell it."""
-        return self._named.core
-
-    @property
-    def seed(self) -> int:
-        """The seed of all choices."""
-        return self.core.seed
 
     @property
     def epsilon(self) -> float:
@@ -75,46 +64,6 @@ class PolicyFinder:
         """Whether the policy was found good enough; more rewards may take it back."""
         return self.core.finished
 
-    @property
-    def contexts(self) -> tuple[Name, ...]:
-        """The contexts that were given at the start or had a reward."""
-        return tuple(self._named.contexts.listed)
-
-    @property
-    def arms(self) -> tuple[Name, ...]:
-        """The arms that may be chosen."""
-        return self._named.arms_that_are(open=True)
-
-    @property
-    def retired(self) -> tuple[Name, ...]:
-        """The arms that are out of choices; their rewards still count."""
-        return self._named.arms_that_are(open=False)
-
-    @alone
-    def add_arm(self, name: Name) -> None:
-        """Let an arm be chosen from now on: a new one, or a retired one with all its evidence."""
-        self._named.add_arm(name)
-
-    @alone
-    def retire_arm(self, name: Name) -> None:
-        """Choose and recommend an arm no more. What it taught stays."""
-        self._named.retire_arm(name)
-
-    @alone
-    def ask(self, context: Name, allowed: Iterable[Name] | None = None) -> Name:
-        """Return the arm to try for a context now. Changes nothing: asked twice, the same."""
-        return self._named.ask(context, allowed)
-
-    @alone
-    def tell(self, context: Name, arm: Name, reward: float) -> None:
-        """Report the reward of an arm that was played for a context, at any time, in any order."""
-        self._named.tell(context, arm, reward)
-
-    @alone
-    def tell_many(self, table: Any) -> None:
-        """Report a table of rewards, as `Lumps.tell_many` takes it."""
-        self._named.tell_many(table)
-
     @alone
     def policy(self) -> dict[Name, Name]:
         """Return the arm that it recommends to each context."""
@@ -123,12 +72,9 @@ class PolicyFinder:
         best = self.core.policy()[: len(named.contexts)].tolist()
         return {name: named.arms.listed[j] for name, j in zip(self.contexts, best, strict=True)}
 
-    @alone
-    def save(self, path: str | Path) -> None:
-        """Write everything to a file; the old one stays whole until the new one is."""
-        core, extra = self.core, extras.names_to_save(self._named)
-        extra |= {"epsilon": core.epsilon, "delta": core.delta, "finished": core.finished}
-        stored.save(core, path, extra)
+    def _to_save(self) -> dict[str, object]:
+        core = self.core
+        return {"epsilon": core.epsilon, "delta": core.delta, "finished": core.finished}
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -28,15 +28,15 @@ from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use import decisions, extras, stored
 from lumpable.lumps.use.decisions import Batch, Decision
-from lumpable.lumps.use.locking import Lock, alone
+from lumpable.lumps.use.locking import alone
 from lumpable.lumps.use.outstanding import Outstanding, as_decision
-from lumpable.lumps.use.registry import FIRST_ROOM, Named
+from lumpable.lumps.use.registry import FIRST_ROOM, Named, NamedLearner
 from lumpable.lumps.use.rewards import rewards_by_id
 
 BELOW_0, BELOW_1 = math.nextafter(0.0, -1.0), math.nextafter(1.0, 0.0)
 
 
-class Lumps:
+class Lumps(NamedLearner[ThreeLevels]):
     """Learn what works for whom, and who is alike, from rewards alone. Nothing to tune.
 
     Contexts (users, sites, tenants) and arms (offers, prompts, solvers) are strings or integers and
@@ -74,50 +74,12 @@ class Lumps:
         outstanding: int = 100_000,
     ) -> None:
         self.floor = checks.real("floor", floor, "a number in [0, 1)", BELOW_0, BELOW_1)
-        self._lock = Lock()
         self._book = Outstanding(checks.whole("outstanding", outstanding, 1))
         core = ThreeLevels(FIRST_ROOM, 1, seed=seed)
-        self._named = Named.start(core, rewards, contexts, arms)
+        super().__init__(Named.start(core, rewards, contexts, arms))
 
     def __repr__(self) -> str:
         return f"Lumps: {self._named}, {self.outstanding:,} outstanding"
-
-    @property
-    def core(self) -> ThreeLevels:
-        """The learner of numbers that learns for this one; read it, do not tell it."""
-        return self._named.core
-
-    @property
-    def seed(self) -> int:
-        """The seed of ties and of decisions."""
-        return self.core.seed
-
-    # --- Names --------------------------------------------------------------------------------
-
-    @property
-    def contexts(self) -> tuple[Name, ...]:
-        """The contexts that were given at the start or had a reward."""
-        return tuple(self._named.contexts.listed)
-
-    @property
-    def arms(self) -> tuple[Name, ...]:
-        """The arms that may be chosen."""
-        return self._named.arms_that_are(open=True)
-
-    @property
-    def retired(self) -> tuple[Name, ...]:
-        """The arms that are out of choices; their rewards still count."""
-        return self._named.arms_that_are(open=False)
-
-    @alone
-    def add_arm(self, name: Name) -> None:
-        """Let an arm be chosen from now on: a new one, or a retired one with all its evidence."""
-        self._named.add_arm(name)
-
-    @alone
-    def retire_arm(self, name: Name) -> None:
-        """Choose an arm no more. What it taught stays, and rewards under way still count."""
-        self._named.retire_arm(name)
 
     @alone
     def forget(self, context: Name) -> None:
@@ -126,25 +88,13 @@ class Lumps:
         All others keep their rewards; groups are fitted anew, without it.
         """
         named, name = self._named, self._named.contexts.plain(context)
-        pulls = self.core.under_way.items()
-        if name not in named.contexts.number and (
-            ids := [id for id, pull in pulls if pull.context == name]
-        ):
+        ids = [id for id, pull in self.core.under_way.items() if pull.context == name]
+        if ids and name not in named.contexts.number:  # it has decisions and no rewards
             self._book.change(self.core, drop=ids)
         else:
             self._named = named.without(name)
 
-    # --- One by one ---------------------------------------------------------------------------
-
-    @alone
-    def ask(self, context: Name, allowed: Iterable[Name] | None = None) -> Name:
-        """Return the arm with the largest index. Changes nothing: asked twice, answers the same."""
-        return self._named.ask(context, allowed)
-
-    @alone
-    def tell(self, context: Name, arm: Name, reward: float) -> None:
-        """Report the reward of an arm that was played for a context, at any time, in any order."""
-        self._named.tell(context, arm, reward)
+    # --- Decisions ----------------------------------------------------------------------------
 
     @alone
     def decide(self, context: Name, allowed: Iterable[Name] | None = None) -> Decision:
@@ -162,7 +112,7 @@ class Lumps:
         """Report the reward of a decision, or of its id, once.
 
         Ids count from 0 in each learner. If the learner may have been loaded from an older file
-        since, hand in the whole decision: one that is not remembered is refused.
+        since, pass the whole decision: one that is not remembered is refused.
         """
         id, pull = self._book.find(self._named, decision)
         number, named = self._named.accepted.one(value), self._named
@@ -241,14 +191,6 @@ class Lumps:
         tell = partial(named.tell_rows, contexts, arms, values, ones)
         self._book.change(self.core, drop=ids, tell=tell)
 
-    @alone
-    def tell_many(self, table: Any) -> None:
-        """Report a table of rewards: any frame, a mapping of columns, or a list of rows.
-
-        Columns: context, arm, reward and, where rows stand for several equal rewards, count.
-        """
-        self._named.tell_many(table)
-
     # --- Beliefs ------------------------------------------------------------------------------
 
     @alone
@@ -313,11 +255,13 @@ class Lumps:
 
     # --- Files --------------------------------------------------------------------------------
 
-    @alone
-    def save(self, path: str | Path) -> None:
-        """Write everything to a file; the old one stays whole until the new one is."""
-        extra = extras.names_to_save(self._named) | {"floor": self.floor}
-        stored.save(self.core, path, extra | extras.decisions_to_save(self.core, self._book))
+    def _to_save(self) -> dict[str, object]:
+        book = self._book
+        return {
+            "floor": self.floor, "most": book.most, "made": book.made,
+            "forgotten": book.forgotten,
+            "waiting": [(id, *pull) for id, pull in self.core.under_way.items()],
+        }  # fmt: skip
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -7,7 +7,9 @@ decisions.
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -20,6 +22,8 @@ from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.growth import grow
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.under_way import Name
+from lumpable.lumps.use import stored
+from lumpable.lumps.use.locking import Lock, alone
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted, rewards_of
 
@@ -61,6 +65,13 @@ class Named(Generic[Core]):
     def __str__(self) -> str:
         numbers = len(self.contexts), int(self.open.sum()), self.core.tells
         return ", ".join(map(counted, numbers, ("context", "arm", "reward")))
+
+    def to_save(self) -> dict[str, object]:
+        """Return the fields of `extras.SavedNames`."""
+        return {
+            "contexts": self.contexts.listed, "arms": self.arms.listed,
+            "open": self.open.tolist(), "listed": self.listed, "rewards": self.accepted.given,
+        }  # fmt: skip
 
     # --- Names and room -----------------------------------------------------------------------
 
@@ -186,3 +197,75 @@ class Named(Generic[Core]):
         """Tell the core rewards of known contexts and of arms by their numbers."""
         places = np.array([self.contexts.number[name] for name in contexts], dtype=np.int64)
         batches.tell_many(self.core, places, np.array(arms, dtype=np.int64), reward, count)
+
+
+class NamedLearner(ABC, Generic[Core]):
+    """A learner with names, as people use it; threads may share it."""
+
+    def __init__(self, named: Named[Core]) -> None:
+        self._lock, self._named = Lock(), named
+
+    @property
+    def core(self) -> Core:
+        """The learner of numbers that learns for this one; read it, do not tell it."""
+        return self._named.core
+
+    @property
+    def seed(self) -> int:
+        """The seed of all chance."""
+        return self.core.seed
+
+    @property
+    def contexts(self) -> tuple[Name, ...]:
+        """The contexts that were given at the start or had a reward."""
+        return tuple(self._named.contexts.listed)
+
+    @property
+    def arms(self) -> tuple[Name, ...]:
+        """The arms that may be chosen."""
+        return self._named.arms_that_are(open=True)
+
+    @property
+    def retired(self) -> tuple[Name, ...]:
+        """The arms that are out of choices; their rewards still count."""
+        return self._named.arms_that_are(open=False)
+
+    @alone
+    def add_arm(self, name: Name) -> None:
+        """Let an arm be chosen from now on: a new one, or a retired one with all its evidence."""
+        self._named.add_arm(name)
+
+    @alone
+    def retire_arm(self, name: Name) -> None:
+        """Choose an arm no more. What it taught stays, and its rewards still count."""
+        self._named.retire_arm(name)
+
+    @alone
+    def ask(self, context: Name, allowed: Iterable[Name] | None = None) -> Name:
+        """Return the arm to play for a context now, of those that are allowed.
+
+        Changes nothing: asked twice, it answers the same.
+        """
+        return self._named.ask(context, allowed)
+
+    @alone
+    def tell(self, context: Name, arm: Name, reward: float) -> None:
+        """Report the reward of an arm that was played for a context, at any time, in any order."""
+        self._named.tell(context, arm, reward)
+
+    @alone
+    def tell_many(self, table: Any) -> None:
+        """Report a table of rewards: any frame, a mapping of columns, or a list of rows.
+
+        Columns: context, arm, reward and, where rows stand for several equal rewards, count.
+        """
+        self._named.tell_many(table)
+
+    @alone
+    def save(self, path: str | Path) -> None:
+        """Write everything to a file; the old one stays whole until the new one is."""
+        stored.save(self.core, path, self._named.to_save() | self._to_save())
+
+    @abstractmethod
+    def _to_save(self) -> dict[str, object]:
+        """Return what else a file must hold."""

@@ -22,7 +22,7 @@ SIZE = f"a number of at most {LARGEST:g} in size"
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Which rewards are taken."""
+    """Which rewards are accepted."""
 
     low: float = -LARGEST
     high: float = LARGEST
@@ -57,7 +57,7 @@ class Accepted:
         return SIZE if self.given == "any" else f"a number from {self.low:g} to {self.high:g}"
 
     def fine(self, reward: FloatVector) -> BoolVector:
-        """Return which of these are taken."""
+        """Return which of these are accepted."""
         inside: BoolVector = (reward >= self.low) & (reward <= self.high)
         return inside & ((reward == 0.0) | (reward == 1.0)) if self.binary else inside
 
@@ -124,7 +124,7 @@ def _columns(
         if name not in columns:
             raise BadArgument("table", f"a column {name!r}", f"{list(columns)}")
     wanted = [*needed, *(name for name in optional if name in columns)]
-    lists = {name: _listed(columns[name]) for name in wanted}
+    lists = {name: _as_list(columns[name]) for name in wanted}
     lengths = {name: len(column) for name, column in lists.items()}
     if len(set(lengths.values())) > 1:
         raise BadArgument("table", "columns of one length", f"{lengths}")
@@ -136,7 +136,7 @@ def _is_row(row: object) -> bool:
 
 
 def _frame(table: Any) -> dict[str, Any]:
-    import narwhals as nw  # not needed before somebody has a frame
+    import narwhals as nw  # needed for frames only
 
     try:
         frame = nw.from_native(table, eager_only=True)
@@ -146,7 +146,7 @@ def _frame(table: Any) -> dict[str, Any]:
     return {name: frame[name] for name in frame.columns}
 
 
-def _listed(column: Any) -> list[Any]:
+def _as_list(column: Any) -> list[Any]:
     for way in ("to_list", "tolist"):
         if hasattr(column, way):
             return list(getattr(column, way)())
@@ -154,7 +154,7 @@ def _listed(column: Any) -> list[Any]:
 
 
 def _numbers(name: str, column: list[Any]) -> FloatVector:
-    """Return a column as floats; strings, None and whatever else is no number are errors."""
+    """Return a column as floats; anything but numbers is an error."""
     odd = {kind for kind in set(map(type, column)) if not issubclass(kind, NUMBERS)}
     if odd:
         value = next(value for value in column if type(value) in odd)
