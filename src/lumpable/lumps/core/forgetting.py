@@ -13,10 +13,11 @@ import numpy as np
 
 from lumpable.base.archive import Array
 from lumpable.learners.engine.clock import TELLS
+from lumpable.lumps.core.adoption import expecting
 from lumpable.lumps.core.layout import cells_of, lay_out
 from lumpable.lumps.core.learning import FIRST_FIT, ONE_GROUP, Levels
 from lumpable.lumps.core.state import REAL, SQUARES, State, blank
-from lumpable.lumps.core.under_way import count, regroup
+from lumpable.lumps.core.under_way import regroup
 
 AnyLevels = TypeVar("AnyLevels", bound=Levels)
 
@@ -45,13 +46,11 @@ def without(learner: AnyLevels, context: int) -> AnyLevels:
     gone = learner.numbers.keys() - numbers.keys()
     pulls = {id: pull for id, pull in learner.under_way.items() if pull.context not in gone}
     pulls = regroup(pulls, numbers, state.log_weight, ONE_GROUP)
-    pending = count(pulls, *state.pending.shape)
-    visits = state.group_visits + pending.sum(axis=1)
-    state = state._replace(pending=pending, group_visits=visits)
     made = copy.copy(learner)
     made.become(
-        state, clock=clock, last_fit=None, next_fit=FIRST_FIT, under_way=pulls, numbers=numbers
-    )
+        expecting(state, pulls), clock=clock, last_fit=None, next_fit=FIRST_FIT, under_way=pulls,
+        numbers=numbers,
+    )  # fmt: skip
     if seen:
         made.adopt(made.fit(made.counts()))
     return made

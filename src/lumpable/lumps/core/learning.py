@@ -25,7 +25,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.learners.engine.clock import Clock
 from lumpable.learners.engine.entries import entry
 from lumpable.learners.learner import Compiled
-from lumpable.lumps.core.adoption import believe
+from lumpable.lumps.core.adoption import believe, expecting
 from lumpable.lumps.core.layout import counts_of, with_room
 from lumpable.lumps.core.state import KAPPA, M0, REAL, State, blank
 from lumpable.lumps.core.under_way import Name, Pull, count, likeliest, regroup
@@ -70,10 +70,8 @@ class Levels(Compiled):
     # --- One state after the other --------------------------------------------------------------
 
     def _connections(self, state: Any, clock: Clock) -> dict[str, Any]:
-        return {
-            **super()._connections(state, clock),
-            "_ask_among": entry(type(self).among, state),
-        }
+        among = entry(type(self).among, state)
+        return super()._connections(state, clock) | {"_ask_among": among}
 
     def __getstate__(self) -> dict[str, Any]:
         kept = super().__getstate__()
@@ -178,12 +176,8 @@ class Levels(Compiled):
         next_fit = max(tells + 1, math.ceil(growth * tells))
         state = believe(self.state, counts, fit)
         pulls = regroup(self.under_way, self.numbers, state.log_weight, fit.share)
-        pending = count(pulls, fit.groups, self.arms)
-        state = state._replace(
-            pending=pending,
-            group_visits=state.group_visits + pending.sum(axis=1),
-            due=np.array([0 if self._turned_real(fit) else next_fit]),
-        )
+        due = np.array([0 if self._turned_real(fit) else next_fit])
+        state = expecting(state, pulls)._replace(due=due)
         self.become(state, last_fit=fit, next_fit=next_fit, under_way=pulls)
 
     def refit(self) -> None:

@@ -8,7 +8,7 @@ from typing import Self
 
 from lumpable.lumps.core.top_two import TopTwo
 from lumpable.lumps.core.under_way import Name
-from lumpable.lumps.use import extras, stored
+from lumpable.lumps.use import contents, stored
 from lumpable.lumps.use.locking import alone
 from lumpable.lumps.use.registry import FIRST_ROOM, Named, NamedLearner
 
@@ -80,7 +80,7 @@ class PolicyFinder(NamedLearner[TopTwo]):
     def load(cls, path: str | Path) -> Self:
         """Read a file that `save` wrote: the same next choices, the same stop."""
         core, extra = stored.load(path, TopTwo)
-        saved = extras.read(extras.SavedFinder, extra, core, path)
+        saved = contents.read(contents.SavedFinder, extra, core, path)
         core.epsilon, core.delta, core.finished = saved.epsilon, saved.delta, saved.finished
         finder = cls()
         finder._named = saved.named(core)

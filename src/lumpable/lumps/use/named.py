@@ -26,7 +26,7 @@ from lumpable.lumps.belief.residuals import Residuals
 from lumpable.lumps.core import batches
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.under_way import Name
-from lumpable.lumps.use import decisions, extras, stored
+from lumpable.lumps.use import contents, decisions, stored
 from lumpable.lumps.use.decisions import Batch, Decision
 from lumpable.lumps.use.locking import alone
 from lumpable.lumps.use.outstanding import Outstanding, as_decision
@@ -267,7 +267,7 @@ class Lumps(NamedLearner[ThreeLevels]):
     def load(cls, path: str | Path) -> Self:
         """Read a file that `save` wrote: the same next choices, the same decisions outstanding."""
         core, extra = stored.load(path, ThreeLevels)
-        saved = extras.read(extras.SavedLumps, extra, core, path)
+        saved = contents.read(contents.SavedLumps, extra, core, path)
         lumps = cls(floor=saved.floor)
         lumps._named, lumps._book = saved.named(core), saved.outstanding(core)
         return lumps

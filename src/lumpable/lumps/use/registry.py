@@ -67,7 +67,7 @@ class Named(Generic[Core]):
         return ", ".join(map(counted, numbers, ("context", "arm", "reward")))
 
     def to_save(self) -> dict[str, object]:
-        """Return the fields of `extras.SavedNames`."""
+        """Return the fields of `contents.SavedNames`."""
         return {
             "contexts": self.contexts.listed, "arms": self.arms.listed,
             "open": self.open.tolist(), "listed": self.listed, "rewards": self.accepted.given,

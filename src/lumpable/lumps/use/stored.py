@@ -192,6 +192,10 @@ def load(path: str | Path, kind: type[Kind]) -> tuple[Kind, dict[str, object]]:
     return learner, extra
 
 
+def _damaged(why: str) -> BadArgument:
+    return BadArgument("path", why=why)
+
+
 def _read_header(raw: bytes, format: str) -> Header:
     """Return the header; another kind of file, or another version, is an error that says so."""
     try:
@@ -203,9 +207,7 @@ def _read_header(raw: bytes, format: str) -> Header:
             raise BadArgument("path", f"schema {SCHEMA}", f"{first.schema}{newer}")
         header = msgspec.json.decode(raw, type=Header)
     except (msgspec.MsgspecError, RecursionError) as cause:
-        raise BadArgument(
-            "path", why=f"expected a saved learner, but its header says: {cause}"
-        ) from None
+        raise _damaged(f"expected a saved learner, but its header says: {cause}") from None
     if CUT_OFF != header.next_fit <= header.tells:
         got = f"{header.next_fit}, after {header.tells} rewards"
         raise BadArgument("path", "the next fit to come later", got)
@@ -233,17 +235,17 @@ class _Shelf:
         wrong = ~((array >= law.low) & (array <= law.high))
         if wrong.any():
             between = f"numbers from {law.low:g} to {law.high:g}"
-            raise BadArgument("path", why=f"{name}: expected {between}, got {array[wrong][0]}")
+            raise _damaged(f"{name}: expected {between}, got {array[wrong][0]}")
         return array
 
     def _vector(self, name: str, kind: str, length: int) -> Array:
         """Return a vector of this length, which no file smaller than itself can hold."""
         if length > self._size:
             words = f"{length} numbers in a file of {self._size} bytes"
-            raise BadArgument("path", why=f"{name}: the header says {words}")
+            raise _damaged(f"{name}: the header says {words}")
         flat = self._reader.array(name, kind, length)
         if len(flat) != length:
-            raise BadArgument("path", why=f"{name}: expected {length} numbers, got {len(flat)}")
+            raise _damaged(f"{name}: expected {length} numbers, got {len(flat)}")
         return flat
 
     def extra(self) -> dict[str, object]:
@@ -252,7 +254,7 @@ class _Shelf:
         try:
             return msgspec.json.decode(raw, type=dict[str, Any])
         except (msgspec.MsgspecError, RecursionError) as cause:
-            raise BadArgument("path", why=f"extra is damaged: {cause}") from None
+            raise _damaged(f"extra is damaged: {cause}") from None
 
     def fit(self) -> Fit | None:
         """Return the last fit."""
@@ -277,7 +279,7 @@ def _check_cells(header: Header, cells: dict[str, Array], real: bool) -> None:
     twice = (np.diff(row[order]) == 0) & (np.diff(arm[order]) == 0)
     if twice.any():
         at = order[int(np.argmax(twice))]
-        raise BadArgument("path", why=f"context {row[at]} has two cells of arm {arm[at]}")
+        raise _damaged(f"context {row[at]} has two cells of arm {arm[at]}")
     if not real and ((total < 0.0) | (total > cells["pulls"])).any():
         raise BadArgument("path", "totals of rewards 0 and 1", "one outside [0, pulls]")
 
@@ -285,18 +287,14 @@ def _check_cells(header: Header, cells: dict[str, Array], real: bool) -> None:
 def _check_beliefs(header: Header, beliefs: dict[str, Array]) -> None:
     """Refuse beliefs that would turn into NaN."""
     if not beliefs["value"][[KAPPA, M0, NOISE]].all():
-        raise BadArgument("path", why="value: expected strengths and a noise above 0, got 0")
+        raise _damaged("value: expected strengths and a noise above 0, got 0")
     if not np.isfinite(beliefs["log_weight"].max(axis=1)).all():
-        raise BadArgument(
-            "path", why="log_weight: expected a likely group for each context, got none"
-        )
+        raise _damaged("log_weight: expected a likely group for each context, got none")
     if header.rank > 0:
         try:
             np.linalg.cholesky(beliefs["precision"])
         except np.linalg.LinAlgError as cause:
-            raise BadArgument(
-                "path", why=f"grip: expected precisions, got others: {cause}"
-            ) from None
+            raise _damaged(f"grip: expected precisions, got others: {cause}") from None
 
 
 def _check_fit(header: Header, fit: Fit | None, real: bool) -> None:
@@ -310,6 +308,6 @@ def _check_fit(header: Header, fit: Fit | None, real: bool) -> None:
     if not inside or len(fit.pulls) > header.arms or len(fit.context) == 0:
         raise BadArgument("path", "the fit of contexts and arms of this learner", "others")
     if np.abs(fit.member.sum(axis=1) - 1.0).max() > 1e-6:
-        raise BadArgument("path", why="fit-member: expected rows that sum to 1, got others")
+        raise _damaged("fit-member: expected rows that sum to 1, got others")
     if fit.real != real and not turned:
         raise BadArgument("path", "a fit of the learner's rewards", f"one of fit.real={fit.real!r}")
