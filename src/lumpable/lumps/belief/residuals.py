@@ -57,7 +57,7 @@ def residuals(learner: Levels) -> Residuals:
         words = (
             f"the residuals have a leading direction: low rank, or {more}"
             if statistic >= LARGE * usual
-            else "the residuals have a faint direction, as choices that follow rewards leave, too"
+            else "the residuals have a faint direction, which adaptive choices alone can leave"
         )
     return Residuals(statistic, usual, p, words)
 

@@ -41,7 +41,7 @@ class Fit:
     rewards: float
     """How many rewards it was fitted to."""
     evidence: float
-    """ln of the probability of all that was seen, about."""
+    """The log probability of all that was seen, approximately."""
 
     @property
     def groups(self) -> int:

@@ -56,7 +56,7 @@ class Named(Generic[Core]):
     def start(
         cls, core: Core, rewards: object, contexts: Iterable[object], arms: Iterable[object]
     ) -> Named[Core]:
-        """Name the contexts and arms of a new learner, which has room for none yet."""
+        """Name the contexts and arms of a new learner."""
         named = cls(core, Accepted.of(rewards), (), (), listed=False)
         named.register(named.contexts.plains(contexts), named.arms.plains(arms))
         named.listed = len(named.arms) > 0
@@ -165,7 +165,7 @@ class Named(Generic[Core]):
                 mask[self.arms.number[name]] = True
             mask &= self.open
         if not mask.any():
-            why = "there are none" if not self.open.any() else "all of them are retired, or none"
+            why = "there are none" if not self.open.any() else "none of the allowed ones may"
             raise BadArgument("allowed", why=f"expected an arm that may be chosen, but {why}")
         return mask
 

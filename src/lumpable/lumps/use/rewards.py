@@ -1,4 +1,4 @@
-"""Rewards as people report them: one by one, and as tables. Checked before anything changes."""
+"""Rewards as people report them, one by one and as tables, checked before anything changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lumpable.learners.learner import LARGEST
 from lumpable.lumps.use.decisions import plain_id
 
 MOST_COUNT = 10**12
-"""Rewards that a row may stand for, so that sums of many rows are exact as floats."""
+"""A row stands for fewer rewards than this, so that sums of many rows are exact as floats."""
 NUMBERS = (int, float, np.bool_, np.integer, np.floating)
 SIZE = f"a number of at most {LARGEST:g} in size"
 
@@ -27,11 +27,11 @@ class Accepted:
     low: float = -LARGEST
     high: float = LARGEST
     binary: bool = False
-    """Whether only both ends are."""
+    """Whether only 0 and 1 are."""
 
     @classmethod
     def of(cls, given: object) -> Accepted:
-        """Take "any", "binary", or a least and a largest reward."""
+        """Return what "any", "binary" or a range (low, high) stands for."""
         if given == "any":
             return cls()
         if given == "binary":
@@ -40,9 +40,7 @@ class Accepted:
             low, high = _numbers("rewards", list(given)).tolist()
             if -LARGEST <= low < high <= LARGEST:
                 return cls(low, high)
-        raise BadArgument(
-            "rewards", "'any', 'binary' or a least and a larger largest one", repr(given)
-        )
+        raise BadArgument("rewards", "'any', 'binary' or a range (low, high)", repr(given))
 
     @property
     def given(self) -> str | tuple[float, float]:
