@@ -196,7 +196,7 @@ def test_a_fit_of_something_else_is_refused() -> None:
     state = learner.state
     small = ThreeLevels(30, 6)
     for each in (small, ThreeLevels(2, 2)):
-        with pytest.raises(ValueError, match="fit: expected a fit of what this learner was told"):
+        with pytest.raises(ValueError, match="fit: expected a fit of this learner's rewards"):
             each.adopt(fit)
     assert learner.state is state
     assert small.last_fit is None
@@ -204,14 +204,15 @@ def test_a_fit_of_something_else_is_refused() -> None:
 
 def test_pulls_under_way_are_counted_anew() -> None:
     learner, fit = snapshot("bernoulli")
+    learner.numbers = {id: id for id in range(20)}
     for id in range(20):
         learner.expect(id, id, id % 6)
-    learner.expect(20, None, 3)
+    learner.expect(20, "unknown", 3)
     learner.adopt(fit)
     label = learner.labels()
     anybody = int(np.argmax(fit.share))
     for id, pull in learner.under_way.items():
-        assert pull.group == (anybody if pull.context is None else label[id])
+        assert pull.group == (anybody if pull.context == "unknown" else label[id])
     assert learner.state.pending.sum() == 21
     assert learner.state.group_visits.sum() == pytest.approx(learner.tells + 21)
     before = learner.state.group_visits.copy()

@@ -82,8 +82,9 @@ def sound(lumps: Lumps) -> None:
     assert core.arms == len(named.arms) == len(core.state.mean)
     assert named.contexts.number == {name: i for i, name in enumerate(named.contexts.listed)}
     assert named.arms.number == {name: j for j, name in enumerate(named.arms.listed)}
-    assert core.under_way.keys() == lumps._book.waiting.keys()
-    assert list(lumps._book.waiting) == sorted(lumps._book.waiting)
+    assert core.numbers is named.contexts.number
+    assert list(core.under_way) == sorted(core.under_way)
+    assert all(id < lumps._book.made for id in core.under_way)
     pending = count(core.under_way, *core.state.pending.shape)
     assert np.array_equal(core.state.pending, pending)
     held = core._block._held[1:]  # compiled code reads and writes the arrays of the state

@@ -226,7 +226,8 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
     ({"arms": 7}, "expected"),
     ({"groups": 1}, "takes|expected"),
     ({"cells": 3}, "takes|expected"),
-    ({"fitted": None}, "expected a fit for groups or factors"),
+    ({"next_fit": 5}, "expected the next fit to come later, got 5, after 2000"),
+    ({"fitted": None}, "expected a fit for groups"),
     ({"fitted": [30, 9]}, "fit-pulls: expected"),
 ]
 
@@ -256,6 +257,7 @@ ARRAYS: list[tuple[str, Any, str]] = [
     ("visits", put(3, -1.0), "visits: expected"),
     ("log_weight", lambda array: array - np.inf, "expected a likely group for each context"),
     ("value", put(0, 0.0), "expected strengths and a noise above 0"),
+    ("value", put(3, 1.0), "expected a fit of the learner's rewards"),
     ("hold", put(0, np.nan), "hold: expected"),
     ("extra", put(0, 0), "extra is damaged"),
     ("fit-context", put(0, 7), "expected the fit of contexts and arms of this learner"),

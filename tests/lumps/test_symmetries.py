@@ -99,7 +99,7 @@ def test_own_strength_finds_the_strength_of_deviations(real: bool, m0: float) ->
         counts = deviating(m0, real, 20, seed)
         member, noise = np.ones((1000, 1)), counts.noise()
         pulls, totals = group_sums(counts, member, 8.0)
-        found = own_strength(counts, member, pulls, totals, np.full(4, 0.5), 2.0, noise, before=8.0)
+        found = own_strength(counts, member, pulls, totals, np.full(4, 0.5), 2.0, noise, 8.0)
         assert m0 / 2 <= found <= 2 * m0
 
 

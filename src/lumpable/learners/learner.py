@@ -111,7 +111,7 @@ class Compiled(ABC):
         if type(reward) is not float or not self._low <= reward <= self._high:
             reward = self._checked(reward)
         self._tell(self._address, context, arm, reward)
-        if self._due is not None and self.tells >= self._due[0]:
+        if self._due is not None and self.clock.item(TELLS) >= self._due.item():
             self.refit()
 
     def _checked(self, reward: float) -> float:

@@ -43,7 +43,8 @@ class Alternative:
 def alternatives(learner: Levels) -> list[Alternative]:
     """Return how likely other models make what was seen: more or fewer groups, alike or not.
 
-    The model believed now is among them, settled anew on all that was seen. Nothing seen, no rows.
+    The model believed now is among them, fitted again to all that was seen. Empty before the
+    first reward.
     """
     counts = learner.counts()
     if counts.contexts == 0:
@@ -72,7 +73,7 @@ def _best_of_each(fits: Iterable[Fit]) -> list[Fit]:
 
 
 def _alike_or_not(counts: Counts, own: Fit) -> Iterator[Fit]:
-    """Yield the same groups of contexts that are all alike, and of such that deviate."""
+    """Yield the same groups with contexts that deviate if they are alike now, and the reverse."""
     if own.rank == 0:
         others = own_strength_grid(counts.real)[:-1] if math.isinf(own.m0) else [math.inf]
         held = (_held(counts, own, float(m0)) for m0 in others)

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntVector
+from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA, M0, NOISE
 from lumpable.lumps.model import arithmetic
@@ -141,11 +141,6 @@ def _with_doubts(
     posterior = Posterior(counts, member, pulls, mean, variance, m0, noise)
     lost = lost_part(counts, member, mean, posterior.spread, variance, m0)
     return posterior._replace(variance=ESTIMATED * variance / (1.0 - lost))
-
-
-def context_of(counts: Counts) -> IntVector:
-    """Return the place of each cell's context among those seen."""
-    return np.repeat(np.arange(counts.contexts), np.diff(counts.first))
 
 
 def beta_shape(mean: FloatVector, variance: FloatVector) -> tuple[FloatVector, FloatVector]:

@@ -1,4 +1,4 @@
-"""A check of the residuals: are groups the right model at all?"""
+"""A check of the residuals: are groups the right model?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lumpable.base.checks import FloatMatrix, FloatVector
-from lumpable.lumps.belief.posterior import Posterior, beta_shape, context_of, posterior_now
+from lumpable.lumps.belief.posterior import Posterior, beta_shape, posterior_now
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA
 from lumpable.lumps.model import directions
@@ -22,7 +22,7 @@ POWER_STEPS = 20
 LARGE = 1.25
 """A direction in the residuals matters if it is this many times what is usual."""
 LEAST_SPREAD = 0.01
-"""Residuals are not divided by less, lest a few cells with rare rewards outweigh all others."""
+"""Residuals are divided by at least this, or a few cells with rare rewards outweigh all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def residuals(learner: Levels) -> Residuals:
         words = (
             f"the residuals have a leading direction: low rank, or {more}"
             if statistic >= LARGE * usual
-            else "the residuals have a faint direction, as choices that follow rewards leave, too"
+            else "the residuals have a faint direction, which adaptive choices alone can leave"
         )
     return Residuals(statistic, usual, p, words)
 
@@ -67,7 +67,7 @@ class _Model:
 
     def __init__(self, learner: Levels, seen: Posterior) -> None:
         state = learner.state
-        self.seen, self.counts, self.row = seen, seen.counts, context_of(seen.counts)
+        self.seen, self.counts, self.row = seen, seen.counts, seen.counts.row
         self.kappa, self.centre = float(state.value[KAPPA]), state.centre
         member = seen.member.sum(axis=0)
         self.share = np.log((member + 1.0) / (member.sum() + len(member)))

@@ -1,10 +1,13 @@
-"""A state that goes on from a fit: a new one, while the old one stays as it is."""
+"""The state that follows from a fit: a new one; the old one is not changed."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from lumpable.lumps.core.state import KAPPA, M0, NOISE, State
+from lumpable.lumps.core.under_way import Pull, count
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.factors import factor_beliefs
 from lumpable.lumps.model.fit import Fit
@@ -36,3 +39,9 @@ def believe(state: State, counts: Counts, fit: Fit) -> State:
         cover=np.zeros((q, q)),
         factor=np.zeros(q),
     )
+
+
+def expecting(state: State, pulls: Mapping[int, Pull]) -> State:
+    """Return a state without pulls under way with these ones."""
+    pending = count(pulls, *state.pending.shape)
+    return state._replace(pending=pending, group_visits=state.group_visits + pending.sum(axis=1))

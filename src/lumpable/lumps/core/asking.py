@@ -8,6 +8,7 @@ whose reward has not come. Letters are those of `model.counts`.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +18,11 @@ from lumpable.learners.engine.clock import Clock, kernel, kernel_without_nan, st
 from lumpable.learners.engine.draws import bits
 from lumpable.lumps.core.index import (
     UNLIKELY,
-    away,
+    arm_parts,
     between,
     group_belief,
     group_width,
     mix,
-    parts,
     solve_factors,
 )
 from lumpable.lumps.core.kinds import Words, weigh_about
@@ -35,40 +35,17 @@ LEVEL, SQUARE, OWN_SQUARE = range(3)
 """Rows of a table: the index of an arm without a cell is LEVEL + sqrt(SQUARE + OWN_SQUARE L_u)."""
 ROUNDS, C2, LOG = range(3)
 """Places in `now`: N and c^2 of contexts of this kind, and L_u of an arm without a cell."""
+FIRST_OWN = State._fields.index("group_visits")
+AFTER_OWN = State._fields.index("pending") + 1
+"""Choices count in arrays of their own from here to there in the state."""
 
 
 @kernel
 def with_own_counts(state: State) -> State:
     """Return the state with pulls under way and visits of its own, for choices to count in."""
-    return State(
-        state.start,
-        state.length,
-        state.room,
-        state.arm,
-        state.pulls,
-        state.total,
-        state.used,
-        state.visits,
-        state.log_weight,
-        state.group_pulls,
-        state.group_total,
-        state.group_visits.copy(),
-        state.pending.copy(),
-        state.centre,
-        state.prior_weight,
-        state.value,
-        state.loading,
-        state.precision_mean,
-        state.precision,
-        state.allowed,
-        state.weight,
-        state.mean,
-        state.spread,
-        state.cover,
-        state.factor,
-        state.score,
-        state.due,
-    )
+    own = state.group_visits.copy(), state.pending.copy()
+    fields: Any = (*state[:FIRST_OWN], *own, *state[AFTER_OWN:])
+    return State(*fields)
 
 
 @kernel
@@ -153,9 +130,7 @@ def put_own(
             c = first + k - len(tried)  # a cell comes later and counts
             j, n, s = int(state.arm[c]), state.pulls[c], state.total[c]
         if allowed[j]:
-            shift, around = away(state.loading, state.factor, state.cover, j)
-            belief = state.mean[j], state.spread[j], shift, around
-            a, b, c_own = parts(state.value, now[ROUNDS], now[C2], belief, n, s, own[j])
+            a, b, c_own = arm_parts(state, j, now[ROUNDS], now[C2], n, s, own[j])
             L = math.log(1.0 + visits / (m0 + n + own[j]))
             put(tree, j, a + math.sqrt(b + c_own * L))
 
@@ -199,23 +174,17 @@ def expect(
     m_all, v_all = m_all / kept, v_all / kept
     v_all += between(square / kept, m_all - state.centre[j])
     state.mean[j], state.spread[j] = m_all, v_all
-    shift, around = away(state.loading, state.factor, state.cover, j)
-    level, square, own_square = parts(
-        state.value, now[ROUNDS], now[C2], (m_all, v_all, shift, around), 0.0, 0.0, 0.0
-    )
+    level, square, own_square = arm_parts(state, j, now[ROUNDS], now[C2], 0.0, 0.0, 0.0)
     table[LEVEL, j], table[SQUARE, j], table[OWN_SQUARE, j] = level, square, own_square
 
 
 @kernel
 def enter(state: State, allowed: BoolVector, now: FloatVector, table: FloatMatrix) -> None:
     """Write the table: the index of each arm without a cell."""
-    loading, factor, cover, value = state.loading, state.factor, state.cover, state.value
     for j in range(len(state.mean)):
         level, square, own = -math.inf, 0.0, 0.0
         if allowed[j]:
-            shift, around = away(loading, factor, cover, j)
-            belief = state.mean[j], state.spread[j], shift, around
-            level, square, own = parts(value, now[ROUNDS], now[C2], belief, 0.0, 0.0, 0.0)
+            level, square, own = arm_parts(state, j, now[ROUNDS], now[C2], 0.0, 0.0, 0.0)
         table[LEVEL, j], table[SQUARE, j], table[OWN_SQUARE, j] = level, square, own
 
 

@@ -53,8 +53,8 @@ def _kinds(learner: Levels, contexts: IntVector) -> tuple[Words, IntVector, floa
     kind, key = np.empty((2, len(contexts)), dtype=np.uint64)
     most = max(MOST_TABLES, len(contexts) // SHARED)
     for steps in STEPS:
-        met = np.zeros(1 << (2 * most).bit_length(), dtype=np.uint64)
-        if len(state.factor) > 0 or entry(few_kinds, state)(address, contexts, steps, most, met):
+        seen = np.zeros(1 << (2 * most).bit_length(), dtype=np.uint64)
+        if len(state.factor) > 0 or entry(few_kinds, state)(address, contexts, steps, most, seen):
             break
     entry(sort_keys, state)(address, contexts, steps, kind, key)
     return kind, np.argsort(key), steps
@@ -73,7 +73,7 @@ def tell_many(
     """
     contexts = _places("contexts", contexts, learner.contexts)
     arms = _places("arms", arms, learner.arms)
-    rewards, counts = _rewards(rewards), _counts(counts)
+    rewards, counts = _rewards(rewards), _places("counts", counts, 2**53)
     _same_lengths(contexts=contexts, arms=arms, rewards=rewards, counts=counts)
     learner.become(with_room(learner.state, places_for(learner.state, contexts)))
     tell_in_turn = entry(update_in_turn, learner.state)
@@ -96,10 +96,6 @@ def _places(name: str, values: IntVector, number: int) -> IntVector:
     if len(wrong):
         raise BadArgument(f"{name}[{wrong[0]}]", f"one of 0 .. {number - 1}", f"{array[wrong[0]]}")
     return np.ascontiguousarray(array, dtype=np.int64)
-
-
-def _counts(values: IntVector) -> IntVector:
-    return _places("counts", values, 2**53)
 
 
 def _rewards(values: FloatVector) -> FloatVector:

@@ -13,16 +13,17 @@ import numpy as np
 
 from lumpable.base.archive import Array
 from lumpable.learners.engine.clock import TELLS
-from lumpable.lumps.core import under_way
+from lumpable.lumps.core.adoption import expecting
 from lumpable.lumps.core.layout import cells_of, lay_out
-from lumpable.lumps.core.learning import FIRST_FIT, Levels
+from lumpable.lumps.core.learning import FIRST_FIT, ONE_GROUP, Levels
 from lumpable.lumps.core.state import REAL, SQUARES, State, blank
+from lumpable.lumps.core.under_way import regroup
 
 AnyLevels = TypeVar("AnyLevels", bound=Levels)
 
 
 def without(learner: AnyLevels, context: int) -> AnyLevels:
-    """Return a learner of the same size that never heard of this context.
+    """Return a learner of the same size without this context and its rewards.
 
     Contexts after it move up by one number, and its pulls under way are gone. That rewards are real
     is not forgotten, and of the squares of real rewards, which are one sum for all, its part is
@@ -41,10 +42,15 @@ def without(learner: AnyLevels, context: int) -> AnyLevels:
         state.value[SQUARES] = _squares(old, cells, others)
     clock = learner.clock.copy()
     clock[TELLS] = learner.tells - int(old.visits[context])
-    pulls = under_way.without(learner.under_way, context)
-    state, pulls = _counted(state, pulls)
+    numbers = {name: i - (i > context) for name, i in learner.numbers.items() if i != context}
+    gone = learner.numbers.keys() - numbers.keys()
+    pulls = {id: pull for id, pull in learner.under_way.items() if pull.context not in gone}
+    pulls = regroup(pulls, numbers, state.log_weight, ONE_GROUP)
     made = copy.copy(learner)
-    made.become(state, clock=clock, last_fit=None, next_fit=FIRST_FIT, under_way=pulls)
+    made.become(
+        expecting(state, pulls), clock=clock, last_fit=None, next_fit=FIRST_FIT, under_way=pulls,
+        numbers=numbers,
+    )  # fmt: skip
     if seen:
         made.adopt(made.fit(made.counts()))
     return made
@@ -58,13 +64,3 @@ def _squares(old: State, cells: dict[str, Array], others: dict[str, Array]) -> f
     free = cells["pulls"].sum() - len(cells["pulls"]), n.sum() - len(n)
     part = free[1] / free[0] if free[0] > 0 else 0.0
     return float(old.value[SQUARES] * part)
-
-
-def _counted(
-    state: State, pulls: dict[int, under_way.Pull]
-) -> tuple[State, dict[int, under_way.Pull]]:
-    """Count pulls under way in the one group of a state that nothing was fitted to."""
-    pulls = under_way.regroup(pulls, state.log_weight, np.zeros(1))
-    pending = under_way.count(pulls, *state.pending.shape)
-    visits = state.group_visits + pending.sum(axis=1)
-    return state._replace(pending=pending, group_visits=visits), pulls

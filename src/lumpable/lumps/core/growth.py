@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from lumpable.base.checks import FloatVector
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.layout import with_room
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import State
-from lumpable.lumps.model.fit import Fit, untried_arm, widen
+from lumpable.lumps.model.fit import Fit, lengthen, untried_arm, widen
 
 
 def grow(learner: Levels, contexts: int, arms: int, *, allowed: bool = True) -> None:
@@ -30,16 +31,15 @@ def grow(learner: Levels, contexts: int, arms: int, *, allowed: bool = True) -> 
         )
     state, fit = learner.state, learner.last_fit
     if more_contexts > 0:
-        state = state._replace(**_more_contexts(state, fit, more_contexts))
+        state = state._replace(**_more_contexts(state, learner.share, more_contexts))
     if more_arms > 0:
         state = state._replace(**_more_arms(state, fit, more_arms, allowed))
         fit = None if fit is None else widen(fit, more_arms)
     learner.become(with_room(state), last_fit=fit, contexts=contexts, arms=arms)
 
 
-def _more_contexts(state: State, fit: Fit | None, more: int) -> dict[str, Any]:
+def _more_contexts(state: State, share: FloatVector, more: int) -> dict[str, Any]:
     """Return the arrays with a row for each context, lengthened."""
-    share = np.zeros(1) if fit is None else fit.share
     rank = state.precision_mean.shape[1]
     new: dict[str, Any] = {
         **{name: np.zeros(more, dtype=np.int64) for name in ("start", "length", "room")},
@@ -48,7 +48,7 @@ def _more_contexts(state: State, fit: Fit | None, more: int) -> dict[str, Any]:
         "precision_mean": np.zeros((more, rank)),
         "precision": np.tile(np.eye(rank), (more, 1, 1)),
     }
-    return _joined(state, new)
+    return lengthen(state, new)
 
 
 def _more_arms(state: State, fit: Fit | None, more: int, allowed: bool) -> dict[str, Any]:
@@ -66,8 +66,4 @@ def _more_arms(state: State, fit: Fit | None, more: int, allowed: bool) -> dict[
         name: np.concatenate([getattr(state, name), wider], axis=1)
         for name in ("group_pulls", "group_total", "pending")
     }
-    return tables | _joined(state, new)
-
-
-def _joined(held: Any, new: dict[str, Any]) -> dict[str, Any]:
-    return {name: np.concatenate([getattr(held, name), rows]) for name, rows in new.items()}
+    return tables | lengthen(state, new)

@@ -49,20 +49,20 @@ def kind_of(state: State, i: int, steps: float) -> np.uint64:
 
 @kernel
 def few_kinds(
-    state: State, contexts: IntVector, steps: float, most: int, met: Words, clock: Clock
+    state: State, contexts: IntVector, steps: float, most: int, seen: Words, clock: Clock
 ) -> bool:
     """Whether there are at most this many kinds; stops at the first that is too many.
 
-    `met` is room for twice as many or more, a power of two, with nothing but zeros in it.
+    `seen` is room for twice as many or more, a power of two, full of zeros.
     """
-    number, last = 0, np.uint64(len(met) - 1)
+    number, last = 0, np.uint64(len(seen) - 1)
     for k in range(len(contexts)):
         kind = max(kind_of(state, contexts[k], steps), np.uint64(1))  # 0 means free
         at = kind & last
-        while met[at] != np.uint64(0) and met[at] != kind:
+        while seen[at] != np.uint64(0) and seen[at] != kind:
             at = (at + np.uint64(1)) & last
-        if met[at] == np.uint64(0):
-            met[at] = kind
+        if seen[at] == np.uint64(0):
+            seen[at] = kind
             number += 1
             if number > most:
                 return False

@@ -7,15 +7,14 @@ Between two fits a reward moves its cell, its context's posterior over groups an
         fit = core.fit(core.counts(), core.last_fit)    # pure: in a thread, in another process
         core.adopt(fit)                                 # between two rewards
 
-A learner changes from one state to the next in one assignment: whoever is interrupted has the old
+A learner changes from one state to the next in one assignment: an interrupted call leaves the old
 one or the new one. Letters are those of `model.counts`.
 """
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,13 +22,13 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.learners.engine.clock import TELLS, Clock
+from lumpable.learners.engine.clock import Clock
 from lumpable.learners.engine.entries import entry
 from lumpable.learners.learner import Compiled
-from lumpable.lumps.core.adoption import believe
+from lumpable.lumps.core.adoption import believe, expecting
 from lumpable.lumps.core.layout import counts_of, with_room
 from lumpable.lumps.core.state import KAPPA, M0, REAL, State, blank
-from lumpable.lumps.core.under_way import Pull, count, likeliest, regroup
+from lumpable.lumps.core.under_way import Name, Pull, count, likeliest, regroup
 from lumpable.lumps.model import search
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit, widen
@@ -38,17 +37,20 @@ FIRST_FIT = 10
 """The first fit comes after this many rewards."""
 EARLY = 2
 """It is early while contexts were seen less often than this on average."""
+ONE_GROUP: FloatVector = np.zeros(1)
+"""The share before the first fit."""
 
 
 class Levels(Compiled):
     """A learner of three levels: what works for all, for groups and for each context.
 
-    A final class names its kernels, the one that chooses among given arms, and how many times more
-    rewards there are at the next fit.
+    A final class names its kernels, the one that chooses among given arms, and when fits come.
     """
 
     among: ClassVar[Callable[..., int]]
     """choose(state, context, allowed, clock) -> arm."""
+    growth: ClassVar[tuple[float, float]]
+    """Fits come whenever there are this many times more rewards: early on, and later."""
     _ask_among: Callable[[int, int, BoolVector], int]
     fit = staticmethod(search.fit)
     """Fit a snapshot of counts, from the fit before: a pure function."""
@@ -60,25 +62,24 @@ class Levels(Compiled):
         self.next_fit = FIRST_FIT
         """The next fit is due at this number of rewards."""
         self.under_way: dict[int, Pull] = {}
-        """Pulls whose rewards have not come, by the id that they were announced with."""
+        """Pulls whose rewards have not come, by id, the oldest first."""
+        self.numbers: dict[Name, int] = {}
+        """The numbers of contexts that have names; pulls under way go by name."""
         super().__init__(S, K, seed, blank(S, K, FIRST_FIT))
-
-    @abstractmethod
-    def _growth(self, early: bool) -> float:
-        """Return how many times more rewards there are at the next fit."""
 
     # --- One state after the other --------------------------------------------------------------
 
     def _connections(self, state: Any, clock: Clock) -> dict[str, Any]:
-        return {
-            **super()._connections(state, clock),
-            "_ask_among": entry(type(self).among, state),
-        }
+        among = entry(type(self).among, state)
+        return super()._connections(state, clock) | {"_ask_among": among}
 
     def __getstate__(self) -> dict[str, Any]:
         kept = super().__getstate__()
         del kept["_ask_among"]
         return kept
+
+    def change_names(self) -> None:
+        """Take notice that contexts or arms came, or that other arms may be chosen."""
 
     def become(self, state: State, **more: Any) -> None:
         """Go on with another state and other attributes: with all of them, or with none."""
@@ -91,12 +92,11 @@ class Levels(Compiled):
         """Return the arm to play for this context now, of those that are allowed.
 
         Asked twice, it answers the same. `allowed` says of each arm whether it may be chosen this
-        time, whatever was set for all times; without it, the arms of `state.allowed` may be.
+        time; without it, those of `state.allowed` may be.
         """
-        if type(context) is not int or not 0 <= context < self.contexts:
-            context = checks.whole("context", context, 0, self.contexts - 1)
         if allowed is None:
-            return self._ask(self._address, context)
+            return super().ask(context)
+        context = checks.whole("context", context, 0, self.contexts - 1)
         return self._ask_among(self._address, context, self.mask(allowed))
 
     def mask(self, allowed: BoolVector | None) -> BoolVector:
@@ -112,29 +112,23 @@ class Levels(Compiled):
 
     def tell(self, context: int, arm: int, reward: float) -> None:
         """Report the reward of an arm that was played for this context."""
-        if type(context) is not int or not 0 <= context < self.contexts:
-            context = checks.whole("context", context, 0, self.contexts - 1)
-        if type(arm) is not int or not 0 <= arm < self.arms:
-            arm = checks.whole("arm", arm, 0, self.arms - 1)
-        if type(reward) is not float or not self._low <= reward <= self._high:
-            reward = self._checked(reward)
-        if self._due.item() == 0:  # what fell due was cut off: there may be no room for a cell
-            self.refit()
-        self._tell(self._address, context, arm, reward)
-        if self.clock.item(TELLS) >= self._due.item():
+        self.finish()
+        super().tell(context, arm, reward)
+
+    def finish(self) -> None:
+        """Do what fell due and was cut off: compiled code may have no room for another cell."""
+        if self._due.item() == 0:
             self.refit()
 
     # --- Pulls under way ------------------------------------------------------------------------
 
-    def expect(self, id: int, context: int | None, arm: int) -> None:
-        """Count a pull whose reward is to come: till then, others try its arm less.
-
-        Whoever has no number yet is None; `meet` gives the number later.
-        """
-        group = likeliest(self.state.log_weight, self._share(), context)
-        self.under_way[id] = Pull(context, arm, group)
-        self.state.pending[group, arm] += 1.0
-        self.state.group_visits[group] += 1.0
+    def expect(self, id: int, context: Name, arm: int, propensity: float = 1.0) -> None:
+        """Count a pull whose reward is to come: until then, others try its arm less."""
+        state = self.state
+        group = likeliest(state.log_weight, self.share, self.numbers.get(context))
+        self.under_way[id] = Pull(context, arm, propensity, group)
+        state.pending[group, arm] += 1.0
+        state.group_visits[group] += 1.0
 
     def expect_no_more(self, id: int) -> None:
         """Count a pull no more: its reward is here, or will not come."""
@@ -142,22 +136,16 @@ class Levels(Compiled):
         self.state.pending[pull.group, pull.arm] -= 1.0
         self.state.group_visits[pull.group] -= 1.0
 
-    def meet(self, id: int, context: int) -> None:
-        """Give the context of a pull its number."""
-        self.under_way[id] = self.under_way[id]._replace(context=context)
-
-    def recover(self, pulls: Mapping[int, Pull | None], group_visits: FloatVector) -> None:
-        """Put pulls and visits back as they were before a call was cut off; None: no such pull."""
-        for id, pull in pulls.items():
-            if pull is None:
-                self.under_way.pop(id, None)
-            else:
-                self.under_way[id] = pull
-        self.state.pending[:] = count(self.under_way, *self.state.pending.shape)
+    def recover(self, pulls: dict[int, Pull], group_visits: FloatVector) -> None:
+        """Return to the pulls and visits before a call that was cut off."""
+        self.under_way = pulls
+        self.state.pending[:] = count(pulls, *self.state.pending.shape)
         self.state.group_visits[:] = group_visits
 
-    def _share(self) -> FloatVector:
-        return np.zeros(1) if self.last_fit is None else self.last_fit.share
+    @property
+    def share(self) -> FloatVector:
+        """The logarithm of each group's share of contexts."""
+        return ONE_GROUP if self.last_fit is None else self.last_fit.share
 
     # --- Fits -----------------------------------------------------------------------------------
 
@@ -167,9 +155,9 @@ class Levels(Compiled):
 
     def due(self) -> bool:
         """Whether it is time for a fit, or rewards turned out to be real since the last one."""
-        return self.tells >= self.next_fit or self._turned(self.last_fit)
+        return self.tells >= self.next_fit or self._turned_real(self.last_fit)
 
-    def _turned(self, fit: Fit | None) -> bool:
+    def _turned_real(self, fit: Fit | None) -> bool:
         return bool(self.state.value[REAL] > 0.0) and (fit is None or not fit.real)
 
     def adopt(self, fit: Fit) -> None:
@@ -180,20 +168,16 @@ class Levels(Compiled):
         """
         counts, tells = self.counts(), self.tells
         if fit.rewards > tells or not np.isin(fit.context, counts.context).all():
-            raise BadArgument("fit", "a fit of what this learner was told", "one of something else")
+            raise BadArgument("fit", "a fit of this learner's rewards", "one of others")
         fit = widen(fit, self.arms - len(fit.pulls))
         if fit.rewards != tells:
             fit = search.catch_up(counts, fit)
-        growth = self._growth(early=tells < EARLY * len(fit.context))
+        growth = self.growth[tells >= EARLY * len(fit.context)]
         next_fit = max(tells + 1, math.ceil(growth * tells))
         state = believe(self.state, counts, fit)
-        pulls = regroup(self.under_way, state.log_weight, fit.share)
-        pending = count(pulls, fit.groups, self.arms)
-        state = state._replace(
-            pending=pending,
-            group_visits=state.group_visits + pending.sum(axis=1),
-            due=np.array([0 if self._turned(fit) else next_fit]),
-        )
+        pulls = regroup(self.under_way, self.numbers, state.log_weight, fit.share)
+        due = np.array([0 if self._turned_real(fit) else next_fit])
+        state = expecting(state, pulls)._replace(due=due)
         self.become(state, last_fit=fit, next_fit=next_fit, under_way=pulls)
 
     def refit(self) -> None:

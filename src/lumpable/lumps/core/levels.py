@@ -10,7 +10,6 @@ from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.steps import choose, choose_among, update
 
 EARLY_GROWTH, GROWTH = 1.5, 1.25
-"""Fits come whenever there are this many times more rewards: early on, and later."""
 
 
 class ThreeLevels(Levels):
@@ -29,9 +28,7 @@ class ThreeLevels(Levels):
 
     kernels = Kernels(choose, update)
     among = choose_among
+    growth = EARLY_GROWTH, GROWTH
 
     def __init__(self, contexts: int, arms: int, *, seed: int = 0) -> None:
         super().__init__(contexts, arms, seed)
-
-    def _growth(self, early: bool) -> float:
-        return EARLY_GROWTH if early else GROWTH

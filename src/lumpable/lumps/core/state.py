@@ -25,7 +25,7 @@ class State(NamedTuple):
     pulls: FloatVector
     total: FloatVector
     used: IntVector
-    """Places that are taken."""
+    """Places in use."""
     visits: FloatVector
     """Rewards of each context."""
     log_weight: FloatMatrix
@@ -57,7 +57,7 @@ class State(NamedTuple):
 
 
 def blank(S: int, K: int, due: int) -> State:
-    """Return the state of a learner that was told nothing; its first fit is due then."""
+    """Return the state of a learner without rewards, whose first fit is due at `due` of them."""
     places = 4 * S + 2 * K + 4
     value = np.zeros(5)
     value[[KAPPA, M0, NOISE]] = 2.0, USUAL_OWN_STRENGTH, 1.0

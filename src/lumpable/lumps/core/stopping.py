@@ -19,10 +19,9 @@ from lumpable.learners.engine.entries import Block, entry
 from lumpable.lumps.core.index import EDGE, weigh
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA, M0, NOISE, REAL, State
-from lumpable.lumps.model import likelihoods
 from lumpable.lumps.model.counts import Counts, group_sums
 from lumpable.lumps.model.fit import memberships
-from lumpable.lumps.model.strengths import USUAL_OWN_STRENGTH, own_strength_grid
+from lumpable.lumps.model.strengths import own_strength_grid, score_own_strengths
 
 CAUTION = 1.5
 """Spreads are this many times wider than the model's. In runs that were not measured on later, with
@@ -88,14 +87,9 @@ def draw_losses(
 
 def own_strengths(learner: Levels, counts: Counts, member: FloatMatrix) -> FloatVector:
     """Return the posterior of m0 over its grid, as the fit weighs it."""
-    grid = own_strength_grid(counts.real)
     kappa, m0, noise = learner.state.value[[KAPPA, M0, NOISE]].tolist()
-    likely: FloatVector = likelihoods.compare_strengths(
-        *counts.rows, counts.weight(m0), member, *group_sums(counts, member, m0),
-        learner.state.centre, kappa, grid, counts.real, noise,
-    )  # fmt: skip
-    finite = grid[:-1]
-    likely[:-1] -= (np.log(finite / USUAL_OWN_STRENGTH) / 2) ** 2 / 2
+    sums, centre = group_sums(counts, member, m0), learner.state.centre
+    likely = score_own_strengths(counts, member, *sums, centre, kappa, noise, m0)
     chance: FloatVector = np.exp(likely - likely.max())
     chance[chance < UNLIKELY * chance.sum()] = 0.0
     chance /= chance.sum()
@@ -109,7 +103,7 @@ def wider_beliefs(learner: Levels, caution: float) -> Iterator[tuple[float, Stat
     """
     state, counts = learner.state, learner.counts()
     member, less = learner.membership(counts.context), 1.0 / caution**2
-    share = np.zeros(1) if learner.last_fit is None else learner.last_fit.share
+    share = learner.share
     chances = own_strengths(learner, counts, member)
     for m0, chance in zip(own_strength_grid(counts.real), chances, strict=True):
         if chance == 0.0:

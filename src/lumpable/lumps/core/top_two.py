@@ -40,14 +40,10 @@ def guess(state: State, i: int, allowed: BoolVector, clock: Clock) -> int:
     real, m0, noise = state.value[REAL] > 0.0, state.value[M0], state.value[NOISE]
     score, spread = state.score, state.spread
     g = drawn(state.weight, clock)
+    pulls, total, pending = state.group_pulls[g], state.group_total[g], state.pending[g]
     for j in range(len(score)):
-        pulls, total, pending = (
-            state.group_pulls[g, j],
-            state.group_total[g, j],
-            state.pending[g, j],
-        )
         m, v = group_belief(
-            state.value, state.centre[j], state.prior_weight[j], pulls, total, pending
+            state.value, state.centre[j], state.prior_weight[j], pulls[j], total[j], pending[j]
         )
         shift, around_it = away(state.loading, state.factor, state.cover, j)
         m, v = m + shift, v + around_it
@@ -75,20 +71,14 @@ def own_spread(real: bool, mean: float, strength: float, noise: float) -> float:
 
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
-    """Top-two Thompson sampling: play the best arm of a draw, or the best of one that differs."""
-    return best_or_other(state, context, state.allowed, clock)
+    """Top-two Thompson sampling among all arms that may be chosen."""
+    return choose_among(state, context, state.allowed, clock)
 
 
 @kernel
 def choose_among(state: State, context: int, allowed: BoolVector, clock: Clock) -> int:
-    """Do the same among these arms."""
+    """Top-two Thompson sampling: play the best arm of a draw, or the best of one that differs."""
     start_choice(clock, context)
-    return best_or_other(state, context, allowed, clock)
-
-
-@kernel
-def best_or_other(state: State, context: int, allowed: BoolVector, clock: Clock) -> int:
-    """Return the best arm of a draw, or, half of the time, the best of one that differs."""
     weigh(state, context)
     if len(state.factor) > 0:
         solve_factors(state, context)
@@ -120,6 +110,7 @@ class TopTwo(Levels):
 
     kernels = Kernels(choose, update)
     among = choose_among
+    growth = GROWTH, GROWTH
 
     def __init__(
         self, contexts: int, arms: int, *, epsilon: float = 0.05, delta: float = 0.05, seed: int = 0
@@ -129,16 +120,15 @@ class TopTwo(Levels):
         self.delta = checks.real("delta", delta, "a number in (0, 1)", 0.0, below_one)
         self.finished = False
         """Whether the last fit found the policy good enough; more rewards may take it back."""
-        self.known: int | None = None
-        """Of how many contexts, the first ones, the policy is judged; None: of all."""
         super().__init__(contexts, arms, seed)
 
-    def _growth(self, early: bool) -> float:
-        return GROWTH
+    def change_names(self) -> None:
+        """Take the judgement back until the next fit."""
+        self.finished = False
 
     def adopt(self, fit: Fit) -> None:
         """Go on from a fit of what was seen, and judge the policy."""
         super().adopt(fit)
-        known = self.contexts if self.known is None else self.known
+        known = len(self.numbers) or self.contexts  # the rest is room for contexts to come
         enough = self.tells >= 2 * known  # before, noise itself is hardly known
         self.finished = enough and good_enough(self, self.epsilon, self.delta, known)

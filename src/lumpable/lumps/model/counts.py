@@ -53,6 +53,11 @@ class Counts:
         """The cells, as compiled functions take them."""
         return self.first, self.arm, self.n, self.s
 
+    @property
+    def row(self) -> IntVector:
+        """The place of each cell's context among those seen."""
+        return np.repeat(np.arange(self.contexts), np.diff(self.first))
+
     def weight(self, m0: float) -> FloatVector:
         """Return how much a reward of each cell tells about its group's mean.
 

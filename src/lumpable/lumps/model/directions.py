@@ -1,8 +1,7 @@
 """Directions along which contexts differ, compiled: products with the sparse matrix of cells.
 
-Cells come as rows: those of context i are at first[i] .. first[i + 1] - 1, sorted by arm, each with
-its arm, its number n of rewards and their total s. Functions here call only functions of this file,
-so that their compiled code can be kept on disk.
+Cells come as in `arithmetic`. Functions here call only functions of this file, so that their
+compiled code can be kept on disk.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How likely what was seen is under a fit of the three-level model, about: its log evidence."""
+"""The log evidence of a fit of the three-level model: how likely it makes what was seen."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def evidence(counts: Counts, fit: Fit) -> float:
 
     Each fitted mean costs the ratio of its marginal to its fitted likelihood (Occam), and so do the
     population's means and the shares, whose prior is Dirichlet(1, .., 1). That would be all if
-    members were known; means of doubtful members are less sharp and cost less (Laplace). All that
-    is so under any numbering of the groups.
+    members were known; means of uncertain members are less sharp and cost less (Laplace). The
+    numberings of the groups are counted.
     """
     mean = fit.means if counts.real else np.clip(fit.means, EDGE, 1.0 - EDGE)
     likely = likelihoods.mixture_likelihood(
@@ -43,7 +43,7 @@ def numberings(member: FloatMatrix) -> float:
 
 
 def blur(counts: Counts, fit: Fit, mean: FloatMatrix) -> float:
-    """Return what means cost less, as their members are doubtful: -1/2 ln(1 - what is lost)."""
+    """Return how much less the means of uncertain members cost: -1/2 ln(1 - what is lost)."""
     spread = np.full(mean.shape, fit.noise) if counts.real else mean * (1.0 - mean)
     lost = lost_part(counts, fit.member, mean, spread, spread / (fit.pulls + fit.kappa), fit.m0)
     return -0.5 * float(np.log1p(-lost).sum())
@@ -53,7 +53,7 @@ def lost_part(
     counts: Counts, member: FloatMatrix, mean: FloatMatrix, spread: FloatMatrix,
     variance: FloatMatrix, m0: float,
 ) -> FloatMatrix:  # fmt: skip
-    """Return which part of the information about each mean is lost, as members are doubtful.
+    """Return which part of the information about each mean uncertain membership takes away.
 
     `variance` is that of the mean if members were known.
     """

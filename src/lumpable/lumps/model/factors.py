@@ -2,8 +2,8 @@
 
     mu_ij = theta_j + L_j f_i + own deviation,  f_i ~ N(0, I),  L_j ~ N(0, tau^2)
 
-Bernoulli rewards are taken as normal with the population's variance to find the factors, but not in
-the evidence, which is Laplace's at what was found.
+To find the factors, Bernoulli rewards are treated as normal with the population's variance. The
+evidence is Laplace's, with their own law.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def low_rank(counts: Counts, one: Fit, best: Fit) -> Fit:
     """Return the better of a fit and of one group with factors, of as many as pay."""
     found, last = best, one.evidence
     for q in range(1, min(RANKS, counts.arms - 1, counts.contexts - 1) + 1):
-        tried = _factored(counts, one, _start(counts, one, q))
+        tried = _fit_factors(counts, one, _start(counts, one, q))
         gain, last = tried.evidence - last, tried.evidence
         if gain <= WORTH:
             break
@@ -46,19 +46,26 @@ def low_rank(counts: Counts, one: Fit, best: Fit) -> Fit:
     return found
 
 
+def lead(
+    counts: Counts, x: FloatVector, q: int, rng: np.random.Generator
+) -> tuple[FloatMatrix, FloatMatrix]:
+    """Return the q leading directions v of the matrix x of cells, and x v."""
+    v = np.linalg.qr(rng.standard_normal((counts.arms, q)))[0]
+    for _ in range(POWER_STEPS):
+        y = directions.forth(counts.first, counts.arm, x, v)
+        v = np.linalg.qr(directions.back(counts.first, counts.arm, x, y, counts.arms))[0]
+    return v, directions.forth(counts.first, counts.arm, x, v)
+
+
 def _start(counts: Counts, one: Fit, q: int) -> FloatMatrix:
     """Return loadings to start from: the leading directions of what the population leaves."""
     gap = (counts.s - counts.n * one.means[counts.arm, 0]) / (counts.n + 1.0)
-    v = np.linalg.qr(np.random.default_rng([11, q]).standard_normal((counts.arms, q)))[0]
-    for _ in range(POWER_STEPS):
-        y = directions.forth(counts.first, counts.arm, gap, v)
-        v = np.linalg.qr(directions.back(counts.first, counts.arm, gap, y, counts.arms))[0]
-    y = directions.forth(counts.first, counts.arm, gap, v)
+    v, y = lead(counts, gap, q, np.random.default_rng([11, q]))
     start: FloatMatrix = v * np.sqrt((y**2).mean(axis=0) + 1e-4 * one.noise)
     return start
 
 
-def _factored(counts: Counts, one: Fit, loading: FloatMatrix) -> Fit:
+def _fit_factors(counts: Counts, one: Fit, loading: FloatMatrix) -> Fit:
     """Fit the factors; m0 falls from infinity to that of one group, as far as it pays."""
     best: Fit | None = None
     m0, steps = math.inf, STEPS
@@ -116,8 +123,7 @@ def factor_beliefs(counts: Counts, fit: Fit) -> tuple[FloatMatrix, npt.NDArray[n
     """
     q, S = fit.rank, counts.contexts
     precision_mean, precision = np.zeros((S, q)), np.tile(np.eye(q), (S, 1, 1))
-    row = np.repeat(np.arange(S), np.diff(counts.first))
-    p, L = fit.means[:, 0], fit.loading[counts.arm]
+    row, p, L = counts.row, fit.means[:, 0], fit.loading[counts.arm]
     each = counts.weight(fit.m0) / spread(counts.real, p, fit.noise)[counts.arm]
     gap = each * (counts.s - counts.n * p[counts.arm])
     np.add.at(precision_mean, row, gap[:, None] * L)
@@ -130,8 +136,7 @@ def residual_sums(counts: Counts, fit: Fit) -> tuple[FloatMatrix, FloatMatrix]:
     """Return pulls and totals of each arm, less what the contexts' factors explain."""
     precision_mean, precision = factor_beliefs(counts, fit)
     factor = np.linalg.solve(precision, precision_mean[:, :, None])[:, :, 0]
-    row = np.repeat(np.arange(counts.contexts), np.diff(counts.first))
-    explained = counts.n * (fit.loading[counts.arm] * factor[row]).sum(axis=1)
+    explained = counts.n * (fit.loading[counts.arm] * factor[counts.row]).sum(axis=1)
     weight = counts.weight(fit.m0)
     pulls, totals = np.zeros((counts.arms, 1)), np.zeros((counts.arms, 1))
     np.add.at(pulls[:, 0], counts.arm, weight * counts.n)

@@ -41,7 +41,7 @@ class Fit:
     rewards: float
     """How many rewards it was fitted to."""
     evidence: float
-    """ln of the probability of all that was seen, about."""
+    """The log probability of all that was seen, approximately."""
 
     @property
     def groups(self) -> int:
@@ -86,12 +86,12 @@ def memberships(
 
 
 def untried_arm(fit: Fit) -> tuple[float, float]:
-    """Return what is believed of an arm that nobody has tried: its mean, and how surely."""
+    """Return the mean and the prior weight of an arm without rewards."""
     return fit.p0, np.inf if fit.groups == 1 else fit.k0
 
 
 def widen(fit: Fit, more: int) -> Fit:
-    """Return a fit that knows of more arms, which nobody has tried."""
+    """Return a fit with more arms, which have no rewards."""
     if more == 0:
         return fit
     centre, prior_weight = untried_arm(fit)
@@ -103,7 +103,9 @@ def widen(fit: Fit, more: int) -> Fit:
         "centre": np.full(more, centre),
         "prior_weight": np.full(more, prior_weight),
     }
-    wider: dict[str, Any] = {
-        name: np.concatenate([getattr(fit, name), rows]) for name, rows in new.items()
-    }
-    return replace(fit, **wider)
+    return replace(fit, **lengthen(fit, new))
+
+
+def lengthen(held: Any, rows: dict[str, Any]) -> dict[str, Any]:
+    """Return arrays of a fit or a state, by name, with these rows after their own."""
+    return {name: np.concatenate([getattr(held, name), more]) for name, more in rows.items()}

@@ -1,8 +1,7 @@
 """Likelihoods of the three-level model, compiled: how well means and strengths explain cells.
 
-Cells come as rows: those of context i are at first[i] .. first[i + 1] - 1, sorted by arm, each with
-its arm, its number n of rewards and their total s. Functions here call only functions of this file,
-so that their compiled code can be kept on disk.
+Cells come as in `arithmetic`. Functions here call only functions of this file, so that their
+compiled code can be kept on disk.
 """
 
 from __future__ import annotations
@@ -138,7 +137,7 @@ def compare_strengths(
     for i in range(len(first) - 1):
         for c in range(first[i], first[i + 1]):
             if n[c] < 2.0 and not real:
-                continue  # one Bernoulli reward says nothing about m0
+                continue  # the law of one Bernoulli reward does not depend on m0
             j = arm[c]
             for g in range(member.shape[1]):
                 w = member[i, g]

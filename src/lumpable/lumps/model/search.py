@@ -19,7 +19,7 @@ from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.lumps.model import directions
 from lumpable.lumps.model.counts import Counts, group_sums
 from lumpable.lumps.model.evidence import evidence
-from lumpable.lumps.model.factors import low_rank, residual_sums
+from lumpable.lumps.model.factors import lead, low_rank, residual_sums
 from lumpable.lumps.model.fit import Fit, memberships
 from lumpable.lumps.model.strengths import USUAL_OWN_STRENGTH, middle_level, own_strength, top_level
 
@@ -28,10 +28,8 @@ STEPS = 25
 ROUNDS = 3
 """How often m0 is fitted."""
 MOST_GROUPS = 64
-POWER_STEPS = 8
-"""Iterations towards leading directions."""
 START_STEPS = 10
-"""Iterations of k-means there: EM goes on from what it finds."""
+"""Iterations of k-means in leading directions: EM goes on from what it finds."""
 FIRM = 0.9
 """How sure a start is of its labels."""
 MOVES = 4
@@ -48,7 +46,7 @@ def fit(counts: Counts, before: Fit | None = None) -> Fit:
     if before is not None and before.groups > 1:
         member = before.membership(counts.context)
         best = _better(best, settle(counts, member, replace(best, m0=before.m0)))
-    if before is None or before.groups == 1 or _doubled(counts, before):
+    if before is None or before.groups == 1 or _has_doubled(counts, before):
         best = _afresh(counts, one, best)
     for _ in range(MOVES if best.groups > 1 else 0):
         moved = best
@@ -98,7 +96,7 @@ def _in_order(counts: Counts, fit: Fit, before: Fit | None) -> Fit:
     )  # fmt: skip
 
 
-def _doubled(counts: Counts, before: Fit) -> bool:
+def _has_doubled(counts: Counts, before: Fit) -> bool:
     """Whether the number of rewards has passed a power of two: then groups are sought afresh."""
     return math.frexp(counts.n.sum())[1] > math.frexp(before.rewards)[1]
 
@@ -131,8 +129,8 @@ def settle(counts: Counts, member: FloatMatrix, like: Fit) -> Fit:
     """Go on from these memberships by EM, with m0 fitted in between; groups may die out."""
     m0, kappa, noise = like.m0, like.kappa, like.noise
     for _ in range(ROUNDS):
-        member, kappa = _expected(counts, member, m0, kappa, noise)
-        member = _inhabited(member)
+        member, kappa = _iterate_em(counts, member, m0, kappa, noise)
+        member = _drop_empty_groups(member)
         if member.shape[1] == 1:
             return one_group(counts)
         pulls, totals = group_sums(counts, member, m0)
@@ -158,7 +156,7 @@ def _share(member: FloatMatrix) -> FloatVector:
     return share
 
 
-def _expected(
+def _iterate_em(
     counts: Counts, member: FloatMatrix, m0: float, kappa: float, noise: float
 ) -> tuple[FloatMatrix, float]:
     """Iterate variational EM for members and group means; kappa every third time."""
@@ -175,7 +173,7 @@ def _expected(
     return member, kappa
 
 
-def _inhabited(member: FloatMatrix) -> FloatMatrix:
+def _drop_empty_groups(member: FloatMatrix) -> FloatMatrix:
     """Leave out groups that have not even one member."""
     size = member.sum(axis=0)
     kept = member[:, size > min(0.5, size.max() / 2)]
@@ -210,9 +208,8 @@ def _afresh(counts: Counts, one: Fit, best: Fit) -> Fit:
 
 def _surprise(counts: Counts, fit: Fit, label: IntVector) -> FloatVector:
     """Return how far each cell is from its group's mean, in standard deviations."""
-    row = np.repeat(np.arange(counts.contexts), np.diff(counts.first))
     weight = counts.weight(fit.m0)
-    mean = fit.means[counts.arm, label[row]]
+    mean = fit.means[counts.arm, label[counts.row]]
     variance = fit.noise if counts.real else np.maximum(mean * (1.0 - mean), 0.01)
     surprise: FloatVector = (counts.s - counts.n * mean) * np.sqrt(weight / (counts.n * variance))
     return surprise
@@ -221,11 +218,7 @@ def _surprise(counts: Counts, fit: Fit, label: IntVector) -> FloatVector:
 def _spectral(counts: Counts, x: FloatVector, M: int) -> IntVector:
     """Group contexts by k-means in the M - 1 leading directions, and one more, of x."""
     rng = np.random.default_rng([7, M])
-    v = np.linalg.qr(rng.standard_normal((counts.arms, min(M, counts.arms))))[0]
-    for _ in range(POWER_STEPS):
-        y = directions.forth(counts.first, counts.arm, x, v)
-        v = np.linalg.qr(directions.back(counts.first, counts.arm, x, y, counts.arms))[0]
-    y = directions.forth(counts.first, counts.arm, x, v)
+    y = lead(counts, x, min(M, counts.arms), rng)[1]
     return lloyd(np.ones_like(y), y, M, rng, starts=2, iterations=START_STEPS)[0]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -31,11 +32,14 @@ def own_strength_grid(real: bool) -> FloatVector:
     return REAL_OWN_STRENGTHS if real else OWN_STRENGTHS
 
 
-def own_strength(
+def score_own_strengths(
     counts: Counts, member: FloatMatrix, pulls: FloatMatrix, totals: FloatMatrix,
     centre: FloatVector, kappa: float, noise: float, before: float,
-) -> float:  # fmt: skip
-    """Return m0: how closely contexts keep to their group, judged by means without themselves."""
+) -> FloatVector:  # fmt: skip
+    """Return the log posterior of each m0 of the grid, up to a constant.
+
+    m0 says how closely contexts keep to their group, judged by means without themselves.
+    """
     grid = own_strength_grid(counts.real)
     likely = likelihoods.compare_strengths(
         *counts.rows, counts.weight(before), member, pulls, totals, centre, kappa, grid,
@@ -43,7 +47,13 @@ def own_strength(
     )  # fmt: skip
     finite = np.minimum(grid, 1e300)
     prior = np.where(np.isinf(grid), 0.0, -((np.log(finite / USUAL_OWN_STRENGTH) / 2) ** 2) / 2)
-    return float(grid[np.argmax(likely + prior)])
+    scores: FloatVector = likely + prior
+    return scores
+
+
+def own_strength(counts: Counts, *fitted: Any) -> float:
+    """Return the likeliest m0; arguments are those of `score_own_strengths`."""
+    return float(own_strength_grid(counts.real)[np.argmax(score_own_strengths(counts, *fitted))])
 
 
 def top_level(

@@ -1,4 +1,4 @@
-"""Decisions as they go out, and the chance in them.
+"""Decisions, and the random draws behind them.
 
 Which arm a decision plays is a pure function of the seed, its id and the arm with the largest
 index, so no generator is kept. Knows no learner.
@@ -16,7 +16,7 @@ import numpy as np
 from lumpable.base.checks import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.splitmix import GOLDEN, MASK, UNIT, mix, request_key
-from lumpable.lumps.use.naming import Name
+from lumpable.lumps.core.under_way import Name
 
 DECISIONS, BATCHES = 0, 1
 """Streams of chance: decisions by their id, batches by the number of rewards before them."""
@@ -101,7 +101,7 @@ def draw_batch(
 
 
 def plain_id(id: object) -> int:
-    """Return the id of a decision as a plain number; numpy's are fine, anything else is not."""
+    """Return the id of a decision as an int; integers of numpy count."""
     if isinstance(id, bool) or not hasattr(id, "__index__"):
         raise BadArgument("id", "the id of a decision", repr(id))
     return operator.index(id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -21,22 +21,13 @@ class Lock:
         return Lock, ()
 
 
-class Locked(Protocol):
-    """Whatever has a lock."""
-
-    _lock: Lock
-
-
-Owner = TypeVar("Owner", bound=Locked)
-
-
 def alone(
-    method: Callable[Concatenate[Owner, Given], Result],
-) -> Callable[Concatenate[Owner, Given], Result]:
-    """Let one thread at a time into these methods of an object."""
+    method: Callable[Concatenate[Any, Given], Result],
+) -> Callable[Concatenate[Any, Given], Result]:
+    """Let one thread at a time into these methods of an object, which has a `_lock`."""
 
     @wraps(method)
-    def inside(self: Owner, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def inside(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
         with self._lock.inner:
             return method(self, *args, **kwargs)
 

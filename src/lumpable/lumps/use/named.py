@@ -1,58 +1,56 @@
 """The practitioner's learner: names instead of numbers, decisions that wait for their rewards.
 
-`ask` reads, `tell` writes; `decide` and `reward` also remember what is under way. All that is
-learned is learned by the core, a learner of numbers; here are names, room and chance. A call that
-is interrupted, by Ctrl-C or for want of memory, has done all it should or nothing; a fit that is
-cut off comes with the next reward.
+`ask` reads, `tell` writes; `decide` and `reward` also remember which rewards are to come. All
+learning is done by the core, a learner of numbers; here are names, room and chance. A call that is
+interrupted, by Ctrl-C or for want of memory, has done everything or nothing; a fit that is cut off
+comes with the next reward.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-import msgspec
 import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.checks import BoolVector, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.base.words import counted
 from lumpable.lumps.belief import alternatives, beliefs, residuals, summary
 from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import Expected, Group, Mean, Member
 from lumpable.lumps.belief.residuals import Residuals
 from lumpable.lumps.core import batches
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.use import decisions, kept, rewards, stored
-from lumpable.lumps.use.decisions import DECISIONS, Batch, Decision
-from lumpable.lumps.use.locking import Lock, alone
-from lumpable.lumps.use.naming import FIRST_ROOM, Name, Named
-from lumpable.lumps.use.outstanding import Made, Outstanding, change
-from lumpable.lumps.use.rewards import Accepted
+from lumpable.lumps.core.under_way import Name
+from lumpable.lumps.use import contents, decisions, stored
+from lumpable.lumps.use.decisions import Batch, Decision
+from lumpable.lumps.use.locking import alone
+from lumpable.lumps.use.outstanding import Outstanding, as_decision
+from lumpable.lumps.use.registry import FIRST_ROOM, Named, NamedLearner
+from lumpable.lumps.use.rewards import rewards_by_id
 
 BELOW_0, BELOW_1 = math.nextafter(0.0, -1.0), math.nextafter(1.0, 0.0)
 
 
-class Lumps:
+class Lumps(NamedLearner[ThreeLevels]):
     """Learn what works for whom, and who is alike, from rewards alone. Nothing to tune.
 
     Contexts (users, sites, tenants) and arms (offers, prompts, solvers) are strings or integers and
-    may come at any time. A context that nobody has heard of is served from what is known of all;
-    asking about it leaves no trace. Where arms were listed, by `arms` or `add_arm`, others that
-    are told of teach, but are not chosen until they are added; without a list, arms are taken as
-    they come. Threads may share a learner.
+    may come at any time. An unknown context is served from what is known of all; asking about it
+    leaves no trace. Where arms were listed, by `arms` or `add_arm`, rewards of others count, but
+    these arms are not chosen until they are added; without a list, every arm that comes may be
+    chosen. Threads may share a learner.
 
     `floor` is the least probability with which a decision plays each allowed arm, for those who
     evaluate other policies on the log. It costs `floor` times the sum of the allowed arms' gaps to
     the best one in each round; with 0, decisions play the arm with the largest index.
 
-    `rewards` says which rewards are taken: "any" number, "binary" (0 or 1), or those from a least
-    to a largest one, as in (0, 5). Others are refused and change nothing.
+    `rewards` says which rewards are accepted: "any" number, "binary" (0 or 1), or a range, as in
+    (0, 5). Others are refused and change nothing.
 
     >>> lumps = Lumps(arms=["red", "green"], rewards="binary")
     >>> lumps.tell("ann", "green", 1.0)
@@ -76,156 +74,78 @@ class Lumps:
         outstanding: int = 100_000,
     ) -> None:
         self.floor = checks.real("floor", floor, "a number in [0, 1)", BELOW_0, BELOW_1)
-        self._lock = Lock()
-        self._accepted = Accepted.of(rewards)
         self._book = Outstanding(checks.whole("outstanding", outstanding, 1))
-        self._named = Named(ThreeLevels(FIRST_ROOM, 1, seed=seed))
-        names = self._named.contexts.plains(contexts), self._named.arms.plains(arms)
-        self._named.register(*names, open=True)
-        self._listed = len(self._named.arms) > 0
+        core = ThreeLevels(FIRST_ROOM, 1, seed=seed)
+        super().__init__(Named.start(core, rewards, contexts, arms))
 
     def __repr__(self) -> str:
-        numbers = len(self._named.contexts), len(self.arms), self.core.tells
-        known = map(counted, numbers, ("context", "arm", "reward"))
-        return f"Lumps: {', '.join(known)}, {self.outstanding:,} outstanding"
-
-    @property
-    def core(self) -> ThreeLevels:
-        """The learner of numbers that learns for this one; read it, do not tell it."""
-        return self._named.core
-
-    @property
-    def seed(self) -> int:
-        """The seed of ties and of decisions."""
-        return self.core.seed
-
-    # --- Names --------------------------------------------------------------------------------
-
-    @property
-    def contexts(self) -> tuple[Name, ...]:
-        """The contexts that were given at the start or had a reward."""
-        return tuple(self._named.contexts.listed)
-
-    @property
-    def arms(self) -> tuple[Name, ...]:
-        """The arms that may be chosen."""
-        return tuple(itertools.compress(self._named.arms.listed, self._named.open))
-
-    @property
-    def retired(self) -> tuple[Name, ...]:
-        """The arms that are out of choices; their rewards still count."""
-        return tuple(itertools.compress(self._named.arms.listed, ~self._named.open))
-
-    @alone
-    def add_arm(self, name: Name) -> None:
-        """Let an arm be chosen from now on: a new one, or a retired one with all its evidence."""
-        arm = self._named.arms.plain(name)
-        self._named.register([], [arm], open=True)
-        self._named.open[self._named.arms.number[arm]] = True
-        self._listed = True
-
-    @alone
-    def retire_arm(self, name: Name) -> None:
-        """Choose an arm no more. What it taught stays, and rewards under way are still taken."""
-        self._named.retire(name)
+        return f"Lumps: {self._named}, {self.outstanding:,} outstanding"
 
     @alone
     def forget(self, context: Name) -> None:
-        """Forget a context: its rewards, its decisions under way and its name, as if never heard.
+        """Forget a context: its rewards, its decisions under way and its name.
 
         All others keep their rewards; groups are fitted anew, without it.
         """
-        name = self._named.contexts.plain(context)
-        if name in self._book.strangers:  # it has decisions and no rewards
-            change(self.core, self._book, drop=self._book.of(name))
-            return
-        named = self._named.without(self._named.known(name))
-        book = self._book.without(self._book.of(name))
-        vars(self).update(_named=named, _book=book)  # both, or none of them
+        named, name = self._named, self._named.contexts.plain(context)
+        ids = [id for id, pull in self.core.under_way.items() if pull.context == name]
+        if ids and name not in named.contexts.number:  # it has decisions and no rewards
+            self._book.change(self.core, drop=ids)
+        else:
+            self._named = named.without(name)
 
-    def _register(self, contexts: Iterable[Name], arms: Iterable[Name]) -> None:
-        for name in self._named.register(contexts, arms, open=not self._listed):
-            for id in self._book.strangers.pop(name, ()):
-                self.core.meet(id, self._named.contexts.number[name])
-
-    # --- One by one ---------------------------------------------------------------------------
-
-    @alone
-    def ask(self, context: Name, allowed: Iterable[Name] | None = None) -> Name:
-        """Return the arm with the largest index. Changes nothing: asked twice, answers the same."""
-        return self._named.best(context, allowed)
-
-    @alone
-    def tell(self, context: Name, arm: Name, reward: float) -> None:
-        """Report the reward of an arm that was played for a context, at any time, in any order."""
-        value = self._accepted.one(reward)
-        context, arm = self._named.contexts.plain(context), self._named.arms.plain(arm)
-        if not self._named.has(context, arm):
-            self._register([context], [arm])
-        self.core.tell(self._named.contexts.number[context], self._named.arms.number[arm], value)
+    # --- Decisions ----------------------------------------------------------------------------
 
     @alone
     def decide(self, context: Name, allowed: Iterable[Name] | None = None) -> Decision:
-        """Choose an arm and remember that its reward is to come: till then, others try it less.
+        """Choose an arm and remember that its reward is to come: until then, others try it less.
 
         Retired arms among the allowed ones are left out. Of more than `outstanding` decisions
         without a reward the oldest is forgotten.
         """
         name, mask = self._named.contexts.plain(context), self._mask(allowed)
         best = self.core.ask(self._named.place(name), None if allowed is None else mask)
-        return self._decide([name], [best], mask)[0]
-
-    def _decide(
-        self, contexts: list[Name], best: Iterable[int], mask: BoolVector
-    ) -> list[Decision]:
-        """Draw the arms of decisions, and remember them."""
-        made, named = [], self._named
-        for id, (context, j) in enumerate(zip(contexts, best, strict=True), self._book.made):
-            u = decisions.uniform(self.seed, DECISIONS, id)
-            arm, propensity = decisions.draw_arm(j, mask, self.floor, u)
-            decision = Decision(id, context, named.arms.listed[arm], propensity)
-            made.append(Made(decision, named.contexts.number.get(context), arm))
-        change(self.core, self._book, add=made)
-        return [each.decision for each in made]
+        return self._book.decide(self._named, self.floor, [name], [best], mask)[0]
 
     @alone
     def reward(self, decision: Decision | int, value: float) -> None:
         """Report the reward of a decision, or of its id, once.
 
-        Ids count from 0 in each learner: where one may have been loaded from an older file since,
-        hand in the whole decision, and one that is not remembered is refused.
+        Ids count from 0 in each learner. If the learner may have been loaded from an older file
+        since, pass the whole decision: one that is not remembered is refused.
         """
-        made, number = self._book.find(decision), self._accepted.one(value)
-        if not self._named.has(made.context, made.arm):
-            self._register([made.context], [made.arm])
-        named = self._named
-        place, arm = named.contexts.number[made.context], named.arms.number[made.arm]
-        tell = partial(self.core.tell, place, arm, number)
-        change(self.core, self._book, drop=[made.id], tell=tell)
+        id, pull = self._book.find(self._named, decision)
+        number, named = self._named.accepted.one(value), self._named
+        if pull.context not in named.contexts.number:
+            named.register([pull.context], [])
+        place = named.contexts.number[pull.context]
+        tell = partial(self.core.tell, place, pull.arm, number)
+        self._book.change(self.core, drop=[id], tell=tell)
 
     @alone
     def cancel(self, decision: Decision | int) -> None:
-        """Take a decision back that was never played: no reward will come, and none is taken."""
-        change(self.core, self._book, drop=[self._book.find(decision).id])
+        """Take back a decision that was not played: it takes no reward any more."""
+        self._book.change(self.core, drop=[self._book.find(self._named, decision)[0]])
 
     @property
     def outstanding(self) -> int:
         """The number of decisions whose reward has not come."""
-        return len(self._book.waiting)
+        return len(self.core.under_way)
 
     @alone
     def waiting(self) -> list[Decision]:
         """Return the decisions whose reward has not come, the oldest first."""
-        return list(self._book.waiting.values())
+        pulls = self.core.under_way.items()
+        return [as_decision(self._named, id, pull) for id, pull in pulls]
 
-    def _mask(self, allowed: Iterable[Name] | None) -> BoolVector:
-        """Return which arms may be chosen with this floor; without a list, they may be new."""
+    def _mask(self, allowed: Iterable[Name] | None, *, new: bool = True) -> BoolVector:
+        """Return which arms may be chosen with this floor; without a list, also `new` ones."""
         named = self._named
         names = None if allowed is None else named.arms.plains(allowed)
-        if names is not None and not self._listed:
-            new = named.arms.new(names)
-            decisions.check_floor(self.floor, len(new) + int(named.open.sum()))
-            self._register([], new)
+        if new and names is not None and not named.listed:
+            arms = named.arms.new(names)
+            decisions.check_floor(self.floor, len(arms) + int(named.open.sum()))
+            named.register([], arms)
         mask = named.mask(names)
         decisions.check_floor(self.floor, int(mask.sum()))
         return mask
@@ -239,9 +159,8 @@ class Lumps:
         They do not all try the same arm: each counts as a pull for those after it. With a floor the
         arms are drawn, as decisions are, and the propensities say how.
         """
-        names, named = self._named.contexts.plains(contexts), self._named
-        mask = named.mask(None if allowed is None else named.arms.plains(allowed))
-        decisions.check_floor(self.floor, int(mask.sum()))
+        named, mask = self._named, self._mask(allowed, new=False)
+        names = named.contexts.plains(contexts)
         arms, propensity = decisions.draw_batch(
             self.seed, self.core.tells, names, self._best(names, mask), mask, self.floor
         )
@@ -257,34 +176,20 @@ class Lumps:
     ) -> list[Decision]:
         """Choose for many contexts at once, as `ask_many` does, and remember each decision."""
         names, mask = self._named.contexts.plains(contexts), self._mask(allowed)
-        return self._decide(names, self._best(names, mask).tolist(), mask)
+        best = self._best(names, mask).tolist()
+        return self._book.decide(self._named, self.floor, names, best, mask)
 
     @alone
     def reward_many(self, table: Any) -> None:
-        """Report the rewards of many decisions: columns id and reward. All are taken, or none."""
-        ids, values = rewards.rewards_by_id(table, self._accepted)
-        made = [self._book.find(id) for id in ids]
-        context, arm = [each.context for each in made], [each.arm for each in made]
-        self._register(context, arm)
-        tell = partial(self._tell_rows, context, arm, values, np.ones(len(ids), dtype=np.int64))
-        change(self.core, self._book, drop=ids, tell=tell)
-
-    @alone
-    def tell_many(self, table: Any) -> None:
-        """Report a table of rewards: any frame, a mapping of columns, or a list of rows.
-
-        Columns: context, arm, reward and, where rows stand for several equal rewards, count.
-        """
-        rows, named = rewards.rewards_of(table, self._accepted), self._named
-        contexts, arms = named.contexts.plains(rows.context), named.arms.plains(rows.arm)
-        self._register(contexts, arms)
-        self._tell_rows(contexts, arms, rows.reward, rows.count)
-
-    def _tell_rows(self, contexts: list[Name], arms: list[Name], reward: Any, count: Any) -> None:
+        """Report the rewards of many decisions: columns id and reward. All count, or none."""
         named = self._named
-        place = np.array([named.contexts.number[name] for name in contexts], dtype=np.int64)
-        arm = np.array([named.arms.number[name] for name in arms], dtype=np.int64)
-        batches.tell_many(self.core, place, arm, reward, count)
+        ids, values = rewards_by_id(table, named.accepted)
+        pulls = [self._book.find(named, id)[1] for id in ids]
+        contexts, arms = [pull.context for pull in pulls], [pull.arm for pull in pulls]
+        named.register(contexts, [])
+        ones = np.ones(len(ids), dtype=np.int64)
+        tell = partial(named.tell_rows, contexts, arms, values, ones)
+        self._book.change(self.core, drop=ids, tell=tell)
 
     # --- Beliefs ------------------------------------------------------------------------------
 
@@ -292,10 +197,9 @@ class Lumps:
     def expected(self, context: Name) -> list[Expected]:
         """Return a row for each arm that may be chosen for a context, the largest index first.
 
-        Of a context that nobody has heard of it says what is expected of anybody.
+        For an unknown context, this is what is expected of any.
         """
-        named = self._named
-        place = named.place(named.contexts.plain(context))
+        named, place = self._named, self._named.place(self._named.contexts.plain(context))
         named.mask(None)
         return beliefs.expected(self.core, place, arm_names=named.arms.listed)
 
@@ -320,8 +224,7 @@ class Lumps:
     @alone
     def together(self, a: Name, b: Name) -> float:
         """Return the probability that two contexts are in one group."""
-        places = [self._named.contexts.number[self._named.known(name)] for name in (a, b)]
-        return float(beliefs.together(self.core, *places))
+        return float(beliefs.together(self.core, self._named.known(a), self._named.known(b)))
 
     @alone
     def evidence(self) -> list[Alternative]:
@@ -346,25 +249,25 @@ class Lumps:
         contexts, arms = self._named.contexts.listed, self._named.arms.listed
         if not arms:
             raise BadArgument("arms", "at least one arm to report on", "none")
-        known = len(contexts)
         return belief_page.report(
-            self.core, path, context_names=contexts, arm_names=arms, contexts_known=known
+            self.core, path, context_names=contexts, arm_names=arms, contexts_known=len(contexts)
         )
 
     # --- Files --------------------------------------------------------------------------------
 
-    @alone
-    def save(self, path: str | Path) -> None:
-        """Write everything to a file; the old one stays whole until the new one is."""
-        extra = kept.KeptLumps.of(self._named, self._listed, self._accepted, self.floor, self._book)
-        stored.save(self.core, path, msgspec.to_builtins(extra))
+    def _to_save(self) -> dict[str, object]:
+        book = self._book
+        return {
+            "floor": self.floor, "most": book.most, "made": book.made,
+            "forgotten": book.forgotten,
+            "waiting": [(id, *pull) for id, pull in self.core.under_way.items()],
+        }  # fmt: skip
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a file that `save` wrote: the same next choices, and rewards are still taken."""
+        """Read a file that `save` wrote: the same next choices, the same decisions outstanding."""
         core, extra = stored.load(path, ThreeLevels)
-        found = kept.checked(kept.KeptLumps, extra, core, path)
-        lumps = cls(floor=found.floor, rewards=found.rewards)
-        lumps._named = found.named(core)
-        lumps._book, lumps._listed = found.outstanding(lumps._named), found.listed
+        saved = contents.read(contents.SavedLumps, extra, core, path)
+        lumps = cls(floor=saved.floor)
+        lumps._named, lumps._book = saved.named(core), saved.outstanding(core)
         return lumps

@@ -1,30 +1,29 @@
-"""Decisions whose rewards have not come, the oldest first.
+"""Decisions whose rewards have not come: pulls under way of the core, with ids from 0 on.
 
-A decision and its pull under way in the core come and go together, and a reward with them: whoever
-is interrupted finds all of it done, or nothing.
+A decision comes and goes with its pull, and a reward with both: an interrupted call leaves all of
+it done, or nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
 
+from lumpable.base.checks import BoolVector
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.use.decisions import Decision, plain_id
-from lumpable.lumps.use.naming import Name
+from lumpable.lumps.core.under_way import Name, Pull
+from lumpable.lumps.use import decisions
+from lumpable.lumps.use.decisions import DECISIONS, Decision, plain_id
+from lumpable.lumps.use.registry import Core, Named
 
 
-class Made(NamedTuple):
-    """A decision with the numbers of its context and arm; None: the context has no number yet."""
-
-    decision: Decision
-    context: int | None
-    arm: int
+def as_decision(named: Named[Core], id: int, pull: Pull) -> Decision:
+    """Return a pull under way as it was handed out."""
+    return Decision(id, pull.context, named.arms.listed[pull.arm], pull.propensity)
 
 
 class Outstanding:
-    """The decisions whose rewards have not come; at most `most`, then the oldest is forgotten."""
+    """The ids of decisions, and how many may be outstanding before the oldest is forgotten."""
 
     def __init__(self, most: int, made: int = 0, forgotten: int = -1) -> None:
         self.most = most
@@ -32,18 +31,17 @@ class Outstanding:
         """Decisions so far; the id of the next one."""
         self.forgotten = forgotten
         """The last id that was dropped because there were too many."""
-        self.waiting: dict[int, Decision] = {}
-        self.strangers: dict[Name, set[int]] = {}
-        """Decisions for contexts without a number, by name."""
 
-    def find(self, decision: Decision | int) -> Decision:
-        """Return the decision, also by its id alone; words for one that takes no reward."""
+    def find(self, named: Named[Core], decision: Decision | int) -> tuple[int, Pull]:
+        """Return the id and the pull of a decision, or of its id, that takes a reward."""
         id = decision.id if isinstance(decision, Decision) else plain_id(decision)
-        if id in self.waiting:
-            known = self.waiting[id]
-            if isinstance(decision, Decision) and decision != known:
+        pull = named.core.under_way.get(id)
+        if pull is not None:
+            if isinstance(decision, Decision) and decision != (
+                known := as_decision(named, id, pull)
+            ):
                 raise BadArgument("id", f"{known}", f"{decision}")
-            return known
+            return id, pull
         if not 0 <= id < self.made:
             raise BadArgument("id", "the id of a decision", repr(id))
         why = "which has had its reward or was cancelled"
@@ -51,84 +49,49 @@ class Outstanding:
             why += f", or was forgotten as more than {self.most} were outstanding (use `tell`)"
         raise BadArgument("id", "a decision whose reward is outstanding", f"{id}, {why}")
 
-    def add(self, decision: Decision, *, stranger: bool) -> None:
-        """Remember a decision."""
-        self.waiting[decision.id] = decision
-        if stranger:
-            self.strangers.setdefault(decision.context, set()).add(decision.id)
+    def decide(
+        self, named: Named[Core], floor: float, contexts: list[Name], best: Iterable[int],
+        mask: BoolVector,
+    ) -> list[Decision]:  # fmt: skip
+        """Draw the arms of decisions, and remember them."""
+        made, pulls, core = [], [], named.core
+        for id, (context, j) in enumerate(zip(contexts, best, strict=True), self.made):
+            u = decisions.uniform(core.seed, DECISIONS, id)
+            arm, propensity = decisions.draw_arm(j, mask, floor, u)
+            pulls.append((context, arm, propensity))
+            made.append(Decision(id, context, named.arms.listed[arm], propensity))
+        self.change(core, add=pulls)
+        return made
 
-    def remove(self, id: int) -> None:
-        """Remember a decision no more."""
-        decision = self.waiting.pop(id, None)
-        ids = self.strangers.get(decision.context) if decision else None
-        if decision and ids:
-            ids.discard(id)
-            if not ids:
-                del self.strangers[decision.context]
+    def change(
+        self, core: Levels, *, drop: Sequence[int] = (),
+        add: Iterable[tuple[Name, int, float]] = (), tell: Callable[[], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Drop decisions, tell their rewards, add others (context, arm, propensity): all, or none.
 
-    def of(self, context: Name) -> list[int]:
-        """Return the ids of a context's decisions."""
-        return [id for id, decision in self.waiting.items() if decision.context == context]
-
-    def without(self, ids: Iterable[int]) -> Outstanding:
-        """Return the same without some decisions."""
-        left, gone = Outstanding(self.most, self.made, self.forgotten), set(ids)
-        left.waiting = {id: one for id, one in self.waiting.items() if id not in gone}
-        known = {name: ids - gone for name, ids in self.strangers.items()}
-        left.strangers = {name: ids for name, ids in known.items() if ids}
-        return left
-
-
-def change(
-    core: Levels,
-    book: Outstanding,
-    *,
-    drop: Sequence[int] = (),
-    add: Sequence[Made] = (),
-    tell: Callable[[], None] | None = None,
-) -> None:
-    """Drop decisions, tell their rewards, add others: all of it, or nothing.
-
-    Of more decisions than may be outstanding, the oldest is dropped.
-    """
-    tells, visits, counters = (
-        core.tells,
-        core.state.group_visits.copy(),
-        (book.made, book.forgotten),
-    )
-    pulls = {id: core.under_way.get(id) for id in drop}
-    pulls |= {each.decision.id: None for each in add}
-    dropped = {id: book.waiting[id] for id in drop}
-    try:
-        for id in drop:
-            book.remove(id)
-            core.expect_no_more(id)
-        for decision, context, arm in add:
-            core.expect(decision.id, context, arm)
-            book.add(decision, stranger=context is None)
-            book.made += 1
-            if len(book.waiting) > book.most:
-                oldest = next(iter(book.waiting))
-                if oldest not in pulls:
-                    pulls[oldest], dropped[oldest] = core.under_way[oldest], book.waiting[oldest]
-                book.remove(oldest)
-                core.expect_no_more(oldest)
-                book.forgotten = oldest
+        Of more decisions than may be outstanding, the oldest is dropped.
+        """
         if tell is not None:
-            tell()
-    except BaseException:
-        if core.tells == tells:
-            core.recover(pulls, visits)
-            book.made, book.forgotten = counters
-            _put_back(core, book, add, dropped)
-        raise
-
-
-def _put_back(
-    core: Levels, book: Outstanding, added: Sequence[Made], dropped: Mapping[int, Decision]
-) -> None:
-    for each in added:
-        book.remove(each.decision.id)
-    for id, decision in dropped.items():
-        book.add(decision, stranger=core.under_way[id].context is None)
-    book.waiting = dict(sorted(book.waiting.items()))  # the oldest first
+            core.finish()
+        tells, visits = core.tells, core.state.group_visits.copy()
+        counters = self.made, self.forgotten
+        pulls = {id: core.under_way[id] for id in drop}
+        try:
+            for id in drop:
+                core.expect_no_more(id)
+            for pull in add:
+                core.expect(self.made, *pull)
+                self.made += 1
+                if len(core.under_way) > self.most:
+                    oldest = next(iter(core.under_way))
+                    pulls[oldest] = core.under_way[oldest]
+                    core.expect_no_more(oldest)
+                    self.forgotten = oldest
+            if tell is not None:
+                tell()
+        except BaseException:
+            if core.tells == tells:
+                pulls |= core.under_way
+                made, _ = self.made, self.forgotten = counters
+                core.recover({id: pulls[id] for id in sorted(pulls) if id < made}, visits)
+            raise

@@ -1,4 +1,4 @@
-"""Rewards as people report them: one by one, and as tables. Checked before anything changes."""
+"""Rewards as people report them, one by one and as tables, checked before anything changes."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from lumpable.learners.learner import LARGEST
 from lumpable.lumps.use.decisions import plain_id
 
 MOST_COUNT = 10**12
-"""Rewards that a row may stand for, so that sums of many rows are exact as floats."""
+"""A row stands for fewer rewards than this, so that sums of many rows are exact as floats."""
 NUMBERS = (int, float, np.bool_, np.integer, np.floating)
 SIZE = f"a number of at most {LARGEST:g} in size"
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Which rewards are taken."""
+    """Which rewards are accepted."""
 
     low: float = -LARGEST
     high: float = LARGEST
     binary: bool = False
-    """Whether only both ends are."""
+    """Whether only 0 and 1 are."""
 
     @classmethod
     def of(cls, given: object) -> Accepted:
-        """Take "any", "binary", or a least and a largest reward."""
+        """Return what "any", "binary" or a range (low, high) stands for."""
         if given == "any":
             return cls()
         if given == "binary":
@@ -40,9 +40,7 @@ class Accepted:
             low, high = _numbers("rewards", list(given)).tolist()
             if -LARGEST <= low < high <= LARGEST:
                 return cls(low, high)
-        raise BadArgument(
-            "rewards", "'any', 'binary' or a least and a larger largest one", repr(given)
-        )
+        raise BadArgument("rewards", "'any', 'binary' or a range (low, high)", repr(given))
 
     @property
     def given(self) -> str | tuple[float, float]:
@@ -57,7 +55,7 @@ class Accepted:
         return SIZE if self.given == "any" else f"a number from {self.low:g} to {self.high:g}"
 
     def fine(self, reward: FloatVector) -> BoolVector:
-        """Return which of these are taken."""
+        """Return which of these are accepted."""
         inside: BoolVector = (reward >= self.low) & (reward <= self.high)
         return inside & ((reward == 0.0) | (reward == 1.0)) if self.binary else inside
 
@@ -124,7 +122,7 @@ def _columns(
         if name not in columns:
             raise BadArgument("table", f"a column {name!r}", f"{list(columns)}")
     wanted = [*needed, *(name for name in optional if name in columns)]
-    lists = {name: _listed(columns[name]) for name in wanted}
+    lists = {name: _as_list(columns[name]) for name in wanted}
     lengths = {name: len(column) for name, column in lists.items()}
     if len(set(lengths.values())) > 1:
         raise BadArgument("table", "columns of one length", f"{lengths}")
@@ -136,7 +134,7 @@ def _is_row(row: object) -> bool:
 
 
 def _frame(table: Any) -> dict[str, Any]:
-    import narwhals as nw  # not needed before somebody has a frame
+    import narwhals as nw  # needed for frames only
 
     try:
         frame = nw.from_native(table, eager_only=True)
@@ -146,7 +144,7 @@ def _frame(table: Any) -> dict[str, Any]:
     return {name: frame[name] for name in frame.columns}
 
 
-def _listed(column: Any) -> list[Any]:
+def _as_list(column: Any) -> list[Any]:
     for way in ("to_list", "tolist"):
         if hasattr(column, way):
             return list(getattr(column, way)())
@@ -154,7 +152,7 @@ def _listed(column: Any) -> list[Any]:
 
 
 def _numbers(name: str, column: list[Any]) -> FloatVector:
-    """Return a column as floats; strings, None and whatever else is no number are errors."""
+    """Return a column as floats; anything but numbers is an error."""
     odd = {kind for kind in set(map(type, column)) if not issubclass(kind, NUMBERS)}
     if odd:
         value = next(value for value in column if type(value) in odd)

@@ -2,7 +2,7 @@
 
 To load is to check everything against what a learner could have written, then to lay the cells out
 anew, row after row. Where they lie changes no choice, so a loaded learner goes on as if it had
-never stopped, fits included. Knows no names: whoever has more to keep hands it in as `extra`.
+never stopped, fits included. Knows no names: what else should be saved comes as `extra`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ Kind = TypeVar("Kind", bound=Levels)
 HUGE = float(np.finfo(np.float64).max)
 TINY = math.nextafter(0.0, 1.0)
 MOST_ARMS = 2**31 - 1
+CUT_OFF = 0
 
 
 class Law(NamedTuple):
@@ -68,7 +69,7 @@ BELIEFS = {
     "precision": Law("Sqq"),
     "allowed": Law("K", 0, 1, "b"),
 }
-"""Arrays of the state that are kept as they are; the others are room to calculate."""
+"""Arrays of the state that are saved; the others are room to calculate."""
 FITTED = {
     "context": Law("C", 0, HUGE, "i"),
     "member": Law("CM", 0.0, 1.0),
@@ -112,11 +113,12 @@ class Header(msgspec.Struct, forbid_unknown_fields=True):
     seed: Annotated[int, msgspec.Meta(ge=0)]
     tells: Size
     next_fit: Size
+    """CUT_OFF if a fit was due and was cut off: it comes with the next reward."""
     groups: Annotated[int, msgspec.Meta(ge=1, lt=2**31)]
     rank: Size
     cells: Size
     extra: Size
-    """Bytes of what else was kept."""
+    """Bytes of what else was saved."""
     fitted: tuple[Size, Size] | None
     """Contexts and arms of the last fit."""
 
@@ -127,7 +129,7 @@ class Header(msgspec.Struct, forbid_unknown_fields=True):
 def save(learner: Levels, path: str | Path, extra: dict[str, object]) -> None:
     """Write a learner to a file; the old file stays whole until the new one is.
 
-    `extra` is whatever else should come back: what JSON holds, with finite numbers.
+    `extra` is what else should come back: what JSON can hold, with finite numbers.
     """
     try:
         more = np.frombuffer(msgspec.json.encode(extra), dtype=np.uint8)
@@ -144,7 +146,7 @@ def save(learner: Levels, path: str | Path, extra: dict[str, object]) -> None:
         arms=learner.arms,
         seed=learner.seed,
         tells=learner.tells,
-        next_fit=learner.next_fit,
+        next_fit=CUT_OFF if learner.due() else learner.next_fit,
         groups=learner.state.log_weight.shape[1],
         rank=learner.state.loading.shape[1],
         cells=len(cells["arm"]),
@@ -163,12 +165,9 @@ def _on_disk(name: str) -> str:
 
 
 def load(path: str | Path, kind: type[Kind]) -> tuple[Kind, dict[str, object]]:
-    """Open a saved learner, and what was kept with it; it goes on as if it had never stopped.
-
-    A fit that was cut off comes with the next reward.
-    """
+    """Open a saved learner, and its `extra`; it goes on as if it had never stopped."""
     with archive.Reader(Path(path)) as reader:
-        header = _checked(reader.header, FORMATS[kind])
+        header = _read_header(reader.header, FORMATS[kind])
         shelf = _Shelf(reader, header, Path(path).stat().st_size)
         extra = shelf.extra()
         cells = shelf.arrays(CELLS)
@@ -176,22 +175,28 @@ def load(path: str | Path, kind: type[Kind]) -> tuple[Kind, dict[str, object]]:
         fit = shelf.fit()
     real = bool(beliefs["value"][REAL])
     _check_cells(header, cells, real)
-    _check_beliefs(header, beliefs, fit)
-    turned = real and (fit is None or not fit.real)
+    _check_beliefs(header, beliefs)
+    _check_fit(header, fit, real)
+    next_fit = header.tells if header.next_fit == CUT_OFF else header.next_fit
+    turned = real and (fit is None or not fit.real)  # as `Levels.adopt` says
     learner = kind(header.contexts, header.arms, seed=header.seed)
     state = lay_out(learner.state, cells)._replace(
         weight=np.ones(header.groups),
         cover=np.zeros((header.rank, header.rank)),
         factor=np.zeros(header.rank),
-        due=np.array([0 if turned else header.next_fit]),
+        due=np.array([0 if turned else next_fit]),
         **beliefs,
     )
     learner.clock[TELLS] = header.tells
-    learner.become(state, last_fit=fit, next_fit=header.next_fit)
+    learner.become(state, last_fit=fit, next_fit=next_fit)
     return learner, extra
 
 
-def _checked(raw: bytes, format: str) -> Header:
+def _damaged(why: str) -> BadArgument:
+    return BadArgument("path", why=why)
+
+
+def _read_header(raw: bytes, format: str) -> Header:
     """Return the header; another kind of file, or another version, is an error that says so."""
     try:
         first = msgspec.json.decode(raw, type=First)
@@ -200,15 +205,17 @@ def _checked(raw: bytes, format: str) -> Header:
         if first.schema != SCHEMA:
             newer = ", of a newer version of this package" if first.schema > SCHEMA else ""
             raise BadArgument("path", f"schema {SCHEMA}", f"{first.schema}{newer}")
-        return msgspec.json.decode(raw, type=Header)
+        header = msgspec.json.decode(raw, type=Header)
     except (msgspec.MsgspecError, RecursionError) as cause:
-        raise BadArgument(
-            "path", why=f"expected a saved learner, but its header says: {cause}"
-        ) from None
+        raise _damaged(f"expected a saved learner, but its header says: {cause}") from None
+    if CUT_OFF != header.next_fit <= header.tells:
+        got = f"{header.next_fit}, after {header.tells} rewards"
+        raise BadArgument("path", "the next fit to come later", got)
+    return header
 
 
 class _Shelf:
-    """The arrays of an open file, each checked against its law before it is believed."""
+    """The arrays of an open file, each checked against its law."""
 
     def __init__(self, reader: archive.Reader, header: Header, size: int) -> None:
         self._reader, self._header, self._size = reader, header, size
@@ -228,26 +235,26 @@ class _Shelf:
         wrong = ~((array >= law.low) & (array <= law.high))
         if wrong.any():
             between = f"numbers from {law.low:g} to {law.high:g}"
-            raise BadArgument("path", why=f"{name}: expected {between}, got {array[wrong][0]}")
+            raise _damaged(f"{name}: expected {between}, got {array[wrong][0]}")
         return array
 
     def _vector(self, name: str, kind: str, length: int) -> Array:
         """Return a vector of this length, which no file smaller than itself can hold."""
         if length > self._size:
             words = f"{length} numbers in a file of {self._size} bytes"
-            raise BadArgument("path", why=f"{name}: the header says {words}")
+            raise _damaged(f"{name}: the header says {words}")
         flat = self._reader.array(name, kind, length)
         if len(flat) != length:
-            raise BadArgument("path", why=f"{name}: expected {length} numbers, got {len(flat)}")
+            raise _damaged(f"{name}: expected {length} numbers, got {len(flat)}")
         return flat
 
     def extra(self) -> dict[str, object]:
-        """Return what was kept beside the learner."""
+        """Return what was saved beside the learner."""
         raw = self._vector("extra", "u", self._header.extra).tobytes()
         try:
             return msgspec.json.decode(raw, type=dict[str, Any])
         except (msgspec.MsgspecError, RecursionError) as cause:
-            raise BadArgument("path", why=f"extra is damaged: {cause}") from None
+            raise _damaged(f"extra is damaged: {cause}") from None
 
     def fit(self) -> Fit | None:
         """Return the last fit."""
@@ -261,7 +268,7 @@ class _Shelf:
 
 
 def _check_cells(header: Header, cells: dict[str, Array], real: bool) -> None:
-    """Refuse rows that are no rows: too long, an arm twice or that is none, impossible totals."""
+    """Refuse rows of the wrong length, an arm twice or out of range, and impossible totals."""
     length, arm, total = cells["length"], cells["arm"], cells["total"]
     if length.sum() != header.cells:
         raise BadArgument("path", f"{header.cells} cells", f"rows of {length.sum()}")
@@ -272,34 +279,35 @@ def _check_cells(header: Header, cells: dict[str, Array], real: bool) -> None:
     twice = (np.diff(row[order]) == 0) & (np.diff(arm[order]) == 0)
     if twice.any():
         at = order[int(np.argmax(twice))]
-        raise BadArgument("path", why=f"context {row[at]} has two cells of arm {arm[at]}")
+        raise _damaged(f"context {row[at]} has two cells of arm {arm[at]}")
     if not real and ((total < 0.0) | (total > cells["pulls"])).any():
         raise BadArgument("path", "totals of rewards 0 and 1", "one outside [0, pulls]")
 
 
-def _check_beliefs(header: Header, beliefs: dict[str, Array], fit: Fit | None) -> None:
-    """Refuse beliefs that would turn into NaN, and a fit that is not theirs."""
+def _check_beliefs(header: Header, beliefs: dict[str, Array]) -> None:
+    """Refuse beliefs that would turn into NaN."""
     if not beliefs["value"][[KAPPA, M0, NOISE]].all():
-        raise BadArgument("path", why="value: expected strengths and a noise above 0, got 0")
+        raise _damaged("value: expected strengths and a noise above 0, got 0")
     if not np.isfinite(beliefs["log_weight"].max(axis=1)).all():
-        raise BadArgument(
-            "path", why="log_weight: expected a likely group for each context, got none"
-        )
+        raise _damaged("log_weight: expected a likely group for each context, got none")
     if header.rank > 0:
         try:
             np.linalg.cholesky(beliefs["precision"])
         except np.linalg.LinAlgError as cause:
-            raise BadArgument(
-                "path", why=f"grip: expected precisions, got others: {cause}"
-            ) from None
+            raise _damaged(f"grip: expected precisions, got others: {cause}") from None
+
+
+def _check_fit(header: Header, fit: Fit | None, real: bool) -> None:
+    """Refuse a fit of another learner; one of rewards 0 and 1 may be cut off by a real reward."""
+    turned = real and header.next_fit == CUT_OFF
     if fit is None:
-        if (header.groups, header.rank) != (1, 0):
-            raise BadArgument("path", "a fit for groups or factors", "none")
+        if (header.groups, header.rank) != (1, 0) or (real and not turned):
+            raise BadArgument("path", "a fit for groups, factors or real rewards", "none")
         return
     inside = (np.diff(fit.context) > 0).all() and fit.context.max(initial=0) < header.contexts
     if not inside or len(fit.pulls) > header.arms or len(fit.context) == 0:
         raise BadArgument("path", "the fit of contexts and arms of this learner", "others")
     if np.abs(fit.member.sum(axis=1) - 1.0).max() > 1e-6:
-        raise BadArgument("path", why="fit-member: expected rows that sum to 1, got others")
-    if fit.real and not beliefs["value"][REAL]:
+        raise _damaged("fit-member: expected rows that sum to 1, got others")
+    if fit.real != real and not turned:
         raise BadArgument("path", "a fit of the learner's rewards", f"one of fit.real={fit.real!r}")
