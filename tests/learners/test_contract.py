@@ -19,9 +19,20 @@ def made(name: str, noise: str):  # type: ignore[no-untyped-def]
     return make
 
 
-@pytest.mark.parametrize("name", catalogue.names())
-def test_contract(name: str) -> None:
-    check_learner(made(name, "bernoulli"))
+def check_in_noise(name: str, rounds: int) -> None:
     maker, _ = catalogue.find(name)
     if not getattr(maker, "unit_rewards", False):
-        check_learner(made(name, "gaussian"), noise="gaussian")
+        check_learner(made(name, "gaussian"), noise="gaussian", rounds=rounds)
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_contract(name: str) -> None:
+    """By day every law with both kinds of rewards; real ones for a third as long."""
+    check_learner(made(name, "bernoulli"))
+    check_in_noise(name, rounds=100)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", catalogue.names())
+def test_contract_in_noise_for_long(name: str) -> None:
+    check_in_noise(name, rounds=300)
