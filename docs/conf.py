@@ -46,6 +46,7 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#005a8c", "color-brand-content": "#005a8c"},
     "dark_css_variables": {"color-brand-primary": "#6cb8e6", "color-brand-content": "#6cb8e6"},
 }
+pygments_dark_style = "github-dark"  # the default underlines names of modules
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
