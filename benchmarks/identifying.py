@@ -19,7 +19,7 @@ import numpy as np
 from protocol.problems import SIZES, Size
 
 from lumpable import worlds
-from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.lumps.belief.posterior import current_fit
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.model import search

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable.base.checks import FloatMatrix
+from lumpable.base.arrays import FloatMatrix
 from lumpable.lumps.core.top_two import TopTwo
 from protocol import frozen
 from protocol.bars import Bar

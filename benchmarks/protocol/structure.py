@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.comparisons.rows import Row
 from lumpable.lumps.belief import beliefs
 from lumpable.lumps.core.levels import ThreeLevels

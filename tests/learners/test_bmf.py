@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import lumpable as lb
-from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.learners.bmf import FactorThompson
 from lumpable.learners.thompson_beta import BetaThompson
 from twins.agree import agree

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.learners.fitting import completion
 from lumpable.learners.fitting.completion import als, fit_rows, spectral
 

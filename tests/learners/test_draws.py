@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 from lumpable.learners.engine import draws
 from lumpable.learners.engine.clock import seeded, start_choice, start_update
 from lumpable.learners.engine.draws import TAIL

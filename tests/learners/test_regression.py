@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lumpable as lb
-from lumpable.base.checks import FloatMatrix
+from lumpable.base.arrays import FloatMatrix
 from lumpable.learners.fitting import regression
 from lumpable.learners.fitting.regression import Oracle, additive, fit, log_size
 

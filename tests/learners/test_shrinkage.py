@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import lumpable as lb
-from lumpable.base.checks import FloatMatrix
+from lumpable.base.arrays import FloatMatrix
 from lumpable.learners.shrinkage import Shrinkage
 from twins.agree import agree
 from twins.stream import Stream

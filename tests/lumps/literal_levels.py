@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy import special
 
-from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.core import index, learning, levels
 from lumpable.lumps.model import search
 from lumpable.lumps.model.counts import Counts

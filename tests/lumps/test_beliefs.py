@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from lumpable import worlds
-from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.lumps.belief import alternatives, beliefs, posterior, residuals, summary
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.model import search

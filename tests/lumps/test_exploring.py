@@ -10,7 +10,7 @@ import pytest
 from scipy import special, stats
 
 import lumpable as lb
-from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.core.learning import FIRST_FIT, Levels
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.state import KAPPA, M0, NOISE, REAL, State

@@ -18,7 +18,7 @@ import pytest
 from counts_made import dense, made
 from scipy import integrate, special, stats
 
-from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.model import arithmetic, likelihoods, strengths
 from lumpable.lumps.model.counts import Counts, group_sums
 from lumpable.lumps.model.evidence import blur, evidence, numberings

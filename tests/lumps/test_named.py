@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from lumpable.base.checks import FloatMatrix
+from lumpable.base.arrays import FloatMatrix
 from lumpable.lumps.core.growth import grow
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.use import stored

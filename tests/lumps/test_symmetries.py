@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from counts_made import blocks, dense, made, rewarded, together
 
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.lumps.model import search
 from lumpable.lumps.model.counts import Counts, group_sums
 from lumpable.lumps.model.strengths import own_strength

@@ -16,7 +16,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import lumpable as lb
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 from lumpable.runs.run import Run
 
 SHARP = dataclasses.replace(lb.PAPER, confidence=0.02)

@@ -21,7 +21,7 @@ from scipy import stats
 
 import lumpable as lb
 from lumpable import PAPER, pac, standard, worlds
-from lumpable.base.checks import FloatMatrix, IntMatrix
+from lumpable.base.arrays import FloatMatrix, IntMatrix
 from twins import witness
 from twins.witness import CLAIMS, Count, Setting, Watched
 

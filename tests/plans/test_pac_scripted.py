@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lumpable as lb
-from lumpable.base.checks import BoolMatrix
+from lumpable.base.arrays import BoolMatrix
 from twins.scripted import Script, column
 
 # --- Scripted: Algorithm 1 ------------------------------------------------------------------

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import lumpable as lb
 from lumpable import plans
-from lumpable.base.checks import BoolMatrix, FloatMatrix
+from lumpable.base.arrays import BoolMatrix, FloatMatrix
 from lumpable.plans.plan import Collect, Plan, Reply, Request, Result, Sample, Split
 from lumpable.plans.progress import Progress
 

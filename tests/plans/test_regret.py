@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lumpable as lb
-from lumpable.base.checks import FloatMatrix
+from lumpable.base.arrays import FloatMatrix
 from lumpable.plans.clusters import Clusters, Level, widest
 from lumpable.plans.plan import Plan
 from lumpable.plans.regret import any_groups, cut, equal_groups

@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 import lumpable as lb
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntMatrix
 from lumpable.plans.plan import Belief, Conversation
 from twins import literal_split
 from twins.laws import same_distribution, same_law

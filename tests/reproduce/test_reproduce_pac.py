@@ -11,7 +11,7 @@ import pytest
 
 import lumpable as lb
 from lumpable import PAPER, lengths, pac, worlds
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 from lumpable.reports.kit import axes
 from lumpable.reproduce.claim import Measured
 from lumpable.reproduce.claims import (

@@ -20,7 +20,7 @@ from numba import njit
 from scipy import special, stats
 
 import lumpable as lb
-from lumpable.base.checks import FloatVector, IntMatrix, IntVector
+from lumpable.base.arrays import FloatVector, IntMatrix, IntVector
 from lumpable.runs import kernels as _kernels
 from lumpable.runs.answers import answer
 

@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 import lumpable as lb
-from lumpable.base.checks import BoolMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.arrays import BoolMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.plans.plan import Conversation
 from lumpable.runs.answers import answer
 from lumpable.runs.run import Step

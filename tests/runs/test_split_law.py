@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lumpable as lb
-from lumpable.base.checks import FloatVector, IntMatrix, IntVector
+from lumpable.base.arrays import FloatVector, IntMatrix, IntVector
 from twins import literal_split
 from twins.divided import divider, learner
 from twins.laws import has_mean, same_distribution, same_law

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 
 FAILS_BELOW = 1e-9
 Ints = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.base.splitmix import context_keys, draw, request_key
 from lumpable.plans.plan import Collect, Sample
 from lumpable.worlds.world import World

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.base.splitmix import context_keys, draw, request_key
 from lumpable.plans.plan import Belief, Collect, Plan, Reply, Request, Result, Sample
 from lumpable.worlds.world import World

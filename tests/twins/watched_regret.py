@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 import lumpable as lb
-from lumpable.base.checks import BoolMatrix, BoolVector, IntVector
+from lumpable.base.arrays import BoolMatrix, BoolVector, IntVector
 from lumpable.plans.lengths import Phase
 
 SizeOf = Callable[[lb.Problem, int, lb.Constants], Phase]

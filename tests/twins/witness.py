@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 
 import lumpable as lb
-from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.runs.run import Step
 
 SUSPICION = 1e-9

@@ -15,12 +15,6 @@ import numpy.typing as npt
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import nearest
 
-BoolMatrix = npt.NDArray[np.bool_]
-FloatMatrix = npt.NDArray[np.float64]
-IntMatrix = npt.NDArray[np.int64]
-BoolVector = npt.NDArray[np.bool_]
-FloatVector = npt.NDArray[np.float64]
-IntVector = npt.NDArray[np.int64]
 MOST_ROUNDS = 2**63 - 1
 """More rounds than this cannot be counted in 64 bits."""
 TINIEST = 1e-100

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.base.checks import IntMatrix, IntVector
+from lumpable.base.arrays import IntMatrix, IntVector
 
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import nearest
 from lumpable.learners.learner import Unfit

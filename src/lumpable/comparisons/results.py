@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.comparisons import store
 from lumpable.comparisons.parquet import arrow, check_columns

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 from lumpable.comparisons.results import Comparison, World
 from lumpable.comparisons.statistics import (
     Band,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 from lumpable.base.extras import need
 
 LEVEL = 0.95

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel, largest, normal
 from lumpable.learners.fitting.completion import normal_equations
 from lumpable.learners.learner import Cells, Compiled, PerArm, zeros

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, kernel, kernel_without_nan, largest
 from lumpable.learners.learner import Cells, Compiled, PerArm, PerContext, Unfit, zeros
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel
 from lumpable.learners.fitting.cluster_ucb import choose, learn, spread
 from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, Unfit, zeros

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolMatrix, BoolVector, FloatMatrix, IntVector
+from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, IntVector
 from lumpable.learners.club import components, random_graph
 from lumpable.learners.engine import TELLS, Clock, Kernels, kernel, largest
 from lumpable.learners.learner import (

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel
 from lumpable.learners.fitting.cluster_ucb import choose, distance, learn, remove
 from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, zeros

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, drawn, kernel
 from lumpable.learners.learner import Compiled
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatVector, IntMatrix, IntVector
+from lumpable.base.arrays import FloatVector, IntMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, drawn, kernel
 from lumpable.learners.learner import Cells, Compiled, PerArm, Unfit, zeros
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, below, kernel
 from lumpable.learners.fitting.completion import als
 from lumpable.learners.learner import NEVER, Cells, Compiled, Counts, PerArm, PerContext, zeros

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, below, kernel
 from lumpable.learners.learner import NEVER, Compiled
 

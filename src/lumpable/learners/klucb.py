@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, among, kernel, kernel_without_nan
 from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
 

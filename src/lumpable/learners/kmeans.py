@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, among, kernel, normal
 from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.learner import Cells, Compiled, Counts, PerContext, zeros

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, among, kernel, largest
 from lumpable.learners.fitting.completion import als
 from lumpable.learners.learner import NEVER, Cells, Compiled, PerArm, PerContext, zeros

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_origin, ge
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.learners.engine.clock import TELLS, Clock, seeded
 from lumpable.learners.engine.entries import Block, Kernels, entries
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel, largest
 from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, Unfit, zeros
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel, largest
 from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
 from lumpable.learners.mucb import check_means

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolVector, FloatMatrix, IntMatrix, IntVector
+from lumpable.base.arrays import BoolVector, FloatMatrix, IntMatrix, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, below, kernel, uniform
 from lumpable.learners.learner import Cells, Compiled, Counts, zeros
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, kernel, largest
 from lumpable.learners.learner import CellsByArm, Compiled, PerArm, Unfit, zeros
 

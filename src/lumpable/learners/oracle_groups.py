@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.learners import thompson_beta, thompson_gaussian
 from lumpable.learners.engine import Kernels

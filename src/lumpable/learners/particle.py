@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, below, kernel, largest, normal, uniform
 from lumpable.learners.learner import Cells, CellsByArm, Compiled, PerArm, Unfit, zeros
 

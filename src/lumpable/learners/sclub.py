@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, kernel
 from lumpable.learners.fitting.cluster_ucb import choose, distance, learn, remove, spread
 from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, drawn, kernel, largest, start_choice
 from lumpable.learners.fitting import regression
 from lumpable.learners.learner import NEVER, Cells, Compiled, PerArm, zeros

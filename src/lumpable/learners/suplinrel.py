@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.learners.engine import Clock, Kernels, kernel, largest
 from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
 

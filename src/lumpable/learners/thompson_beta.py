@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, beta, kernel, largest, uniform
 from lumpable.learners.learner import Compiled
 

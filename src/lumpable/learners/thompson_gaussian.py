@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, among, below, gamma, kernel, largest, normals
 from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, zeros
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, IntMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntMatrix, IntVector
 from lumpable.learners.engine import Clock, Kernels, below, kernel
 from lumpable.learners.learner import Compiled
 

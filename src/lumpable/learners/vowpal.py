@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.extras import need
 from lumpable.learners.engine import draws
 from lumpable.learners.engine.clock import TELLS, seeded, start_choice

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.base.checks import BoolMatrix, IntVector
+from lumpable.base.arrays import BoolMatrix, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.splitmix import context_keys, draws
 from lumpable.plans.plan import Collect, Sample

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base.archive import Array, Reader
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 from lumpable.base.errors import BadArgument
 from lumpable.plans.plan import Sample
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.base.splitmix import request_key
 from lumpable.live.collector import Collector
 from lumpable.live.packed import Packed

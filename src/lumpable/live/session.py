@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lumpable.base import archive, checks
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.live import saved
 from lumpable.live.player import Player
 from lumpable.plans.plan import Belief, Plan, Request, Result, Split

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.base.checks import BoolMatrix, BoolVector, FloatMatrix, IntVector
+from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, IntVector
 
 Number = TypeVar("Number", np.int64, np.float64)
 

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolVector, FloatVector, IntVector
+from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.plans import bounds, lengths
 from lumpable.plans.about import About
 from lumpable.plans.lengths import Lengths

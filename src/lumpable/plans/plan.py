@@ -17,7 +17,7 @@ from typing import Any, overload
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolMatrix, BoolVector, FloatMatrix, IntMatrix, IntVector
+from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, IntMatrix, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.plans.about import About, Kind
 

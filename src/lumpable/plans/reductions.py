@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.plans import bounds, lengths, pac, regret, standard
 from lumpable.plans.about import About
 from lumpable.plans.making import algorithm

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolMatrix, BoolVector, FloatVector, IntVector
+from lumpable.base.arrays import BoolMatrix, BoolVector, FloatVector, IntVector
 from lumpable.plans import bounds, lengths
 from lumpable.plans.about import About, Kind
 from lumpable.plans.clusters import Clusters, Gap, Level, widest

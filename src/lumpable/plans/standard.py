@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolMatrix, FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.arrays import BoolMatrix, FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.plans import bounds, lengths
 from lumpable.plans.about import About
 from lumpable.plans.making import algorithm

@@ -13,7 +13,8 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from lumpable.base.checks import MOST_ROUNDS, FloatVector, IntVector
+from lumpable.base.arrays import FloatVector, IntVector
+from lumpable.base.checks import MOST_ROUNDS
 from lumpable.base.errors import BadArgument
 from lumpable.plans.plan import Collect, Request, Sample
 from lumpable.worlds.world import World

@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import MOST_ROUNDS, IntVector
+from lumpable.base.arrays import IntVector
+from lumpable.base.checks import MOST_ROUNDS
 from lumpable.base.errors import BadArgument
 from lumpable.plans.plan import Belief, Collect, Plan, Request, Result, Sample, Split
 from lumpable.plans.progress import Progress

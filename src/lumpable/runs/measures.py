@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.worlds.world import World
 
 

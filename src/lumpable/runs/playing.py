@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.base.protocols import Learner
 from lumpable.runs.measures import Checkpoint, Misbehaved, measure
 from lumpable.worlds.scene import CHUNK, Scene, Tape

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lumpable.base.checks import BoolMatrix, IntMatrix, IntVector
+from lumpable.base.arrays import BoolMatrix, IntMatrix, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.plans.plan import Belief
 from lumpable.plans.problem import Problem

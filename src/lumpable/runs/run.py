@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.plans.about import About, Kind
 from lumpable.plans.plan import Belief, Collect, Result, Sample
 from lumpable.worlds.world import World

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.worlds.world import World
 

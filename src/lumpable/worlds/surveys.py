@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix
+from lumpable.base.arrays import FloatMatrix
 from lumpable.base.extras import need
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lumpable.base.checks import FloatMatrix
+from lumpable.base.arrays import FloatMatrix
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 
 NOISES = ("gaussian", "bernoulli")

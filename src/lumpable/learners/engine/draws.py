@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 from lumpable.learners.engine.clock import GOLDEN, STREAM, Clock, kernel, kernel_without_nan, mixed
 
 UNIT = 2.0**-53

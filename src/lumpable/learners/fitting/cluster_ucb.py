@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 from lumpable.learners.engine import TELLS, Clock, among, kernel, kernel_without_nan
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector
 
 JITTER = 1e-3
 """Size of the random part of the start, beside the largest factor: no direction begins at zero."""

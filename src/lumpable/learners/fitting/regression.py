@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, IntVector
+from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.learners.fitting.completion import als
 from lumpable.learners.fitting.lloyd import lloyd
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import checks
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.lumps.belief.posterior import (

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector
+from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA, M0, NOISE
 from lumpable.lumps.model import arithmetic

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.belief.posterior import Posterior, beta_shape, posterior_now
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA

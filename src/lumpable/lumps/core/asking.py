@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine.clock import Clock, kernel, kernel_without_nan, start_choice
 from lumpable.learners.engine.draws import bits
 from lumpable.lumps.core.index import (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.base.checks import BoolVector, FloatVector, IntVector
+from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.learners.engine.clock import TELLS, Clock, kernel
 from lumpable.learners.engine.entries import entry

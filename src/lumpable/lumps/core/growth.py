@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.layout import with_room
 from lumpable.lumps.core.learning import Levels

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector
+from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector
 from lumpable.learners.engine.clock import kernel, kernel_without_nan
 from lumpable.lumps.core.state import KAPPA, M0, NOISE, REAL, State
 from lumpable.lumps.model.directions import invert

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.learners.engine.clock import GOLDEN, TELLS, Clock, kernel, mixed
 from lumpable.lumps.core.state import State
 

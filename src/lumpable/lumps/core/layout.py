@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from lumpable.base.archive import Array
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.lumps.core.state import REAL, SQUARES, State
 from lumpable.lumps.model.counts import Counts
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.learners.engine.clock import Clock
 from lumpable.learners.engine.entries import entry

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.base.checks import BoolVector, FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.model.strengths import USUAL_OWN_STRENGTH
 
 KAPPA, M0, NOISE, REAL, SQUARES = range(5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from lumpable.base.checks import BoolVector, FloatVector
+from lumpable.base.arrays import BoolVector, FloatVector
 from lumpable.learners.engine.clock import Clock, kernel, start_choice
 from lumpable.learners.engine.draws import largest
 from lumpable.lumps.core.index import EDGE, rate, solve_factors, weigh

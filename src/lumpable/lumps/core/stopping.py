@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine.clock import Clock, kernel, seeded
 from lumpable.learners.engine.draws import beta, drawn, normal
 from lumpable.learners.engine.entries import Block, entry

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolVector
+from lumpable.base.arrays import BoolVector
 from lumpable.learners.engine.clock import Clock, kernel, start_choice
 from lumpable.learners.engine.draws import drawn, largest, normal, uniform
 from lumpable.learners.engine.entries import Kernels

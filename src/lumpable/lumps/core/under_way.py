@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector
 
 Name = str | int
 """What contexts and arms are called; "1" and 1 are two names."""

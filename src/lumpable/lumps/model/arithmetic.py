@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine.caching import cached_njit
 
 SERIES = 6.0

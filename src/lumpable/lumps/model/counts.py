@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.model import arithmetic
 
 PRIOR_FREEDOM = 5.0

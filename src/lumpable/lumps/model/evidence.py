@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.model import likelihoods
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit

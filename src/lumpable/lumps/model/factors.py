@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.model import directions, likelihoods
 from lumpable.lumps.model.counts import Counts, group_sums
 from lumpable.lumps.model.evidence import price

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.model import arithmetic
 from lumpable.lumps.model.counts import Counts
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable.base.checks import FloatMatrix
+from lumpable.base.arrays import FloatMatrix
 from lumpable.lumps.model import search
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.evidence import numberings

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lumpable.base.checks import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.lumps.model import directions
 from lumpable.lumps.model.counts import Counts, group_sums

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.model import likelihoods
 from lumpable.lumps.model.counts import Counts
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lumpable.base.checks import BoolVector, FloatVector, IntVector
+from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.splitmix import GOLDEN, MASK, UNIT, mix, request_key
 from lumpable.lumps.core.under_way import Name

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.checks import BoolVector, IntVector
+from lumpable.base.arrays import BoolVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.belief import alternatives, beliefs, residuals, summary
 from lumpable.lumps.belief.alternatives import Alternative

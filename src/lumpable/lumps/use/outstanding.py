@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from lumpable.base.checks import BoolVector
+from lumpable.base.arrays import BoolVector
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.under_way import Name, Pull

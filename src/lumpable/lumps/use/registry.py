@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from lumpable.base.checks import BoolVector
+from lumpable.base.arrays import BoolVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.lumps.core import batches

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.base.checks import BoolVector, FloatVector, IntVector
+from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.learners.learner import LARGEST
 from lumpable.lumps.use.decisions import plain_id

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.base.words import counted
 from lumpable.reports.charts.captions import PANEL
 from lumpable.reports.kit import alt, axes, canvas, theme

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.base.words import counted, number
 from lumpable.lumps.belief import beliefs
 from lumpable.lumps.belief.beliefs import LEVEL, Mean, Names

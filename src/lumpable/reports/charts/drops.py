@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.words import counted
 from lumpable.reports.charts.captions import PANEL
 from lumpable.reports.kit import alt, axes, canvas, theme

@@ -13,7 +13,7 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
-from lumpable.base.checks import IntVector
+from lumpable.base.arrays import IntVector
 from lumpable.reports.kit import alt
 
 LEADS = ((1.0, 2.0, 5.0), (1.0,), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))

@@ -12,7 +12,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.extras import need
 from lumpable.plans import lengths, pac
 from lumpable.plans.problem import PAPER, Constants, Problem

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lumpable import worlds
-from lumpable.base.checks import FloatMatrix
+from lumpable.base.arrays import FloatMatrix
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
 from lumpable.reproduce.claims.sketch import GUIDE, Axis, Rows, Series, Sketch, curves
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.base.checks import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.plans import bounds, lengths, reductions
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope

@@ -9,7 +9,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 from lumpable.plans.problem import PAPER, Constants
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import witness

@@ -14,7 +14,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.base.checks import BoolMatrix, BoolVector, IntVector
+from lumpable.base.arrays import BoolMatrix, BoolVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.plans import lengths, regret
 from lumpable.plans.clusters import Clusters, Level

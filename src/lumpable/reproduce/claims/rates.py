@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 import lumpable as lb
-from lumpable.base.checks import MOST_ROUNDS, FloatVector
+from lumpable.base.arrays import FloatVector
+from lumpable.base.checks import MOST_ROUNDS
 from lumpable.plans import lengths
 from lumpable.plans.problem import Problem
 from lumpable.reproduce.claim import Check

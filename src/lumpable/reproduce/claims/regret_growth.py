@@ -11,7 +11,7 @@ import numpy as np
 import lumpable as lb
 from lumpable import worlds
 from lumpable.base import words
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 from lumpable.plans import bounds, regret, standard
 from lumpable.plans.problem import Problem
 from lumpable.reproduce.claim import Claim, Effort, Measured, Verdict, Words, slope

@@ -14,7 +14,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.base.checks import FloatVector, IntVector
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.plans import lengths, pac, reductions, regret
 from lumpable.plans.plan import Belief, Branching, Collect, Result, Sample, Split
 from lumpable.plans.problem import Problem

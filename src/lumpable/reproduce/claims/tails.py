@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import lumpable as lb
-from lumpable.base.checks import FloatVector
+from lumpable.base.arrays import FloatVector
 from lumpable.base.extras import need
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims.sketch import GUIDE, Axis, Rows, Series, Sketch, curves

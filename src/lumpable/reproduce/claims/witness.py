@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import lumpable as lb
-from lumpable.base.checks import BoolVector, FloatVector
+from lumpable.base.arrays import BoolVector, FloatVector
 from lumpable.plans import lengths, pac
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.runs.run import Step
