@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import BoolMatrix, FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, among, kernel, largest, normals
 from lumpable.learners.learner import Cells, Compiled, PerArm, zeros
 
@@ -137,7 +137,7 @@ class Shrinkage(Compiled):
         state.pull[:] = (state.plays * state.mean / (state.plays + m0)).sum(axis=0)
 
     def _fit(
-        self, m0: float, n: FloatMatrix, x: FloatMatrix, played: checks.BoolMatrix, freedom: float
+        self, m0: float, n: FloatMatrix, x: FloatMatrix, played: BoolMatrix, freedom: float
     ) -> tuple[float, float]:
         """Return -2 times the log posterior density of m0 with the best sigma^2, and that."""
         w = n / (n + m0)

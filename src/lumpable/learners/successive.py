@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.arrays import FloatVector, IntVector
+from lumpable.base.arrays import BoolMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, among, kernel
 from lumpable.learners.learner import Cells, Compiled, Counts, zeros
 
@@ -124,7 +124,7 @@ class SuccessiveElimination(Compiled):
         )
         super().__init__(S, K, seed, state)
 
-    def active(self) -> checks.BoolMatrix:
+    def active(self) -> BoolMatrix:
         """Return which arms each context has not dropped."""
         return self.state.turn < np.inf
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.arrays import IntVector
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.plans import bounds, lengths, pac, regret, standard
 from lumpable.plans.about import About
 from lumpable.plans.making import algorithm
@@ -188,7 +188,7 @@ def _for_horizon(
     return policy
 
 
-def side_by_side(frequency: checks.FloatVector, horizon: int) -> IntVector:
+def side_by_side(frequency: FloatVector, horizon: int) -> IntVector:
     """Number the buckets (2^-l-1, 2^-l] that are not empty; -1: nu-hat <= 1/sqrt(ST), given up."""
     S = len(frequency)
     kept = frequency * frequency * (S * horizon) > 1
