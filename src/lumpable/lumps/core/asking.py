@@ -18,11 +18,12 @@ from lumpable.learners.engine.clock import Clock, kernel, kernel_without_nan, st
 from lumpable.learners.engine.draws import bits
 from lumpable.lumps.core.index import (
     UNLIKELY,
-    arm_parts,
+    away,
     between,
     group_belief,
     group_width,
     mix,
+    parts,
     solve_factors,
 )
 from lumpable.lumps.core.kinds import Words, weigh_about
@@ -130,7 +131,9 @@ def put_own(
             c = first + k - len(tried)  # a cell comes later and counts
             j, n, s = int(state.arm[c]), state.pulls[c], state.total[c]
         if allowed[j]:
-            a, b, c_own = arm_parts(state, j, now[ROUNDS], now[C2], n, s, own[j])
+            shift, around = away(state.loading, state.factor, state.cover, j)
+            belief = state.mean[j], state.spread[j], shift, around
+            a, b, c_own = parts(state.value, now[ROUNDS], now[C2], belief, n, s, own[j])
             L = math.log(1.0 + visits / (m0 + n + own[j]))
             put(tree, j, a + math.sqrt(b + c_own * L))
 
@@ -174,17 +177,23 @@ def expect(
     m_all, v_all = m_all / kept, v_all / kept
     v_all += between(square / kept, m_all - state.centre[j])
     state.mean[j], state.spread[j] = m_all, v_all
-    level, square, own_square = arm_parts(state, j, now[ROUNDS], now[C2], 0.0, 0.0, 0.0)
+    shift, around = away(state.loading, state.factor, state.cover, j)
+    level, square, own_square = parts(
+        state.value, now[ROUNDS], now[C2], (m_all, v_all, shift, around), 0.0, 0.0, 0.0
+    )
     table[LEVEL, j], table[SQUARE, j], table[OWN_SQUARE, j] = level, square, own_square
 
 
 @kernel
 def enter(state: State, allowed: BoolVector, now: FloatVector, table: FloatMatrix) -> None:
     """Write the table: the index of each arm without a cell."""
+    loading, factor, cover, value = state.loading, state.factor, state.cover, state.value
     for j in range(len(state.mean)):
         level, square, own = -math.inf, 0.0, 0.0
         if allowed[j]:
-            level, square, own = arm_parts(state, j, now[ROUNDS], now[C2], 0.0, 0.0, 0.0)
+            shift, around = away(loading, factor, cover, j)
+            belief = state.mean[j], state.spread[j], shift, around
+            level, square, own = parts(value, now[ROUNDS], now[C2], belief, 0.0, 0.0, 0.0)
         table[LEVEL, j], table[SQUARE, j], table[OWN_SQUARE, j] = level, square, own
 
 

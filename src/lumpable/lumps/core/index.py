@@ -182,21 +182,12 @@ def parts(
 
 
 @kernel
-def arm_parts(
-    state: State, j: int, N: float, c2: float, n: float, s: float, ahead: float
-) -> tuple[float, float, float]:
-    """Return `parts` of an arm, with the beliefs that `mix` and `solve_factors` put down."""
-    shift, around = away(state.loading, state.factor, state.cover, j)
-    belief = state.mean[j], state.spread[j], shift, around
-    return parts(state.value, N, c2, belief, n, s, ahead)
-
-
-@kernel
 def rate(state: State, i: int, allowed: BoolVector) -> None:
     """Put the index of each allowed arm for this context into `score`; others get -infinity."""
     weigh(state, i)
     N = mix(state)
-    score, m0, visits = state.score, state.value[M0], state.visits[i]
+    value, score, m0, visits = state.value, state.score, state.value[M0], state.visits[i]
+    loading, factor, cover = state.loading, state.factor, state.cover
     first, arms = state.start[i], 0
     for j in range(len(score)):
         score[j] = -1.0  # where the arm's cell is, before it becomes the index
@@ -214,5 +205,7 @@ def rate(state: State, i: int, allowed: BoolVector) -> None:
         if at >= 0:
             n, s = state.pulls[at], state.total[at]
             L = math.log(1.0 + visits / (m0 + n))
-        a, b, c_own = arm_parts(state, j, N, c2, n, s, 0.0)
+        shift, around = away(loading, factor, cover, j)  # a whole state costs too much to hand over
+        belief = state.mean[j], state.spread[j], shift, around
+        a, b, c_own = parts(value, N, c2, belief, n, s, 0.0)
         score[j] = a + math.sqrt(b + c_own * L)

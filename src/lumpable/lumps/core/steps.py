@@ -18,7 +18,8 @@ LEAST_SPREAD = CLOSE * (1.0 - CLOSE)
 @kernel
 def choose(state: State, context: int, clock: Clock) -> int:
     """Play the arm with the largest index."""
-    return choose_among(state, context, state.allowed, clock)
+    rate(state, context, state.allowed)
+    return largest(state.score, clock)
 
 
 @kernel

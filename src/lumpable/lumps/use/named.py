@@ -147,7 +147,7 @@ class Lumps(NamedLearner[ThreeLevels]):
             decisions.check_floor(self.floor, len(arms) + int(named.open.sum()))
             named.register([], arms)
         mask = named.mask(names)
-        decisions.check_floor(self.floor, int(mask.sum()))
+        decisions.check_floor(self.floor, int(np.count_nonzero(mask)))
         return mask
 
     # --- Tables -------------------------------------------------------------------------------

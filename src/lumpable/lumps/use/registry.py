@@ -164,7 +164,7 @@ class Named(Generic[Core]):
                     raise BadArgument("allowed", "known arms (see add_arm)", repr(name))
                 mask[self.arms.number[name]] = True
             mask &= self.open
-        if not mask.any():
+        if np.count_nonzero(mask) == 0:  # faster than any()
             why = "there are none" if not self.open.any() else "none of the allowed ones may"
             raise BadArgument("allowed", why=f"expected an arm that may be chosen, but {why}")
         return mask
