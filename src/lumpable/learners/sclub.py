@@ -31,7 +31,7 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import TELLS, Clock, Kernels, kernel
-from lumpable.learners.fitting.cluster_ucb import choose, distance, learn, remove, spread
+from lumpable.learners.fitting.cluster_ucb import choose, learn, remove, spread
 from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, zeros
 
 
@@ -105,8 +105,8 @@ def begin_stage(state: State) -> None:
 @kernel
 def inconsistent(state: State, i: int, c: int, t: int) -> bool:
     """Whether context i differs from its cluster in rewards or frequency."""
-    width = state.alpha_theta * (spread(state.visits[i]) + spread(state.pivot_seen[c]))
-    if distance(state.w[i], state.pivot[c], width * width) > width * width:
+    width = spread(state.visits[i]) + spread(state.pivot_seen[c])
+    if not near(state.w[i], state.pivot[c], state.alpha_theta * width):
         return True
     widest = 0
     for other in range(len(state.label)):
@@ -150,7 +150,7 @@ def merge(state: State, c: int, t: int) -> None:
         if abs(state.seen[c] / state.size[c] - state.seen[b] / state.size[b]) >= close:
             continue
         width = 0.5 * state.alpha_theta * (state.width[c] + state.width[b])
-        if distance(state.W[c], state.W[b], width * width) > width * width:
+        if not near(state.W[c], state.W[b], width):
             continue
         into, gone = min(b, c), max(b, c)
         for i in range(len(state.label)):
@@ -166,6 +166,17 @@ def merge(state: State, c: int, t: int) -> None:
             state.W[into, j] = state.pivot[into, j] = state.sum[into, j] / state.N[into, j]
         state.pivot_seen[into] = state.seen[into]
         c = into
+
+
+@kernel
+def near(a: FloatVector, b: FloatVector, width: float) -> bool:
+    """Whether ||a - b|| is at most `width`; most pairs are told apart by their first arms."""
+    total = 0.0
+    for j in range(len(a)):
+        total += (a[j] - b[j]) ** 2
+        if total > width * width:
+            return False
+    return True
 
 
 class SCLUB(Compiled):
