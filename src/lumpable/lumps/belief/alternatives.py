@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lumpable.base.words import counted, number
-from lumpable.lumps.belief.posterior import current_fit
+from lumpable.lumps.belief.posterior import coins_now, current_fit
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.model import search
 from lumpable.lumps.model.counts import Counts, group_sums
@@ -17,7 +17,7 @@ from lumpable.lumps.model.evidence import evidence
 from lumpable.lumps.model.factors import low_rank
 from lumpable.lumps.model.fit import Fit, memberships
 from lumpable.lumps.model.rivals import neighbours
-from lumpable.lumps.model.strengths import middle_level, own_strength_grid, top_level
+from lumpable.lumps.model.strengths import OWN_STRENGTHS, middle_level, top_level
 
 EM_STEPS = 5
 
@@ -46,7 +46,7 @@ def alternatives(learner: Levels) -> list[Alternative]:
     The model believed now is among them, fitted again to all that was seen. Empty before the
     first reward.
     """
-    counts = learner.counts()
+    counts = coins_now(learner)
     if counts.contexts == 0:
         return []
     own, one = current_fit(learner, counts), search.one_group(counts)
@@ -75,7 +75,7 @@ def _best_of_each(fits: Iterable[Fit]) -> list[Fit]:
 def _alike_or_not(counts: Counts, own: Fit) -> Iterator[Fit]:
     """Yield the same groups with contexts that deviate if they are alike now, and the reverse."""
     if own.rank == 0:
-        others = own_strength_grid(counts.real)[:-1] if math.isinf(own.m0) else [math.inf]
+        others = OWN_STRENGTHS[:-1] if math.isinf(own.m0) else [math.inf]
         held = (_held(counts, own, float(m0)) for m0 in others)
         yield max(held, key=lambda fit: fit.evidence)
 
@@ -85,9 +85,9 @@ def _held(counts: Counts, fit: Fit, m0: float) -> Fit:
     for _ in range(EM_STEPS):
         pulls, totals = group_sums(counts, fit.member, m0)
         if fit.groups > 1:
-            level = middle_level(counts, pulls, totals, fit.kappa, fit.noise)
+            level = middle_level(pulls, totals, fit.kappa)
         else:
-            k0, p0 = top_level(counts.real, pulls[:, 0], totals[:, 0], fit.noise)
+            k0, p0 = top_level(pulls[:, 0], totals[:, 0])
             level = k0, np.full(counts.arms, p0), fit.prior_weight, k0, p0
         kappa, centre, prior_weight, k0, p0 = level
         fit = replace(
@@ -96,7 +96,7 @@ def _held(counts: Counts, fit: Fit, m0: float) -> Fit:
         )  # fmt: skip
         if fit.groups == 1:
             break
-        member, _ = memberships(counts, m0, fit.noise, kappa, centre, fit.share, pulls, totals)
+        member, _ = memberships(counts, m0, kappa, centre, fit.share, pulls, totals)
         fit = replace(fit, member=member)
     return replace(fit, evidence=evidence(counts, fit))
 

@@ -27,7 +27,7 @@ from lumpable.lumps.belief.posterior import (
     sizes,
 )
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.core.state import KAPPA, M0
+from lumpable.lumps.core.state import M0
 
 LEVEL = 0.9
 """Intervals hold the truth with this probability, unless another level is asked for."""
@@ -138,9 +138,7 @@ def members(
     mean = learner.posterior_means(context)
     state, known = learner.state, identified(learner)
     best = np.argmax(np.where(state.allowed, mean, -np.inf), axis=1)
-    kappa = state.value[KAPPA]
-    theta = (state.group_total + kappa * state.centre) / (state.group_pulls + kappa)
-    rows = []
+    theta, rows = learner.group_means(), []
     for i, (c, j) in enumerate(zip(context, best, strict=True)):
         posterior, value = seen.member[i], float(mean[i, j])
         rows.append(Member(

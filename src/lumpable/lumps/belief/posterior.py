@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -17,12 +18,14 @@ import numpy as np
 
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.core.state import KAPPA, M0, NOISE
-from lumpable.lumps.model import arithmetic
+from lumpable.lumps.core.state import KAPPA, M0
+from lumpable.lumps.model import arithmetic, likelihoods
 from lumpable.lumps.model.counts import Counts, group_sums
-from lumpable.lumps.model.evidence import lost_part
-from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.model.evidence import MOST_LOST, lost_part
+from lumpable.lumps.model.fit import Fit, Scale
+from lumpable.lumps.model.fitted import coins_of, with_worth
 from lumpable.lumps.model.rivals import Rival, refit, rivals
+from lumpable.lumps.model.scores import scored
 
 DRAWS = 4000
 """Draws for the probability that an arm is the best: its standard error is at most 0.008."""
@@ -49,14 +52,14 @@ class Posterior(NamedTuple):
     variance: FloatMatrix
     """Of the posterior of theta."""
     m0: float
-    noise: float
+    spread: FloatMatrix
+    """The variance of a single reward."""
 
     @property
-    def spread(self) -> FloatMatrix:
-        """Return the variance of a single reward of each arm and group."""
-        if self.counts.real:
-            return np.full(self.mean.shape, self.noise)
-        table: FloatMatrix = np.maximum(self.mean * (1.0 - self.mean), 1e-12)
+    def own(self) -> FloatMatrix:
+        """Return the variance of contexts' own means around that of their group."""
+        strength = self.m0 if self.counts.real else 1.0 + self.m0
+        table: FloatMatrix = self.spread / strength
         return table
 
 
@@ -76,28 +79,40 @@ def rivals_of(learner: Levels) -> list[Rival]:
     known = _known.get(learner)
     now = learner.tells, learner.last_fit, learner.arms
     if known is None or known[:3] != now:
-        counts = learner.counts()
-        others = rivals(counts, learner.last_fit, learner.membership(counts.context))
+        coins = coins_now(learner)
+        others = rivals(coins, learner.last_fit, learner.membership(coins.context))
         known = _known[learner] = _Known(*now, others)
     return known.rivals
 
 
-def current_fit(learner: Levels, counts: Counts) -> Fit:
+def coins_now(learner: Levels) -> Counts:
+    """Return all that was seen, as the coins that the learner takes it for."""
+    return coins_of(learner.counts(), learner.last_fit)
+
+
+def current_fit(learner: Levels, coins: Counts) -> Fit:
     """Return the model believed now, fitted to all that was seen."""
-    return refit(counts, learner.last_fit, learner.membership(counts.context))
+    return refit(coins, learner.last_fit, learner.membership(coins.context))
 
 
 def posterior_now(learner: Levels) -> Posterior:
-    """Return what is believed now, as if the number of groups were known."""
-    counts, state = learner.counts(), learner.state
-    kappa, m0, noise = (float(state.value[k]) for k in (KAPPA, M0, NOISE))
+    """Return what is believed of rewards now, as if the number of groups were known."""
+    counts = learner.counts()
+    if not counts.real or learner.last_fit is None:
+        return score_posterior(learner)
     member = learner.membership(counts.context)
+    return _of_worth(counts, replace(learner.last_fit, member=member, context=counts.context))
+
+
+def score_posterior(learner: Levels) -> Posterior:
+    """Return what is believed of scores now, which are the rewards themselves if all are coins."""
+    coins, state = coins_now(learner), learner.state
+    kappa, m0 = (float(state.value[k]) for k in (KAPPA, M0))
+    member = learner.membership(coins.context)
     pulls, totals = state.group_pulls.T, state.group_total.T
     if state.loading.shape[1] == 0:  # else totals are net of the factors
-        pulls, totals = group_sums(counts, member, m0)
-    return _with_doubts(
-        counts, member, pulls, totals, kappa, state.centre, state.prior_weight, m0, noise
-    )
+        pulls, totals = group_sums(coins, member, m0)
+    return _of_coins(coins, member, pulls, totals, kappa, state.centre, state.prior_weight, m0)
 
 
 def averaged_posterior(learner: Levels) -> Posterior:
@@ -106,11 +121,12 @@ def averaged_posterior(learner: Levels) -> Posterior:
     In another model the members of a group are spread over its groups; the mean of a group here is
     that of a member drawn at random.
     """
-    now = posterior_now(learner)
+    now, last = posterior_now(learner), learner.last_fit
+    scale = None if last is None else last.scale
     own, others = 1.0, np.zeros_like(now.mean)
     size = np.maximum(now.member.sum(axis=0), 1e-300)
     for probability, fit in rivals_of(learner):
-        other = posterior_of(now.counts, fit)
+        other = posterior_of(now.counts, fit, scale)
         part = (now.member.T @ other.member / size[:, None]).T
         square = (other.variance + other.mean**2) @ part
         others += probability * (square - 2.0 * now.mean * (other.mean @ part) + now.mean**2)
@@ -118,29 +134,43 @@ def averaged_posterior(learner: Levels) -> Posterior:
     return now._replace(variance=own * now.variance + others)
 
 
-def posterior_of(counts: Counts, fit: Fit) -> Posterior:
-    """Return what another model believes."""
-    return _with_doubts(
-        counts, fit.member, fit.pulls, fit.totals, fit.kappa, fit.centre, fit.prior_weight, fit.m0,
-        fit.noise,
-    )  # fmt: skip
+def posterior_of(counts: Counts, fit: Fit, scale: Scale | None) -> Posterior:
+    """Return what another model believes of rewards that are read by this scale."""
+    if scale is not None:
+        return _of_worth(counts, replace(fit, scale=scale))
+    return _of_coins(
+        counts, fit.member, fit.pulls, fit.totals, fit.kappa, fit.centre, fit.prior_weight, fit.m0
+    )
 
 
-def _with_doubts(
+def _of_coins(
     counts: Counts, member: FloatMatrix, pulls: FloatMatrix, totals: FloatMatrix, kappa: float,
-    centre: FloatVector, prior_weight: FloatVector, m0: float, noise: float,
+    centre: FloatVector, prior_weight: FloatVector, m0: float,
 ) -> Posterior:  # fmt: skip
     """Return the law of the means: few rewards, the population's own mean, who is a member."""
     p, prior_weight = centre[:, None], prior_weight[:, None]
     x = pulls + kappa
     mean, lift = (totals + kappa * p) / x, kappa / x
-    if counts.real:
-        variance = noise * (1.0 / x + lift**2 / prior_weight)
-    else:
-        variance = mean * (1.0 - mean) / (x + 1.0) + lift**2 * p * (1.0 - p) / (prior_weight + 1.0)
-    posterior = Posterior(counts, member, pulls, mean, variance, m0, noise)
-    lost = lost_part(counts, member, mean, posterior.spread, variance, m0)
-    return posterior._replace(variance=ESTIMATED * variance / (1.0 - lost))
+    variance = mean * (1.0 - mean) / (x + 1.0) + lift**2 * p * (1.0 - p) / (prior_weight + 1.0)
+    spread = np.maximum(mean * (1.0 - mean), 1e-12)
+    lost = lost_part(counts, member, mean, spread, variance, m0)
+    return Posterior(counts, member, pulls, mean, ESTIMATED * variance / (1.0 - lost), m0, spread)
+
+
+def _of_worth(counts: Counts, fit: Fit) -> Posterior:
+    """Return the same of real rewards; wild ones count as the fence."""
+    assert fit.scale is not None
+    cells = scored(counts, fit.scale.score)
+    found = with_worth(counts, fit, fit.scale.score, cells, fit.scale.phi).scale
+    assert found is not None
+    worth = found.worth
+    weight = np.ones(len(cells.n)) if math.isinf(worth.own) else worth.own / (worth.own + cells.n)
+    lost = likelihoods.information_lost(
+        counts.first, counts.arm, cells.n, cells.s, weight, fit.member, worth.means, worth.noise
+    )
+    part = np.minimum(lost * worth.variances, MOST_LOST)
+    variance = ESTIMATED * worth.variances / (1.0 - part)
+    return Posterior(counts, fit.member, worth.pulls, worth.means, variance, worth.own, worth.noise)
 
 
 def beta_shape(mean: FloatVector, variance: FloatVector) -> tuple[FloatVector, FloatVector]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lumpable.base.arrays import FloatMatrix, FloatVector
-from lumpable.lumps.belief.posterior import Posterior, beta_shape, posterior_now
+from lumpable.lumps.belief.posterior import Posterior, beta_shape, score_posterior
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA
 from lumpable.lumps.model import directions
@@ -41,9 +41,10 @@ def residuals(learner: Levels) -> Residuals:
 
     The statistic is the leading singular value of the standardised residuals of all cells, after
     groups (or factors) and what own deviations explain. Its law under the model comes from rewards
-    drawn anew for the same cells, whose members are then found again.
+    drawn anew for the same cells, whose members are then found again. Rewards that are no coins are
+    checked by their scores, which vary as they do within cells.
     """
-    seen = posterior_now(learner)
+    seen = score_posterior(learner)
     if seen.counts.contexts < 2 or learner.arms < 2:
         return Residuals(0.0, 0.0, 1.0, "too little was seen")
     model = _Model(learner, seen)
@@ -69,6 +70,7 @@ class _Model:
         state = learner.state
         self.seen, self.counts, self.row = seen, seen.counts, seen.counts.row
         self.kappa, self.centre = float(state.value[KAPPA]), state.centre
+        self.coins = learner.last_fit is None or not learner.last_fit.real
         member = seen.member.sum(axis=0)
         self.share = np.log((member + 1.0) / (member.sum() + len(member)))
         self.loading = state.loading[seen.counts.arm]
@@ -87,26 +89,24 @@ class _Model:
             noise = rng.standard_normal(self.factor.shape)
             root = np.linalg.cholesky(np.linalg.inv(self.precision))
             mean = mean + (self.loading * (self.factor + root @ noise)[self.row, :, 0]).sum(axis=1)
-        if counts.real:
-            variance = seen.noise * (1.0 / counts.n + 1.0 / seen.m0)
-            return counts.n * rng.normal(mean, np.sqrt(variance))
         mean = np.clip(mean, 1e-6, 1.0 - 1e-6)
         if math.isfinite(seen.m0):
             mean = rng.beta(seen.m0 * mean, seen.m0 * (1.0 - mean))
-        return rng.binomial(counts.n.astype(np.int64), mean).astype(np.float64)
+        if self.coins:
+            return rng.binomial(counts.n.astype(np.int64), mean).astype(np.float64)
+        drawn = rng.normal(counts.n * mean, np.sqrt(counts.n * mean * (1.0 - mean)))
+        totals: FloatVector = np.clip(drawn, 0.0, counts.n)
+        return totals
 
     def _draw_means(self, rng: np.random.Generator) -> FloatMatrix:
         """Return group means, drawn from what is believed of them."""
-        mean, variance = self.seen.mean, self.seen.variance
-        if self.counts.real:
-            return rng.normal(mean, np.sqrt(variance))
-        return rng.beta(*beta_shape(mean, variance))
+        return rng.beta(*beta_shape(self.seen.mean, self.seen.variance))
 
     def leading(self, s: FloatVector) -> float:
         """Return the leading singular value of the residuals of these totals."""
         counts, seen = self.counts, self.seen
         mean = self._refit(s)
-        spread = seen.noise if counts.real else np.maximum(mean * (1.0 - mean), LEAST_SPREAD)
+        spread = np.maximum(mean * (1.0 - mean), LEAST_SPREAD)
         scale = np.sqrt(counts.weight(seen.m0) / (counts.n * spread))
         x = (s - counts.n * mean) * scale
         # An arm is dropped after bad luck, which leans all cells of its group to one side.
@@ -130,7 +130,7 @@ class _Model:
             if step == EM_STEPS or member.shape[1] == 1:
                 break
             member, _ = memberships(
-                cells, seen.m0, seen.noise, self.kappa, self.centre, self.share, pulls, totals
+                cells, seen.m0, self.kappa, self.centre, self.share, pulls, totals
             )
         means = (totals + self.kappa * self.centre[:, None]) / (pulls + self.kappa)
         mean: FloatVector = (member @ means.T)[self.row, counts.arm]

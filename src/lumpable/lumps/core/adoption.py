@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from lumpable.lumps.core.state import KAPPA, M0, NOISE, State
+from lumpable.lumps.core.layout import cell_places, with_log
+from lumpable.lumps.core.state import BETWEEN, HIGH, KAPPA, LOW, M0, OWN, REAL, State
 from lumpable.lumps.core.under_way import Pull, count
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.factors import factor_beliefs
-from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.model.fit import Fit, Scale
+from lumpable.lumps.model.fitted import coins_of
+from lumpable.lumps.model.scores import scored
 
 
 def believe(state: State, counts: Counts, fit: Fit) -> State:
     """Return the state that believes a fit of these counts; no pull is under way in it."""
     S, K, q = len(state.visits), len(state.mean), fit.rank
     value = state.value.copy()
-    value[[KAPPA, M0, NOISE]] = fit.kappa, fit.m0, fit.noise
+    value[[KAPPA, M0, REAL, OWN]] = fit.kappa, fit.m0, 0.0, fit.m0
     log_weight = np.tile(fit.share, (S, 1))
     log_weight[fit.context] = np.log(np.maximum(fit.member, 1e-300))
     precision_mean, precision = np.zeros((S, q)), np.tile(np.eye(q), (S, 1, 1))
     if q > 0:
-        precision_mean[counts.context], precision[counts.context] = factor_beliefs(counts, fit)
-    return state._replace(
+        coins = coins_of(counts, fit)
+        precision_mean[counts.context], precision[counts.context] = factor_beliefs(coins, fit)
+    state = state._replace(
         value=value,
         log_weight=log_weight,
         group_pulls=fit.pulls.T.copy(order="C"),
@@ -39,6 +44,35 @@ def believe(state: State, counts: Counts, fit: Fit) -> State:
         cover=np.zeros((q, q)),
         factor=np.zeros(q),
     )
+    return state if fit.scale is None else state._replace(**_in_rewards(state, counts, fit.scale))
+
+
+def _in_rewards(state: State, counts: Counts, scale: Scale) -> dict[str, Any]:
+    """Return what a state holds of real rewards: their score, what they are worth, and their log.
+
+    Totals of cells are made anew: the fence may have moved.
+    """
+    score, phi, worth = scale
+    value, total = state.value.copy(), state.total.copy()
+    value[[REAL, BETWEEN, OWN, LOW, HIGH]] = 1.0, worth.between, worth.own, score.low, score.high
+    total[cell_places(state)[2]] = scored(counts, score).s
+    others = counts.others
+    assert others is not None
+    context = np.repeat(counts.context, np.diff(counts.first))[others.cell]
+    log = with_log(state, context, counts.arm[others.cell], others.value, others.times)
+    return log._asdict() | {
+        "value": value,
+        "total": total,
+        "knot": score.knot.copy(),
+        "grade": score.grade.copy(),
+        "phi": phi.copy(),
+        "worth_pulls": worth.pulls.T.copy(order="C"),
+        "worth_total": worth.totals.T.copy(order="C"),
+        "noise": worth.noise.T.copy(order="C"),
+        "worth_centre": worth.centre.copy(),
+        "hold": worth.hold.copy(),
+        "worth_loading": worth.loading.copy(order="C"),
+    }
 
 
 def expecting(state: State, pulls: Mapping[int, Pull]) -> State:

@@ -19,16 +19,17 @@ from lumpable.learners.engine.draws import bits
 from lumpable.lumps.core.index import (
     UNLIKELY,
     away,
+    believed,
     between,
-    group_belief,
+    effects,
     group_width,
     mix,
     parts,
     solve_factors,
 )
 from lumpable.lumps.core.kinds import Words, weigh_about
-from lumpable.lumps.core.state import M0, State
-from lumpable.lumps.core.steps import information
+from lumpable.lumps.core.state import M0, OWN, REAL, State
+from lumpable.lumps.core.steps import information, worth_information
 
 STALE = 1.05
 """A table is made anew when N has grown by this factor."""
@@ -56,7 +57,7 @@ def ask_in_turn(
 ) -> None:  # fmt: skip
     """Choose for one context after the other; each choice counts for those after it."""
     state = with_own_counts(state)
-    K, alike = len(state.mean), math.isinf(state.value[M0])
+    K, alike = len(state.mean), math.isinf(state.value[OWN])
     table, tree, now = np.empty((3, K)), np.empty(2 * K), np.empty(3)
     own = np.zeros(K)  # pulls that the context made in this batch, and the arms of these pulls
     tried, number = np.empty(K, dtype=np.int64), 0
@@ -73,7 +74,7 @@ def ask_in_turn(
             prepare(state, i, steps, allowed, now, table)
         if anew or (state.visits[i] != seen and not alike):
             seen = state.visits[i]
-            now[LOG] = math.log(1.0 + seen / state.value[M0])
+            now[LOG] = math.log(1.0 + seen / state.value[OWN])
             grow(table, now[LOG], tree)
         last = i
         start_choice(clock, i)
@@ -122,7 +123,7 @@ def put_own(
     own: FloatVector, tried: IntVector,
 ) -> None:  # fmt: skip
     """Put in the indices of arms that a context pulled itself, before or in this batch."""
-    first, length, visits, m0 = state.start[i], state.length[i], state.visits[i], state.value[M0]
+    first, length, visits, m0 = state.start[i], state.length[i], state.visits[i], state.value[OWN]
     for k in range(len(tried) + length):
         n, s = 0.0, 0.0
         if k < len(tried):
@@ -131,8 +132,8 @@ def put_own(
             c = first + k - len(tried)  # a cell comes later and counts
             j, n, s = int(state.arm[c]), state.pulls[c], state.total[c]
         if allowed[j]:
-            shift, around = away(state.loading, state.factor, state.cover, j)
-            belief = state.mean[j], state.spread[j], shift, around
+            shift, around = away(effects(state), state.factor, state.cover, j)
+            belief = state.mean[j], state.spread[j], state.scale[j], shift, around
             a, b, c_own = parts(state.value, now[ROUNDS], now[C2], belief, n, s, own[j])
             L = math.log(1.0 + visits / (m0 + n + own[j]))
             put(tree, j, a + math.sqrt(b + c_own * L))
@@ -159,40 +160,42 @@ def expect(
     for c in range(state.start[i], state.start[i] + state.length[i]):
         if state.arm[c] == j:
             n += state.pulls[c]
-    d = information(state.value, n, 1.0)
+    real, centre = state.value[REAL] > 0.0, state.centre[j]
+    d = information(state.value[M0], n, 1.0)
+    if real:
+        centre, d = state.worth_centre[j], worth_information(state.value[OWN], n, 1.0)
     own[j] += 1.0
-    m_all, v_all, square, kept = 0.0, 0.0, 0.0, 0.0
+    m_all, v_all, scale, square, kept = 0.0, 0.0, 0.0, 0.0, 0.0
     for g in range(len(state.weight)):
         w = state.weight[g]
         state.pending[g, j] += w * d
         state.group_visits[g] += w
         if w >= UNLIKELY:
-            pulls, total = state.group_pulls[g, j], state.group_total[g, j]
-            p, prior_weight, ahead = state.centre[j], state.prior_weight[j], state.pending[g, j]
-            m, v = group_belief(state.value, p, prior_weight, pulls, total, ahead)
+            m, v, noise = believed(state, g, j)
             m_all += w * m
             v_all += w * v
-            square += w * (m - p) * (m - p)
+            scale += w * noise
+            square += w * (m - centre) * (m - centre)
             kept += w
     m_all, v_all = m_all / kept, v_all / kept
-    v_all += between(square / kept, m_all - state.centre[j])
-    state.mean[j], state.spread[j] = m_all, v_all
-    shift, around = away(state.loading, state.factor, state.cover, j)
-    level, square, own_square = parts(
-        state.value, now[ROUNDS], now[C2], (m_all, v_all, shift, around), 0.0, 0.0, 0.0
-    )
+    v_all += between(square / kept, m_all - centre)
+    scale = scale / kept if real else m_all * (1.0 - m_all)
+    state.mean[j], state.spread[j], state.scale[j] = m_all, v_all, scale
+    shift, around = away(effects(state), state.factor, state.cover, j)
+    belief = m_all, v_all, scale, shift, around
+    level, square, own_square = parts(state.value, now[ROUNDS], now[C2], belief, 0.0, 0.0, 0.0)
     table[LEVEL, j], table[SQUARE, j], table[OWN_SQUARE, j] = level, square, own_square
 
 
 @kernel
 def enter(state: State, allowed: BoolVector, now: FloatVector, table: FloatMatrix) -> None:
     """Write the table: the index of each arm without a cell."""
-    loading, factor, cover, value = state.loading, state.factor, state.cover, state.value
+    loading, factor, cover, value = effects(state), state.factor, state.cover, state.value
     for j in range(len(state.mean)):
         level, square, own = -math.inf, 0.0, 0.0
         if allowed[j]:
             shift, around = away(loading, factor, cover, j)
-            belief = state.mean[j], state.spread[j], shift, around
+            belief = state.mean[j], state.spread[j], state.scale[j], shift, around
             level, square, own = parts(value, now[ROUNDS], now[C2], belief, 0.0, 0.0, 0.0)
         table[LEVEL, j], table[SQUARE, j], table[OWN_SQUARE, j] = level, square, own
 

@@ -75,7 +75,8 @@ def tell_many(
     arms = _places("arms", arms, learner.arms)
     rewards, counts = _rewards(rewards), _places("counts", counts, 2**53)
     _same_lengths(contexts=contexts, arms=arms, rewards=rewards, counts=counts)
-    learner.become(with_room(learner.state, places_for(learner.state, contexts)))
+    places = places_for(learner.state, contexts)
+    learner.become(with_room(learner.state, places, len(contexts)))
     tell_in_turn = entry(update_in_turn, learner.state)
     tell_in_turn(learner._address, contexts, arms, rewards, counts)
     if learner.tells >= learner.state.due[0]:

@@ -14,9 +14,9 @@ import numpy as np
 from lumpable.base.archive import Array
 from lumpable.learners.engine.clock import TELLS
 from lumpable.lumps.core.adoption import expecting
-from lumpable.lumps.core.layout import cells_of, lay_out
+from lumpable.lumps.core.layout import CELLS, LOG, cells_of, lay_out
 from lumpable.lumps.core.learning import FIRST_FIT, ONE_GROUP, Levels
-from lumpable.lumps.core.state import REAL, SQUARES, State, blank
+from lumpable.lumps.core.state import blank
 from lumpable.lumps.core.under_way import regroup
 
 AnyLevels = TypeVar("AnyLevels", bound=Levels)
@@ -25,21 +25,13 @@ AnyLevels = TypeVar("AnyLevels", bound=Levels)
 def without(learner: AnyLevels, context: int) -> AnyLevels:
     """Return a learner of the same size without this context and its rewards.
 
-    Contexts after it move up by one number, and its pulls under way are gone. That rewards are real
-    is not forgotten, and of the squares of real rewards, which are one sum for all, its part is
-    taken out by its share.
+    Contexts after it move up by one number, and its pulls under way are gone.
     """
-    cells, old = cells_of(learner.state), learner.state
-    row = np.repeat(np.arange(learner.contexts), cells["length"])
-    others = {name: array[row != context] for name, array in cells.items() if name != "length"}
-    others["length"] = np.append(np.delete(cells["length"], context), 0)
+    others, old = _other_cells(learner, context), learner.state
     state = lay_out(blank(learner.contexts, learner.arms, FIRST_FIT), others)
     state.visits[:] = np.append(np.delete(old.visits, context), 0.0)
     state.allowed[:] = old.allowed
     seen = len(others["arm"]) > 0
-    if seen:
-        state.value[REAL] = old.value[REAL] > 0.0
-        state.value[SQUARES] = _squares(old, cells, others)
     clock = learner.clock.copy()
     clock[TELLS] = learner.tells - int(old.visits[context])
     numbers = {name: i - (i > context) for name, i in learner.numbers.items() if i != context}
@@ -56,11 +48,14 @@ def without(learner: AnyLevels, context: int) -> AnyLevels:
     return made
 
 
-def _squares(old: State, cells: dict[str, Array], others: dict[str, Array]) -> float:
-    """Return the squared distances of the other contexts' rewards from their cells' averages."""
-    n, s = others["pulls"], others["total"]
-    if old.value[REAL] == 0.0:
-        return float((s * (n - s) / n).sum())
-    free = cells["pulls"].sum() - len(cells["pulls"]), n.sum() - len(n)
-    part = free[1] / free[0] if free[0] > 0 else 0.0
-    return float(old.value[SQUARES] * part)
+def _other_cells(learner: Levels, context: int) -> dict[str, Array]:
+    """Return the cells of all contexts but this one, and their real rewards."""
+    cells = cells_of(learner.state)
+    row, log = np.repeat(np.arange(learner.contexts), cells["length"]), cells["log_context"]
+    others = {name: cells[name][row != context] for name in CELLS}
+    others |= {name: cells[name][log != context] for name in LOG}
+    others["log_context"] = others["log_context"] - (others["log_context"] > context)
+    others["length"] = np.append(np.delete(cells["length"], context), 0)
+    if len(others["log_context"]) == 0:  # without a fence, as coins have none
+        others["total"] = others["ones"].copy()
+    return others

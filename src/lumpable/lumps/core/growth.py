@@ -55,15 +55,27 @@ def _more_arms(state: State, fit: Fit | None, more: int, allowed: bool) -> dict[
     """Return the arrays with a number for each arm, lengthened."""
     centre, prior_weight = (0.5, np.inf) if fit is None else untried_arm(fit)
     new = {
-        **{name: np.zeros(more) for name in ("mean", "spread", "score")},
+        **{name: np.zeros(more) for name in ("mean", "spread", "scale", "score")},
         "centre": np.full(more, centre),
         "prior_weight": np.full(more, prior_weight),
         "loading": np.zeros((more, state.loading.shape[1])),
         "allowed": np.full(more, allowed),
+        "phi": np.ones(more),
+        "worth_centre": np.zeros(more),
+        "hold": np.full(more, np.inf),
+        "worth_loading": np.zeros((more, state.worth_loading.shape[1])),
     }
-    wider = np.zeros((len(state.pending), more))
+    wider = {
+        name: np.zeros((len(getattr(state, name)), more))
+        for name in ("group_pulls", "group_total", "pending", "worth_pulls", "worth_total", "noise")
+    }
+    if fit is not None and fit.scale is not None:
+        _, phi, worth = fit.scale.widen(more)
+        last = slice(len(phi) - more, None)
+        new |= {"phi": phi[last], "worth_centre": worth.centre[last], "hold": worth.hold[last]}
+        wider["noise"] = worth.noise[last].T
     tables = {
-        name: np.concatenate([getattr(state, name), wider], axis=1)
-        for name in ("group_pulls", "group_total", "pending")
+        name: np.concatenate([getattr(state, name), columns], axis=1)
+        for name, columns in wider.items()
     }
     return tables | lengthen(state, new)

@@ -12,7 +12,7 @@ import math
 
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector
 from lumpable.learners.engine.clock import kernel, kernel_without_nan
-from lumpable.lumps.core.state import KAPPA, M0, NOISE, REAL, State
+from lumpable.lumps.core.state import BETWEEN, KAPPA, OWN, REAL, State
 from lumpable.lumps.model.directions import invert
 
 WIDTH, WIDTH_LOG = 0.25, 0.03
@@ -50,15 +50,42 @@ def weigh(state: State, i: int) -> None:
 def group_belief(
     value: FloatVector, p: float, prior_weight: float, pulls: float, total: float, pending: float
 ) -> tuple[float, float]:
-    """Return mean and variance of an arm's mean in a group."""
+    """Return mean and variance of an arm's mean in a group, of coins."""
     kappa = value[KAPPA]
     m = (total + kappa * p) / (pulls + kappa)
     x = 1.0 / (pulls + pending + kappa)
     lift = kappa * x
-    if value[REAL] > 0.0:
-        return m, value[NOISE] * (x + lift * lift / prior_weight)
     m = min(max(m, EDGE), 1.0 - EDGE)  # totals are net of what factors explain
     return m, m * (1.0 - m) * x / (1.0 + x) + lift * lift * p * (1.0 - p) / (prior_weight + 1.0)
+
+
+@kernel
+def worth_belief(
+    between: float, p: float, hold: float, noise: float, pulls: float, total: float, pending: float
+) -> tuple[float, float]:
+    """Return the same of real rewards."""
+    kappa = noise / between
+    m = (total + kappa * p) / (pulls + kappa)
+    x = 1.0 / (pulls + pending + kappa)
+    lift = kappa * x
+    return m, noise * x + lift * lift / hold
+
+
+@kernel
+def believed(state: State, g: int, j: int) -> tuple[float, float, float]:
+    """Return mean and variance of an arm's mean in a group, and the variance of a real reward."""
+    if state.value[REAL] > 0.0:
+        noise = state.noise[g, j]
+        m, v = worth_belief(
+            state.value[BETWEEN], state.worth_centre[j], state.hold[j], noise,
+            state.worth_pulls[g, j], state.worth_total[g, j], state.pending[g, j],
+        )  # fmt: skip
+        return m, v, noise
+    m, v = group_belief(
+        state.value, state.centre[j], state.prior_weight[j], state.group_pulls[g, j],
+        state.group_total[g, j], state.pending[g, j],
+    )  # fmt: skip
+    return m, v, 0.0
 
 
 @kernel
@@ -67,12 +94,21 @@ def between(square: float, shift: float) -> float:
     return TELLING * max(square - shift * shift, 0.0)
 
 
-@kernel_without_nan
+@kernel
 def mix(state: State) -> float:
     """Put each arm's group mean and how unsure it is into `mean` and `spread`; return N.
 
     Unsure is what is not known of the groups' means, and a part of how the likely groups differ.
+    `scale` is the variance of a single reward.
     """
+    if state.value[REAL] > 0.0:
+        return mix_worth(state)
+    return mix_coins(state)
+
+
+@kernel_without_nan
+def mix_coins(state: State) -> float:
+    """Mix the groups of coins."""
     value, mean, spread, centre, prior_weight = (
         state.value, state.mean, state.spread, state.centre, state.prior_weight,
     )  # fmt: skip
@@ -95,6 +131,40 @@ def mix(state: State) -> float:
             around[j] += w * (m - centre[j]) * (m - centre[j])
     for j in range(len(mean)):
         mean[j] /= kept
+        spread[j] = spread[j] / kept + between(around[j] / kept, mean[j] - centre[j])
+        state.scale[j] = mean[j] * (1.0 - mean[j])
+    return N / kept
+
+
+@kernel_without_nan
+def mix_worth(state: State) -> float:
+    """Mix the groups of real rewards."""
+    mean, spread, scale, centre, hold = (
+        state.mean, state.spread, state.scale, state.worth_centre, state.hold,
+    )  # fmt: skip
+    around, tau2 = state.score, state.value[BETWEEN]
+    mean[:] = 0.0
+    spread[:] = 0.0
+    scale[:] = 0.0
+    around[:] = 0.0
+    N, kept = 0.0, 0.0
+    for g in range(len(state.weight)):
+        w = state.weight[g]
+        if w < UNLIKELY:
+            continue
+        kept += w
+        N += w * state.group_visits[g]
+        pulls, total, pending = state.worth_pulls[g], state.worth_total[g], state.pending[g]
+        noise = state.noise[g]
+        for j in range(len(mean)):
+            m, v = worth_belief(tau2, centre[j], hold[j], noise[j], pulls[j], total[j], pending[j])
+            mean[j] += w * m
+            spread[j] += w * v
+            scale[j] += w * noise[j]
+            around[j] += w * (m - centre[j]) * (m - centre[j])
+    for j in range(len(mean)):
+        mean[j] /= kept
+        scale[j] /= kept
         spread[j] = spread[j] / kept + between(around[j] / kept, mean[j] - centre[j])
     return N / kept
 
@@ -152,17 +222,17 @@ def group_width(N: float, arms: int) -> float:
 
 @kernel
 def parts(
-    value: FloatVector, N: float, c2: float, belief: tuple[float, float, float, float], n: float,
-    s: float, ahead: float,
+    value: FloatVector, N: float, c2: float, belief: tuple[float, float, float, float, float],
+    n: float, s: float, ahead: float,
 ) -> tuple[float, float, float]:  # fmt: skip
     """Return a, b, c: the index of an arm is a + sqrt(b + c L_u), L_u = ln(1 + n_i / x).
 
     The context has n rewards of its own of total s, `ahead` more are still to come, and x = m0 + n
-    + ahead. The belief is mean and variance of the group's mean, and what `away` adds.
+    + ahead. The belief is mean and variance of the group's mean, the variance of a single reward,
+    and what `away` adds.
     """
-    real, m0, noise = value[REAL] > 0.0, value[M0], value[NOISE]
-    m, v, shift, around = belief
-    scale = noise if real else m * (1.0 - m)
+    real, m0 = value[REAL] > 0.0, value[OWN]
+    m, v, scale, shift, around = belief
     bonus = c2 * v * math.log(1.0 + N * v / scale)
     m, u = m + shift, 0.0
     if not math.isinf(m0):
@@ -170,7 +240,7 @@ def parts(
         known = m0 + n + ahead
         share = (m0 / known) * (m0 / known)
         v, bonus, around = share * v, share * bonus, share * around
-        u = noise / known if real else max(m * (1.0 - m), EDGE) / (known + 1.0)
+        u = scale / known if real else max(m * (1.0 - m), EDGE) / (known + 1.0)
     bonus += OWN_WIDTH * around
     if real:
         return m, 2.0 * bonus, 2.0 * OWN_WIDTH * u
@@ -182,12 +252,18 @@ def parts(
 
 
 @kernel
+def effects(state: State) -> FloatMatrix:
+    """Return what a context's factors add to each arm, in rewards."""
+    return state.worth_loading if state.value[REAL] > 0.0 else state.loading
+
+
+@kernel
 def rate(state: State, i: int, allowed: BoolVector) -> None:
     """Put the index of each allowed arm for this context into `score`; others get -infinity."""
     weigh(state, i)
     N = mix(state)
-    value, score, m0, visits = state.value, state.score, state.value[M0], state.visits[i]
-    loading, factor, cover = state.loading, state.factor, state.cover
+    value, score, m0, visits = state.value, state.score, state.value[OWN], state.visits[i]
+    loading, factor, cover = effects(state), state.factor, state.cover
     first, arms = state.start[i], 0
     for j in range(len(score)):
         score[j] = -1.0  # where the arm's cell is, before it becomes the index
@@ -206,6 +282,6 @@ def rate(state: State, i: int, allowed: BoolVector) -> None:
             n, s = state.pulls[at], state.total[at]
             L = math.log(1.0 + visits / (m0 + n))
         shift, around = away(loading, factor, cover, j)  # a whole state costs too much to hand over
-        belief = state.mean[j], state.spread[j], shift, around
+        belief = state.mean[j], state.spread[j], state.scale[j], shift, around
         a, b, c_own = parts(value, N, c2, belief, n, s, 0.0)
         score[j] = a + math.sqrt(b + c_own * L)

@@ -27,9 +27,9 @@ from lumpable.learners.engine.entries import entry
 from lumpable.learners.learner import Compiled
 from lumpable.lumps.core.adoption import believe, expecting
 from lumpable.lumps.core.layout import counts_of, with_room
-from lumpable.lumps.core.state import KAPPA, M0, REAL, State, blank
+from lumpable.lumps.core.state import BETWEEN, KAPPA, OWN, REAL, State, blank
 from lumpable.lumps.core.under_way import Name, Pull, count, likeliest, regroup
-from lumpable.lumps.model import search
+from lumpable.lumps.model import fitted
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit, widen
 
@@ -52,7 +52,7 @@ class Levels(Compiled):
     growth: ClassVar[tuple[float, float]]
     """Fits come whenever there are this many times more rewards: early on, and later."""
     _ask_among: Callable[[int, int, BoolVector], int]
-    fit = staticmethod(search.fit)
+    fit = staticmethod(fitted.fit)
     """Fit a snapshot of counts, from the fit before: a pure function."""
 
     def __init__(self, contexts: int, arms: int, seed: int) -> None:
@@ -158,12 +158,12 @@ class Levels(Compiled):
         return self.tells >= self.next_fit or self._turned_real(self.last_fit)
 
     def _turned_real(self, fit: Fit | None) -> bool:
-        return bool(self.state.value[REAL] > 0.0) and (fit is None or not fit.real)
+        return bool(self.state.logged[0] > 0) and (fit is None or not fit.real)
 
     def adopt(self, fit: Fit) -> None:
         """Go on from a fit of what was seen, now or a while ago.
 
-        Rewards, contexts and arms that came since the snapshot count (see `search.catch_up`). Where
+        Rewards, contexts and arms that came since the snapshot count (see `fitted.catch_up`). Where
         a context was forgotten since, the fit is of another learner: fit anew.
         """
         counts, tells = self.counts(), self.tells
@@ -171,7 +171,7 @@ class Levels(Compiled):
             raise BadArgument("fit", "a fit of this learner's rewards", "one of others")
         fit = widen(fit, self.arms - len(fit.pulls))
         if fit.rewards != tells:
-            fit = search.catch_up(counts, fit)
+            fit = fitted.catch_up(counts, fit)
         growth = self.growth[tells >= EARLY * len(fit.context)]
         next_fit = max(tells + 1, math.ceil(growth * tells))
         state = believe(self.state, counts, fit)
@@ -192,20 +192,31 @@ class Levels(Compiled):
 
     def posterior_means(self, contexts: IntVector) -> FloatMatrix:
         """Return the mean reward of every arm for these contexts, as believed now."""
-        state = self.state
-        kappa, m0 = state.value[KAPPA], state.value[M0]
-        theta = (state.group_total + kappa * state.centre) / (state.group_pulls + kappa)
-        mean: FloatMatrix = self.membership(contexts) @ theta
+        state, m0 = self.state, self.state.value[OWN]
+        mean: FloatMatrix = self.membership(contexts) @ self.group_means()
         if state.loading.shape[1] > 0:
             factor = np.linalg.solve(
                 state.precision[contexts], state.precision_mean[contexts][:, :, None]
             )
-            mean = mean + factor[:, :, 0] @ state.loading.T
+            real = state.value[REAL] > 0.0
+            mean = mean + factor[:, :, 0] @ (state.worth_loading if real else state.loading).T
         if not math.isinf(m0):
             for row, i in enumerate(contexts):
                 cells = slice(state.start[i], state.start[i] + state.length[i])
                 arm, n, s = state.arm[cells], state.pulls[cells], state.total[cells]
                 mean[row, arm] = (m0 * mean[row, arm] + s) / (m0 + n)
+        return mean
+
+    def group_means(self) -> FloatMatrix:
+        """Return the mean reward of every arm in each group, (M, K), as believed now."""
+        state = self.state
+        if state.value[REAL] > 0.0:
+            kappa = state.noise / state.value[BETWEEN]
+            total = state.worth_total + kappa * state.worth_centre
+            worth: FloatMatrix = total / (state.worth_pulls + kappa)
+            return worth
+        kappa = state.value[KAPPA]
+        mean: FloatMatrix = (state.group_total + kappa * state.centre) / (state.group_pulls + kappa)
         return mean
 
     def membership(self, contexts: IntVector) -> FloatMatrix:

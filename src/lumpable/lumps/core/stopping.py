@@ -18,10 +18,13 @@ from lumpable.learners.engine.draws import beta, drawn, normal
 from lumpable.learners.engine.entries import Block, entry
 from lumpable.lumps.core.index import EDGE, weigh
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.core.state import KAPPA, M0, NOISE, REAL, State
+from lumpable.lumps.core.state import BETWEEN, KAPPA, M0, OWN, REAL, State
 from lumpable.lumps.model.counts import Counts, group_sums
 from lumpable.lumps.model.fit import memberships
-from lumpable.lumps.model.strengths import own_strength_grid, score_own_strengths
+from lumpable.lumps.model.fitted import coins_of
+from lumpable.lumps.model.scores import scored
+from lumpable.lumps.model.strengths import OWN_STRENGTHS, score_own_strengths
+from lumpable.lumps.model.worth import own_strength, worth
 
 CAUTION = 1.5
 """Spreads are this many times wider than the model's. In runs that were not measured on later, with
@@ -45,15 +48,31 @@ def around(real: bool, mean: float, strength: float, noise: float, clock: Clock)
 @kernel
 def draw_means(state: State, theta: FloatMatrix, clock: Clock) -> None:
     """Draw the mean of each group and arm: first p_j, then theta around it."""
-    real, kappa, noise = state.value[REAL] > 0.0, state.value[KAPPA], state.value[NOISE]
+    if state.value[REAL] > 0.0:
+        draw_worth(state, theta, clock)
+        return
+    kappa = state.value[KAPPA]
     for j in range(theta.shape[1]):
         p = state.centre[j]
         if state.prior_weight[j] < np.inf:
-            p = around(real, p, state.prior_weight[j], noise, clock)
+            p = around(False, p, state.prior_weight[j], 1.0, clock)
         for g in range(len(theta)):
             x = state.group_pulls[g, j] + kappa
             mean = (state.group_total[g, j] + kappa * p) / x
-            theta[g, j] = around(real, mean, x, noise, clock)
+            theta[g, j] = around(False, mean, x, 1.0, clock)
+
+
+@kernel
+def draw_worth(state: State, theta: FloatMatrix, clock: Clock) -> None:
+    """Draw the mean of each group and arm, of real rewards."""
+    for j in range(theta.shape[1]):
+        p = around(True, state.worth_centre[j], state.hold[j], 1.0, clock)
+        for g in range(len(theta)):
+            noise = state.noise[g, j]
+            kappa = noise / state.value[BETWEEN]
+            x = state.worth_pulls[g, j] + kappa
+            mean = (state.worth_total[g, j] + kappa * p) / x
+            theta[g, j] = around(True, mean, x, noise, clock)
 
 
 @kernel
@@ -61,14 +80,15 @@ def draw_losses(
     state: State, policy: IntVector, share: FloatVector, out: FloatVector, clock: Clock
 ) -> None:
     """Draw the mean loss of a policy, as often as there is room; takes no factors."""
-    real, m0, noise = state.value[REAL] > 0.0, state.value[M0], state.value[NOISE]
+    real, m0, noise = state.value[REAL] > 0.0, state.value[OWN], 1.0
     theta, mean, at = np.empty_like(state.group_pulls), state.mean, state.score
     for t in range(len(out)):
         draw_means(state, theta, clock)
         out[t] = 0.0
         for i in range(len(policy)):
             weigh(state, i)
-            mean[:] = theta[drawn(state.weight, clock)]
+            g = drawn(state.weight, clock)
+            mean[:] = theta[g]
             if not math.isinf(m0):
                 at[:] = -1.0
                 for c in range(state.start[i], state.start[i] + state.length[i]):
@@ -77,6 +97,8 @@ def draw_losses(
                     n, s, c = 0.0, 0.0, int(at[j])
                     if c >= 0:
                         n, s = state.pulls[c], state.total[c]
+                    if real:
+                        noise = state.noise[g, j]
                     mean[j] = around(real, (m0 * mean[j] + s) / (m0 + n), m0 + n, noise, clock)
             best = mean[policy[i]]
             for j in range(len(mean)):
@@ -87,9 +109,9 @@ def draw_losses(
 
 def own_strengths(learner: Levels, counts: Counts, member: FloatMatrix) -> FloatVector:
     """Return the posterior of m0 over its grid, as the fit weighs it."""
-    kappa, m0, noise = learner.state.value[[KAPPA, M0, NOISE]].tolist()
+    kappa, m0 = learner.state.value[[KAPPA, M0]].tolist()
     sums, centre = group_sums(counts, member, m0), learner.state.centre
-    likely = score_own_strengths(counts, member, *sums, centre, kappa, noise, m0)
+    likely = score_own_strengths(counts, member, *sums, centre, kappa, m0)
     chance: FloatVector = np.exp(likely - likely.max())
     chance[chance < UNLIKELY * chance.sum()] = 0.0
     chance /= chance.sum()
@@ -101,11 +123,12 @@ def wider_beliefs(learner: Levels, caution: float) -> Iterator[tuple[float, Stat
 
     Members and groups' sums are gathered anew, because m0 says how much each reward tells.
     """
-    state, counts = learner.state, learner.counts()
+    state, seen = learner.state, learner.counts()
+    counts = coins_of(seen, learner.last_fit)
     member, less = learner.membership(counts.context), 1.0 / caution**2
     share = learner.share
     chances = own_strengths(learner, counts, member)
-    for m0, chance in zip(own_strength_grid(counts.real), chances, strict=True):
+    for m0, chance in zip(OWN_STRENGTHS, chances, strict=True):
         if chance == 0.0:
             continue
         likely = _members(learner, counts, member, share, float(m0))
@@ -113,7 +136,8 @@ def wider_beliefs(learner: Levels, caution: float) -> Iterator[tuple[float, Stat
         log_weight = np.tile(share, (learner.contexts, 1))
         log_weight[counts.context] += less * (np.log(np.maximum(likely, 1e-300)) - share)
         value = state.value.copy()
-        value[[KAPPA, M0]] = less * value[KAPPA], less * m0
+        value[[KAPPA, M0, OWN]] = less * value[KAPPA], less * m0, less * m0
+        worth = _wider_worth(learner, seen, likely, float(m0), less, value)
         yield (
             float(chance),
             state._replace(
@@ -127,8 +151,28 @@ def wider_beliefs(learner: Levels, caution: float) -> Iterator[tuple[float, Stat
                 mean=np.zeros(learner.arms),
                 score=np.zeros(learner.arms),
                 weight=np.ones(len(share)),
+                **worth,
             ),
         )
+
+
+def _wider_worth(
+    learner: Levels, counts: Counts, member: FloatMatrix, m0: float, less: float, value: FloatVector
+) -> dict[str, FloatVector | FloatMatrix]:
+    """Return what real rewards are worth with these members and m0; nothing for coins."""
+    fit = learner.last_fit
+    if not counts.real or fit is None or fit.scale is None:
+        return {}
+    cells, none = scored(counts, fit.scale.score), np.zeros((counts.contexts, 0))
+    found = worth(counts, cells, member, own_strength(m0, counts, fit.scale.phi), none)
+    value[[BETWEEN, OWN]] = found.between / less, less * found.own
+    return {
+        "worth_pulls": np.ascontiguousarray(less * found.pulls.T),
+        "worth_total": np.ascontiguousarray(less * found.totals.T),
+        "noise": np.ascontiguousarray(found.noise.T),
+        "worth_centre": found.centre,
+        "hold": less * found.hold,
+    }
 
 
 def _members(
@@ -137,9 +181,8 @@ def _members(
     """Return the posterior over groups of each context if m0 were this."""
     if len(share) == 1:
         return member
-    kappa, noise = learner.state.value[[KAPPA, NOISE]].tolist()
-    sums = group_sums(counts, member, m0)
-    return memberships(counts, m0, noise, kappa, learner.state.centre, share, *sums)[0]
+    kappa, sums = float(learner.state.value[KAPPA]), group_sums(counts, member, m0)
+    return memberships(counts, m0, kappa, learner.state.centre, share, *sums)[0]
 
 
 def loss(

@@ -16,9 +16,9 @@ from lumpable.base.arrays import BoolVector
 from lumpable.learners.engine.clock import Clock, kernel, start_choice
 from lumpable.learners.engine.draws import drawn, largest, normal, uniform
 from lumpable.learners.engine.entries import Kernels
-from lumpable.lumps.core.index import EDGE, away, group_belief, solve_factors, weigh
+from lumpable.lumps.core.index import EDGE, away, believed, effects, solve_factors, weigh
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.core.state import M0, NOISE, REAL, State
+from lumpable.lumps.core.state import OWN, REAL, State
 from lumpable.lumps.core.steps import update
 from lumpable.lumps.core.stopping import good_enough
 from lumpable.lumps.model.fit import Fit
@@ -37,25 +37,22 @@ def guess(state: State, i: int, allowed: BoolVector, clock: Clock) -> int:
 
     Values are normal with the posterior's mean and variance.
     """
-    real, m0, noise = state.value[REAL] > 0.0, state.value[M0], state.value[NOISE]
-    score, spread = state.score, state.spread
+    real, m0 = state.value[REAL] > 0.0, state.value[OWN]
+    score, spread, scale = state.score, state.spread, state.scale
     g = drawn(state.weight, clock)
-    pulls, total, pending = state.group_pulls[g], state.group_total[g], state.pending[g]
     for j in range(len(score)):
-        m, v = group_belief(
-            state.value, state.centre[j], state.prior_weight[j], pulls[j], total[j], pending[j]
-        )
-        shift, around_it = away(state.loading, state.factor, state.cover, j)
+        m, v, scale[j] = believed(state, g, j)
+        shift, around_it = away(effects(state), state.factor, state.cover, j)
         m, v = m + shift, v + around_it
         score[j], spread[j] = m, v
         if not math.isinf(m0):
-            spread[j] += own_spread(real, m, m0, noise)
+            spread[j] += own_spread(real, m, m0, scale[j])
     if not math.isinf(m0):
         for c in range(state.start[i], state.start[i] + state.length[i]):
             j, x = state.arm[c], m0 + state.pulls[c]
-            v = spread[j] - own_spread(real, score[j], m0, noise)
+            v = spread[j] - own_spread(real, score[j], m0, scale[j])
             score[j] = (m0 * score[j] + state.total[c]) / x
-            spread[j] = (m0 / x) * (m0 / x) * v + own_spread(real, score[j], x, noise)
+            spread[j] = (m0 / x) * (m0 / x) * v + own_spread(real, score[j], x, scale[j])
     for j in range(len(score)):
         score[j] += math.sqrt(spread[j]) * normal(clock)
         if not allowed[j]:

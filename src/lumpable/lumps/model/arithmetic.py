@@ -44,24 +44,18 @@ def trigamma(x: float) -> float:
 
 @cached_njit(error_model="numpy")
 def natural(
-    real: bool, pulls: FloatMatrix, totals: FloatMatrix, kappa: float, centre: FloatVector,
-    noise: float,
-) -> tuple[FloatMatrix, FloatMatrix]:  # fmt: skip
+    pulls: FloatMatrix, totals: FloatMatrix, kappa: float, centre: FloatVector
+) -> tuple[FloatMatrix, FloatMatrix]:
     """Return what a reward and what a pull add to the expected log likelihood, (K, M) each."""
     slope, level = np.empty_like(pulls), np.empty_like(pulls)
     for j in range(pulls.shape[0]):
         p = centre[j]
         for g in range(pulls.shape[1]):
             x = pulls[j, g] + kappa
-            if real:
-                mean = (totals[j, g] + kappa * p) / x
-                slope[j, g] = mean / noise
-                level[j, g] = -0.5 * (mean * mean / noise + 1.0 / x)
-            else:
-                a = totals[j, g] + kappa * p
-                failure = digamma(x - a)
-                slope[j, g] = digamma(a) - failure
-                level[j, g] = failure - digamma(x)
+            a = totals[j, g] + kappa * p
+            failure = digamma(x - a)
+            slope[j, g] = digamma(a) - failure
+            level[j, g] = failure - digamma(x)
     return slope, level
 
 

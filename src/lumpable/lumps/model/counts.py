@@ -1,12 +1,12 @@
-"""All that was seen, as cells: how many rewards each context had of each arm, and their total.
+"""All that was seen, as cells: how many rewards each context had of each arm, and which.
 
-The model that counts are read by:
+Who is alike is found by a model of coins:
 
     p_j ~ Beta(k0 p0, k0 (1 - p0)),  theta_gj ~ Beta(kappa p_j, kappa (1 - p_j)),
-    mu_ij ~ Beta(m0 theta_gj, m0 (1 - theta_gj)) with g = z_i ~ pi,  rewards ~ Bernoulli(mu_ij),
+    mu_ij ~ Beta(m0 theta_gj, m0 (1 - theta_gj)) with g = z_i ~ pi,  rewards ~ Bernoulli(mu_ij).
 
-or, for real rewards, the same with normal laws of variance sigma^2 / strength and noise sigma^2.
-With one group there is no middle level: theta_j ~ Beta(k0 p0, k0 (1 - p0)). Everything in this
+With one group there is no middle level: theta_j ~ Beta(k0 p0, k0 (1 - p0)). Rewards that are no
+coins enter it by their scores (see `scores`); what they are worth is in `worth`. Everything in this
 folder is a pure function of counts; it knows no round and no learner.
 """
 
@@ -14,14 +14,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.model import arithmetic
 
-PRIOR_FREEDOM = 5.0
-"""The variance of all rewards counts as this many degrees of freedom in sigma^2."""
+
+class Others(NamedTuple):
+    """Rewards that are neither 0 nor 1, sorted by cell and value, each value of a cell once."""
+
+    cell: IntVector
+    value: FloatVector
+    times: FloatVector
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,19 +40,24 @@ class Counts:
     """Cells of context i are at first[i] .. first[i + 1] - 1."""
     arm: IntVector
     n: FloatVector
-    """Rewards of the cell."""
+    """Rewards of the cell; as coins of a score they may be more or fewer, and fractions."""
     s: FloatVector
-    """Their total."""
+    """How many of them are 1."""
     arms: int
-    real: bool
-    """Whether some reward was neither 0 nor 1."""
-    squares: float
-    """Sum of the squared distances of rewards from their cell's average."""
+    rewards: float
+    """How many rewards there were."""
+    others: Others | None = None
+    """The rewards that are neither 0 nor 1; None if there are none."""
 
     @property
     def contexts(self) -> int:
         """S."""
         return len(self.first) - 1
+
+    @property
+    def real(self) -> bool:
+        """Whether some reward was neither 0 nor 1."""
+        return self.others is not None
 
     @property
     def rows(self) -> tuple[IntVector, IntVector, FloatVector, FloatVector]:
@@ -59,33 +70,26 @@ class Counts:
         return np.repeat(np.arange(self.contexts), np.diff(self.first))
 
     def weight(self, m0: float) -> FloatVector:
-        """Return how much a reward of each cell tells about its group's mean.
+        """Return how much a coin of each cell tells about its group's mean.
 
         Rewards of one context share its own deviation: n of them tell as much as n weight(m0).
         """
         if math.isinf(m0):
             return np.ones(len(self.n))
-        weight: FloatVector = (m0 if self.real else 1.0 + m0) / (self.n + m0)
+        weight: FloatVector = (1.0 + m0) / (self.n + m0)
         return weight
-
-    def noise(self) -> float:
-        """Return sigma^2, from cells with several rewards and a little from all rewards."""
-        if not self.real:
-            return 1.0
-        n, mean = self.n, self.s / self.n
-        around = float(self.s.sum() / n.sum())
-        if n.sum() < 2:
-            return max(around * around, 1e-200)
-        total = self.squares + float((n * (mean - around) ** 2).sum())
-        spread = total / max(n.sum() - 1.0, 1.0)
-        noise = (self.squares + PRIOR_FREEDOM * spread) / (n.sum() - len(n) + PRIOR_FREEDOM)
-        return max(float(noise), 1e-12 * max(around * around, 1e-200))
 
 
 def group_sums(counts: Counts, member: FloatMatrix, m0: float) -> tuple[FloatMatrix, FloatMatrix]:
     """Return pulls and totals of each arm and group."""
     weight = counts.weight(m0)
+    return gathered(counts, counts.n * weight, counts.s * weight, member)
+
+
+def gathered(
+    counts: Counts, n: FloatVector, s: FloatVector, member: FloatMatrix
+) -> tuple[FloatMatrix, FloatMatrix]:
+    """Return two numbers of each cell, summed by arm and group."""
     pulls, totals = (np.zeros((counts.arms, member.shape[1])) for _ in range(2))
-    n, s = counts.n * weight, counts.s * weight
     arithmetic.gather(counts.first, counts.arm, n, s, member, pulls, totals)
     return pulls, totals

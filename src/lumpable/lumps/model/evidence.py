@@ -25,10 +25,8 @@ def evidence(counts: Counts, fit: Fit) -> float:
     members were known; means of uncertain members are less sharp and cost less (Laplace). The
     numberings of the groups are counted.
     """
-    mean = fit.means if counts.real else np.clip(fit.means, EDGE, 1.0 - EDGE)
-    likely = likelihoods.mixture_likelihood(
-        *counts.rows, mean, fit.share, fit.member, fit.m0, counts.real, fit.noise
-    )
+    mean = np.clip(fit.means, EDGE, 1.0 - EDGE)
+    likely = likelihoods.mixture_likelihood(*counts.rows, mean, fit.share, fit.member, fit.m0)
     return likely + price(counts, fit) + blur(counts, fit, mean) + numberings(fit.member)
 
 
@@ -44,7 +42,7 @@ def numberings(member: FloatMatrix) -> float:
 
 def blur(counts: Counts, fit: Fit, mean: FloatMatrix) -> float:
     """Return how much less the means of uncertain members cost: -1/2 ln(1 - what is lost)."""
-    spread = np.full(mean.shape, fit.noise) if counts.real else mean * (1.0 - mean)
+    spread = mean * (1.0 - mean)
     lost = lost_part(counts, fit.member, mean, spread, spread / (fit.pulls + fit.kappa), fit.m0)
     return -0.5 * float(np.log1p(-lost).sum())
 
@@ -64,13 +62,13 @@ def lost_part(
 
 def price(counts: Counts, fit: Fit) -> float:
     """Return what the fitted means and shares cost in the log evidence."""
-    mean = fit.means if counts.real else np.clip(fit.means, EDGE, 1.0 - EDGE)
-    cost = _occam(counts.real, fit.kappa, fit.centre, fit.totals, fit.pulls, mean, fit.noise)
+    mean = np.clip(fit.means, EDGE, 1.0 - EDGE)
+    cost = _occam(fit.kappa, fit.centre, fit.totals, fit.pulls, mean)
     if fit.groups > 1:
         weight = (fit.prior_weight - fit.k0)[:, None]
         total = (fit.centre * fit.prior_weight - fit.k0 * fit.p0)[:, None]
         level, top = fit.centre[:, None], np.full(counts.arms, fit.p0)
-        cost += _occam(counts.real, fit.k0, top, total, weight, level, fit.noise)
+        cost += _occam(fit.k0, top, total, weight, level)
     M, size = fit.groups, fit.member.sum(axis=0)
     shares = math.lgamma(M) - math.lgamma(M + size.sum()) - float(size @ fit.share)
     shares += sum(math.lgamma(1.0 + x) for x in size)
@@ -78,12 +76,9 @@ def price(counts: Counts, fit: Fit) -> float:
 
 
 def _occam(
-    real: bool, strength: float, centre: FloatVector, totals: FloatMatrix, pulls: FloatMatrix,
-    mean: FloatMatrix, noise: float,
+    strength: float, centre: FloatVector, totals: FloatMatrix, pulls: FloatMatrix,
+    mean: FloatMatrix,
 ) -> float:  # fmt: skip
     """Return ln (marginal / fitted likelihood) of means with this prior, summed."""
-    if real:
-        away = strength * (mean - centre[:, None]) ** 2 / noise
-        return 0.5 * float((np.log(strength / (pulls + strength)) - away).sum())
     marginal = likelihoods.beta_binomials(strength, centre, totals, pulls)
     return marginal - float((totals * np.log(mean) + (pulls - totals) * np.log1p(-mean)).sum())

@@ -61,7 +61,7 @@ def _start(counts: Counts, one: Fit, q: int) -> FloatMatrix:
     """Return loadings to start from: the leading directions of what the population leaves."""
     gap = (counts.s - counts.n * one.means[counts.arm, 0]) / (counts.n + 1.0)
     v, y = lead(counts, gap, q, np.random.default_rng([11, q]))
-    start: FloatMatrix = v * np.sqrt((y**2).mean(axis=0) + 1e-4 * one.noise)
+    start: FloatMatrix = v * np.sqrt((y**2).mean(axis=0) + 1e-4)
     return start
 
 
@@ -89,8 +89,8 @@ def _at_strength(counts: Counts, one: Fit, m0: float, loading: FloatMatrix, step
     H, h, rest = np.empty((K, q, q)), np.empty((K, q)), np.empty((K, 2))
     centre, k0, p0 = plain.means[:, 0], one.k0, one.p0
     for _ in range(steps):
-        variance = spread(counts.real, centre, one.noise)
-        tau2 = np.maximum((loading**2).mean(axis=0), 1e-8 * one.noise)
+        variance = spread(centre)
+        tau2 = np.maximum((loading**2).mean(axis=0), 1e-8)
         directions.factor_step(
             counts.first, counts.arm, n, s, centre, variance, loading, f, cover, H, h, rest
         )
@@ -100,17 +100,13 @@ def _at_strength(counts: Counts, one: Fit, m0: float, loading: FloatMatrix, step
     totals = (centre * (k0 + rest[:, 0]) - k0 * p0)[:, None]
     width = np.linalg.slogdet(A)[1].sum() + K * np.log(tau2).sum() + (loading**2 / tau2).sum()
     width += (f**2).sum() - np.linalg.slogdet(cover)[1].sum()
-    likely = likelihoods.factor_likelihood(
-        *counts.rows, centre, loading, f, m0, counts.real, one.noise, CLOSE
-    )
+    likely = likelihoods.factor_likelihood(*counts.rows, centre, loading, f, m0, CLOSE)
     found = likely + price(counts, plain) - 0.5 * float(width)
     return replace(plain, totals=totals, loading=loading, evidence=found)
 
 
-def spread(real: bool, centre: FloatVector, noise: float) -> FloatVector:
+def spread(centre: FloatVector) -> FloatVector:
     """Return the variance of a reward of each arm."""
-    if real:
-        return np.full(len(centre), noise)
     p = np.clip(centre, CLOSE, 1.0 - CLOSE)
     variance: FloatVector = p * (1.0 - p)
     return variance
@@ -124,7 +120,7 @@ def factor_beliefs(counts: Counts, fit: Fit) -> tuple[FloatMatrix, npt.NDArray[n
     q, S = fit.rank, counts.contexts
     precision_mean, precision = np.zeros((S, q)), np.tile(np.eye(q), (S, 1, 1))
     row, p, L = counts.row, fit.means[:, 0], fit.loading[counts.arm]
-    each = counts.weight(fit.m0) / spread(counts.real, p, fit.noise)[counts.arm]
+    each = counts.weight(fit.m0) / spread(p)[counts.arm]
     gap = each * (counts.s - counts.n * p[counts.arm])
     np.add.at(precision_mean, row, gap[:, None] * L)
     outer = L[:, :, None] * L[:, None, :]

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.model import arithmetic
 from lumpable.lumps.model.counts import Counts
+from lumpable.lumps.model.scores import Score
+from lumpable.lumps.model.worth import Worth
+from lumpable.lumps.model.worth import widen as widen_worth
+
+
+class Scale(NamedTuple):
+    """How rewards that are no coins are read: who is alike by scores, what works by themselves."""
+
+    score: Score
+    phi: FloatVector
+    """How much less than a coin's the scores of each arm vary."""
+    worth: Worth
+
+    def widen(self, more: int) -> Scale:
+        """Return the same with more arms, which have no rewards."""
+        phi = np.append(self.phi, np.full(more, self.phi.mean()))
+        return Scale(self.score, phi, widen_worth(self.worth, more))
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +50,19 @@ class Fit:
     m0: float
     k0: float
     p0: float
-    real: bool
-    noise: float
-    """sigma^2; 1 for Bernoulli rewards."""
     loading: FloatMatrix
     """L (K, q): contexts differ along q directions, mu_ij = theta_j + L_j f_i; with one group."""
     rewards: float
     """How many rewards it was fitted to."""
     evidence: float
     """The log probability of all that was seen, approximately."""
+    scale: Scale | None = None
+    """How rewards were scored and what they are worth; None if all of them are 0 or 1."""
+
+    @property
+    def real(self) -> bool:
+        """Whether some reward was neither 0 nor 1."""
+        return self.scale is not None
 
     @property
     def groups(self) -> int:
@@ -71,15 +92,15 @@ class Fit:
 
 
 def memberships(
-    counts: Counts, m0: float, noise: float, kappa: float, centre: FloatVector,
-    share: FloatVector, pulls: FloatMatrix, totals: FloatMatrix,
+    counts: Counts, m0: float, kappa: float, centre: FloatVector, share: FloatVector,
+    pulls: FloatMatrix, totals: FloatMatrix,
 ) -> tuple[FloatMatrix, float]:  # fmt: skip
     """Return the posterior over groups of each context, for group means with these sums.
 
     And the sum of the logarithms of its normalisers, which grows as the fit gets better.
     """
     weight, member = counts.weight(m0), np.empty((counts.contexts, len(share)))
-    slope, level = arithmetic.natural(counts.real, pulls, totals, kappa, centre, noise)
+    slope, level = arithmetic.natural(pulls, totals, kappa, centre)
     n, s = counts.n * weight, counts.s * weight
     bound = arithmetic.members(counts.first, counts.arm, n, s, slope, level, share, member)
     return member, bound
@@ -103,7 +124,8 @@ def widen(fit: Fit, more: int) -> Fit:
         "centre": np.full(more, centre),
         "prior_weight": np.full(more, prior_weight),
     }
-    return replace(fit, **lengthen(fit, new))
+    scale = None if fit.scale is None else fit.scale.widen(more)
+    return replace(fit, scale=scale, **lengthen(fit, new))
 
 
 def lengthen(held: Any, rows: dict[str, Any]) -> dict[str, Any]:

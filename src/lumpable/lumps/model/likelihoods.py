@@ -29,15 +29,11 @@ def rising(x: float, n: float) -> float:
 
 
 @cached_njit(error_model="numpy")
-def cell_likelihood(real: bool, n: float, s: float, mean: float, m0: float, noise: float) -> float:
+def cell_likelihood(n: float, s: float, mean: float, m0: float) -> float:
     """Return the log likelihood of a cell whose own mean lies around `mean` with strength m0.
 
-    Bernoulli: beta-binomial. Real: the cell's average only, ~ N(mean, noise (1/n + 1/m0)).
+    Beta-binomial; n and s may be fractions.
     """
-    if real:
-        variance = noise * (1.0 / n + 1.0 / m0)
-        gap = s / n - mean
-        return -0.5 * (math.log(variance) + gap * gap / variance)
     if math.isinf(m0):
         return s * math.log(mean) + (n - s) * math.log(1.0 - mean)
     if n > FEW or n != math.floor(n) or s != math.floor(s):
@@ -56,7 +52,7 @@ def cell_likelihood(real: bool, n: float, s: float, mean: float, m0: float, nois
 @cached_njit(error_model="numpy")
 def mixture_likelihood(
     first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, mean: FloatMatrix,
-    share: FloatVector, member: FloatMatrix, m0: float, real: bool, noise: float,
+    share: FloatVector, member: FloatMatrix, m0: float,
 ) -> float:  # fmt: skip
     """Return the log likelihood of all cells under the mixture with these (K, M) group means.
 
@@ -73,7 +69,7 @@ def mixture_likelihood(
                 continue
             row[g] = share[g]
             for c in range(first[i], first[i + 1]):
-                row[g] += cell_likelihood(real, n[c], s[c], mean[arm[c], g], m0, noise)
+                row[g] += cell_likelihood(n[c], s[c], mean[arm[c], g], m0)
             top = max(top, row[g])
         whole = 0.0
         for g in range(M):
@@ -85,7 +81,7 @@ def mixture_likelihood(
 @cached_njit(error_model="numpy")
 def factor_likelihood(
     first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, centre: FloatVector,
-    loading: FloatMatrix, f: FloatMatrix, m0: float, real: bool, noise: float, edge: float,
+    loading: FloatMatrix, f: FloatMatrix, m0: float, edge: float,
 ) -> float:  # fmt: skip
     """Return the log likelihood of all cells around p_j + L_j f_i."""
     total = 0.0
@@ -94,9 +90,8 @@ def factor_likelihood(
             mean = centre[arm[c]]
             for x in range(loading.shape[1]):
                 mean += loading[arm[c], x] * f[i, x]
-            if not real:
-                mean = min(max(mean, edge), 1.0 - edge)
-            total += cell_likelihood(real, n[c], s[c], mean, m0, noise)
+            mean = min(max(mean, edge), 1.0 - edge)
+            total += cell_likelihood(n[c], s[c], mean, m0)
     return total
 
 
@@ -127,7 +122,7 @@ def information_lost(
 def compare_strengths(
     first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, used: FloatVector,
     member: FloatMatrix, pulls: FloatMatrix, totals: FloatMatrix, centre: FloatVector,
-    kappa: float, strengths: FloatVector, real: bool, noise: float,
+    kappa: float, strengths: FloatVector,
 ) -> FloatVector:  # fmt: skip
     """Return the log likelihood of all cells for each strength m0, around means without them.
 
@@ -136,7 +131,7 @@ def compare_strengths(
     scores = np.zeros(len(strengths))
     for i in range(len(first) - 1):
         for c in range(first[i], first[i + 1]):
-            if n[c] < 2.0 and not real:
+            if n[c] < 2.0:
                 continue  # the law of one Bernoulli reward does not depend on m0
             j = arm[c]
             for g in range(member.shape[1]):
@@ -146,12 +141,11 @@ def compare_strengths(
                 rest = max(pulls[j, g] - w * n[c] * used[c], 0.0)
                 total = totals[j, g] - w * s[c] * used[c]
                 mean = (total + kappa * centre[j]) / (rest + kappa)
-                if not real:
-                    mean = min(max(mean, 1e-4), 1.0 - 1e-4)
+                mean = min(max(mean, 1e-4), 1.0 - 1e-4)
                 for k in range(len(strengths)):
                     # what is not known about the group's mean adds to the spread of the cell
                     around = 1.0 / (1.0 / strengths[k] + 1.0 / (rest + kappa))
-                    scores[k] += w * cell_likelihood(real, n[c], s[c], mean, around, noise)
+                    scores[k] += w * cell_likelihood(n[c], s[c], mean, around)
     return scores
 
 
@@ -170,22 +164,6 @@ def beta_binomials(
             if n > 0.0:
                 total += math.lgamma(a + s) + math.lgamma(b + n - s) - math.lgamma(strength + n)
                 total -= base
-    return total
-
-
-@cached_njit(error_model="numpy")
-def normal_marginals(
-    strength: float, centre: FloatVector, totals: FloatMatrix, pulls: FloatMatrix, noise: float
-) -> float:
-    """Return the same for averages ~ N(p_j, noise (1 / strength + 1 / n))."""
-    total = 0.0
-    for j in range(pulls.shape[0]):
-        for g in range(pulls.shape[1]):
-            n = pulls[j, g]
-            if n > 0.0:
-                variance = noise * (1.0 / strength + 1.0 / n)
-                gap = totals[j, g] / n - centre[j]
-                total -= 0.5 * (math.log(variance) + gap * gap / variance)
     return total
 
 

@@ -41,7 +41,7 @@ PULLS_FOR_GROUPS = 2
 def fit(counts: Counts, before: Fit | None = None) -> Fit:
     """Return the best fit that is found for these counts."""
     one = best = one_group(counts)
-    if counts.n.sum() < PULLS_FOR_GROUPS * counts.contexts:
+    if counts.rewards < PULLS_FOR_GROUPS * counts.contexts:
         return best
     if before is not None and before.groups > 1:
         member = before.membership(counts.context)
@@ -68,12 +68,12 @@ def catch_up(counts: Counts, fit: Fit) -> Fit:
         member, sums = np.ones((counts.contexts, 1)), residual_sums(counts, fit)
     else:
         member, _ = memberships(
-            counts, fit.m0, fit.noise, fit.kappa, fit.centre, fit.share, fit.pulls, fit.totals
+            counts, fit.m0, fit.kappa, fit.centre, fit.share, fit.pulls, fit.totals
         )
         sums = group_sums(counts, member, fit.m0)
     return replace(
         fit, context=counts.context, member=member, pulls=sums[0], totals=sums[1],
-        rewards=float(counts.n.sum()),
+        rewards=counts.rewards,
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def _in_order(counts: Counts, fit: Fit, before: Fit | None) -> Fit:
 
 def _has_doubled(counts: Counts, before: Fit) -> bool:
     """Whether the number of rewards has passed a power of two: then groups are sought afresh."""
-    return math.frexp(counts.n.sum())[1] > math.frexp(before.rewards)[1]
+    return math.frexp(counts.rewards)[1] > math.frexp(before.rewards)[1]
 
 
 def _better(best: Fit, tried: Fit) -> Fit:
@@ -108,44 +108,44 @@ def _better(best: Fit, tried: Fit) -> Fit:
 def one_group(counts: Counts) -> Fit:
     """Fit the model with one group: every context around the population."""
     S, K = counts.contexts, counts.arms
-    member, noise, m0 = np.ones((S, 1)), counts.noise(), USUAL_OWN_STRENGTH
+    member, m0 = np.ones((S, 1)), USUAL_OWN_STRENGTH
     for _ in range(ROUNDS):
         pulls, totals = group_sums(counts, member, m0)
-        k0, p0 = top_level(counts.real, pulls[:, 0], totals[:, 0], noise)
+        k0, p0 = top_level(pulls[:, 0], totals[:, 0])
         centre, last = np.full(K, p0), m0
-        m0 = own_strength(counts, member, pulls, totals, centre, k0, noise, last)
+        m0 = own_strength(counts, member, pulls, totals, centre, k0, last)
         if m0 == last:
             break
     pulls, totals = group_sums(counts, member, m0)
     never = np.full(K, np.inf)
     made = Fit(
         counts.context, member, pulls, totals, np.zeros(1), k0, centre, never, m0, k0, p0,
-        counts.real, noise, np.zeros((K, 0)), float(counts.n.sum()), 0.0,
+        np.zeros((K, 0)), counts.rewards, 0.0,
     )  # fmt: skip
     return replace(made, evidence=evidence(counts, made))
 
 
 def settle(counts: Counts, member: FloatMatrix, like: Fit) -> Fit:
     """Go on from these memberships by EM, with m0 fitted in between; groups may die out."""
-    m0, kappa, noise = like.m0, like.kappa, like.noise
+    m0, kappa = like.m0, like.kappa
     for _ in range(ROUNDS):
-        member, kappa = _iterate_em(counts, member, m0, kappa, noise)
+        member, kappa = _iterate_em(counts, member, m0, kappa)
         member = _drop_empty_groups(member)
         if member.shape[1] == 1:
             return one_group(counts)
         pulls, totals = group_sums(counts, member, m0)
-        kappa, centre, _, _, _ = middle_level(counts, pulls, totals, kappa, noise)
+        kappa, centre, _, _, _ = middle_level(pulls, totals, kappa)
         last = m0
-        m0 = own_strength(counts, member, pulls, totals, centre, kappa, noise, last)
+        m0 = own_strength(counts, member, pulls, totals, centre, kappa, last)
         if m0 == last:
             break
     pulls, totals = group_sums(counts, member, m0)
-    kappa, centre, prior_weight, k0, p0 = middle_level(counts, pulls, totals, kappa, noise)
+    kappa, centre, prior_weight, k0, p0 = middle_level(pulls, totals, kappa)
     none = np.zeros((counts.arms, 0))
     share = _share(member)
     made = Fit(
         counts.context, member, pulls, totals, share, kappa, centre, prior_weight, m0, k0, p0,
-        counts.real, noise, none, float(counts.n.sum()), 0.0,
+        none, counts.rewards, 0.0,
     )  # fmt: skip
     return replace(made, evidence=evidence(counts, made))
 
@@ -157,16 +157,16 @@ def _share(member: FloatMatrix) -> FloatVector:
 
 
 def _iterate_em(
-    counts: Counts, member: FloatMatrix, m0: float, kappa: float, noise: float
+    counts: Counts, member: FloatMatrix, m0: float, kappa: float
 ) -> tuple[FloatMatrix, float]:
     """Iterate variational EM for members and group means; kappa every third time."""
     last = -math.inf
     for step in range(STEPS):
         pulls, totals = group_sums(counts, member, m0)
         if step % 3 == 0:
-            kappa, centre, _, _, _ = middle_level(counts, pulls, totals, kappa, noise)
+            kappa, centre, _, _, _ = middle_level(pulls, totals, kappa)
         share = _share(member)
-        member, bound = memberships(counts, m0, noise, kappa, centre, share, pulls, totals)
+        member, bound = memberships(counts, m0, kappa, centre, share, pulls, totals)
         if abs(bound - last) < 1e-4 * counts.contexts:
             break
         last = bound
@@ -210,7 +210,7 @@ def _surprise(counts: Counts, fit: Fit, label: IntVector) -> FloatVector:
     """Return how far each cell is from its group's mean, in standard deviations."""
     weight = counts.weight(fit.m0)
     mean = fit.means[counts.arm, label[counts.row]]
-    variance = fit.noise if counts.real else np.maximum(mean * (1.0 - mean), 0.01)
+    variance = np.maximum(mean * (1.0 - mean), 0.01)
     surprise: FloatVector = (counts.s - counts.n * mean) * np.sqrt(weight / (counts.n * variance))
     return surprise
 

@@ -1,0 +1,213 @@
+"""Rewards of any law as coins: bounded scores, and how much less than a coin's they vary.
+
+Who is alike is found on scores in [0, 1]. A score is the reward itself between the outer half
+percents of all rewards, if their tails are no heavier than a normal law's, and else its rank: so no
+single reward can make a group. Scores vary less than coins of the same mean, by a factor phi_j of
+each arm; a cell of n scores with sum u counts as n / phi_j coins, u / phi_j of them heads. Rewards
+of 0 and 1 are their own scores, also beside a few wild ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from lumpable.base.arrays import FloatMatrix, FloatVector
+from lumpable.lumps.model.counts import Counts, gathered
+
+OUTER = 0.005
+"""The outer parts of all rewards: beyond them, scores are 0 and 1."""
+FENCE = 3.0
+"""Rewards farther beyond the outer parts than this many times the distance of these are wild."""
+MIDDLE = 0.1, 0.9
+LIGHT = 0.45
+"""Tails are light if the middle four fifths take this part of the range of scores; a normal law has
+half, an exponential one a third."""
+KNOTS = 512
+"""Ranks are kept at this many rewards at most, and interpolated in between."""
+LEAST_PHI, LEAST_PART = 0.01, 0.2
+"""No arm varies less than this part of a coin, nor than this part of all arms."""
+PRIOR_FREEDOM = 5.0
+"""The variance of all scores counts as this many degrees of freedom within cells."""
+FEW = 4.0
+"""Arms with fewer degrees of freedom take the dispersion of all arms."""
+
+
+class Score(NamedTuple):
+    """A score: linear between knots, constant beyond them; and the fence for wild rewards."""
+
+    knot: FloatVector
+    grade: FloatVector
+    low: float
+    high: float
+
+    def of(self, rewards: FloatVector) -> FloatVector:
+        """Return the scores of rewards."""
+        score: FloatVector = np.interp(rewards, self.knot, self.grade)
+        return score
+
+
+class Cells(NamedTuple):
+    """What scores and rewards say of each cell of counts."""
+
+    n: FloatVector
+    u: FloatVector
+    """The sum of scores, and the squares around their average."""
+    u_squares: FloatVector
+    s: FloatVector
+    """The same of rewards; wild ones count as the fence."""
+    s_squares: FloatVector
+    telling: float
+    """How much the square of a reward tells about the noise, against one with a normal law: less
+    where few large rewards make most of it."""
+
+
+def scoring(counts: Counts) -> Score:
+    """Return the score of these rewards."""
+    value, weight = _all_values(counts)
+    low, high = _quantiles(value, weight, (OUTER, 1.0 - OUTER))
+    other = value != low
+    if low == high and other.any():  # nearly all rewards are equal: see how far the others reach
+        ends = _quantiles(value[other], weight[other], (OUTER, 1.0 - OUTER))
+        low, high = min(low, ends[0]), max(high, ends[1])
+    fence = low - FENCE * (high - low), high + FENCE * (high - low)
+    if low == high:
+        return Score(np.array([low]), np.array([0.5]), *fence)
+    middle = _quantiles(value, weight, MIDDLE)
+    if middle[1] - middle[0] >= LIGHT * (high - low):
+        return Score(np.array([low, high]), np.array([0.0, 1.0]), *fence)
+    rank = (np.cumsum(weight) - 0.5 * weight) / weight.sum()
+    first, last = np.searchsorted(value, [low, high])
+    value, grade = value[first : last + 1], rank[first : last + 1] - rank[first]
+    if len(value) > KNOTS:
+        at = np.searchsorted(grade, np.linspace(0.0, grade[-1], KNOTS))
+        at = np.unique(np.concatenate([[0], np.minimum(at, len(value) - 1), [len(value) - 1]]))
+        value, grade = value[at], grade[at]
+    return Score(value, grade / grade[-1], *fence)
+
+
+def _all_values(counts: Counts) -> tuple[FloatVector, FloatVector]:
+    """Return the distinct rewards in order, and how often each came."""
+    others = counts.others
+    assert others is not None
+    ones = float(counts.s.sum())
+    zeros = float(counts.n.sum()) - ones - float(others.times.sum())
+    value, place = np.unique(np.append(others.value, [0.0, 1.0]), return_inverse=True)
+    weight = np.bincount(place, np.append(others.times, [zeros, ones])).astype(np.float64)
+    seen = weight > 0.0
+    return value[seen], weight[seen]
+
+
+def _quantiles(
+    value: FloatVector, weight: FloatVector, levels: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the values below and at which these parts of the weight lie."""
+    below = np.cumsum(weight) / weight.sum()
+    at = np.minimum(np.searchsorted(below, np.array(levels) - 1e-12), len(value) - 1)
+    return float(value[at[0]]), float(value[at[1]])
+
+
+def scored(counts: Counts, score: Score) -> Cells:
+    """Return the sums of scores and of rewards of each cell, and their squares."""
+    others = counts.others
+    assert others is not None
+    size = len(counts.n)
+    odd = np.bincount(others.cell, others.times, minlength=size)
+    zero, one = counts.n - counts.s - odd, counts.s
+    kept = np.clip(others.value, score.low, score.high)
+    sums: list[FloatVector] = []
+    for values, ends in ((score.of(others.value), score.of(np.array([0.0, 1.0]))),
+                         (kept, np.clip([0.0, 1.0], score.low, score.high))):  # fmt: skip
+        total = zero * ends[0] + one * ends[1]
+        total = total + np.bincount(others.cell, others.times * values, minlength=size)
+        mean = total / counts.n
+        away = others.times * (values - mean[others.cell]) ** 2
+        squares = zero * (ends[0] - mean) ** 2 + one * (ends[1] - mean) ** 2
+        sums += [total, squares + np.bincount(others.cell, away, minlength=size)]
+    u, u_squares, s, s_squares = sums
+    return Cells(counts.n, u, u_squares, s, s_squares, _telling(counts, score))
+
+
+def _telling(counts: Counts, score: Score) -> float:
+    """Return 2 / (kurtosis - 1), at most 1: so much less a variance is known than a normal one."""
+    value, weight = _all_values(counts)
+    value, weight = np.clip(value, score.low, score.high), weight / weight.sum()
+    square = (value - weight @ value) ** 2
+    variance = float(weight @ square)
+    if variance <= 0.0:
+        return 1.0
+    kurtosis = float(weight @ (square / variance) ** 2)
+    return 2.0 / max(kurtosis - 1.0, 2.0)
+
+
+def tempered(counts: Counts, cells: Cells, phi: FloatVector) -> Counts:
+    """Return the cells as coins: n / phi_j of them, u / phi_j heads."""
+    each = phi[counts.arm]
+    return replace(counts, n=cells.n / each, s=cells.u / each, others=None)
+
+
+# --- How much scores vary -----------------------------------------------------------------------
+
+
+def arm_dispersion(counts: Counts, cells: Cells) -> FloatVector:
+    """Return phi_j: the variance of scores within cells over that of coins of the same mean."""
+    n, K = cells.n, counts.arms
+    squares, free, pulls, total = (
+        np.bincount(counts.arm, x, minlength=K).astype(np.float64)
+        for x in (cells.u_squares, n - 1.0, n, cells.u)
+    )  # fmt: skip
+    p = (total + 0.5) / (pulls + 1.0)
+    around = cells.u_squares + n * (cells.u / n - p[counts.arm]) ** 2
+    all_around = np.bincount(counts.arm, around, minlength=K) / np.maximum(pulls - 1.0, 1.0)
+    whole = float((pulls * all_around).sum() / pulls.sum())
+    within = (squares.sum() + PRIOR_FREEDOM * whole) / (free.sum() + PRIOR_FREEDOM)
+    within = min(float(within), whole)
+    coin = float((pulls * p * (1.0 - p)).sum() / pulls.sum())
+    base = max(coin - (whole - within), 0.1 * coin)  # what is left of a coin's variance in cells
+    phi = min(max(within / base, LEAST_PHI), 1.0)
+    raw = squares / np.maximum(free, 1.0) / (p * (1.0 - p) * base / coin)
+    return _drawn_together(raw, free, p, np.full(K, phi))
+
+
+def group_dispersion(
+    counts: Counts, cells: Cells, member: FloatMatrix, phi: FloatVector
+) -> FloatVector:
+    """Return phi_j of the noisiest group, at least `phi`."""
+    pulls, total = gathered(counts, cells.n, cells.u, member)
+    squares, free = gathered(counts, cells.u_squares, cells.n - 1.0, member)
+    p = (total + 0.5) / (pulls + 1.0)
+    raw = squares / np.maximum(free, 1e-9) / (p * (1.0 - p))
+    each = _drawn_together(raw, free, p, np.repeat(phi[:, None], member.shape[1], axis=1))
+    noisiest: FloatVector = np.maximum(phi, each.max(axis=1))
+    return noisiest
+
+
+def _drawn_together(
+    raw: FloatMatrix, free: FloatMatrix, p: FloatMatrix, towards: FloatMatrix
+) -> FloatMatrix:
+    """Draw dispersions of scores with means p towards a common one."""
+    each = np.maximum(2.0, 1.0 / (p * (1.0 - p)) - 4.0)
+    phi: FloatMatrix = np.clip(draw_together(raw, free, each, towards), LEAST_PHI, 1.0)
+    return phi
+
+
+def draw_together(
+    raw: FloatMatrix, free: FloatMatrix, each: FloatMatrix | float, towards: FloatMatrix
+) -> FloatMatrix:
+    """Draw variances towards common ones, as far as they differ by chance.
+
+    One of so many degrees of freedom varies by each / free by chance, relatively; how much they
+    differ in truth is what they differ by more than that.
+    """
+    known = free > FEW
+    if known.sum() < 2:
+        return towards
+    chance = each / np.maximum(free, 1e-9)
+    away = np.where(known, raw / towards - 1.0, 0.0)
+    sure = np.where(known, 1.0 / chance, 0.0)
+    true = max(0.0, float((sure * (away**2 - chance)).sum(where=known) / sure.sum()))
+    part = np.where(known, true / (true + chance), 0.0)
+    drawn: FloatMatrix = towards * np.maximum(1.0 + part * away, LEAST_PART)
+    return drawn
