@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from lumpable.lumps.core.layout import cell_places, with_log
-from lumpable.lumps.core.state import BETWEEN, HIGH, KAPPA, LOW, M0, OWN, REAL, State
+from lumpable.lumps.core.state import (
+    BETWEEN,
+    CEILING,
+    HIGH,
+    KAPPA,
+    LOW,
+    M0,
+    OWN,
+    REAL,
+    STEP,
+    State,
+)
 from lumpable.lumps.core.under_way import Pull, count
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.factors import factor_beliefs
 from lumpable.lumps.model.fit import Fit, Scale
 from lumpable.lumps.model.fitted import coins_of
 from lumpable.lumps.model.scores import scored
+
+LEAST_STEP = 0.05
+"""However close the ceiling is, this part of a reward's standard deviation is looked for above."""
 
 
 def believe(state: State, counts: Counts, fit: Fit) -> State:
@@ -54,7 +69,9 @@ def _in_rewards(state: State, counts: Counts, scale: Scale) -> dict[str, Any]:
     """
     score, phi, worth = scale
     value, total = state.value.copy(), state.total.copy()
-    value[[REAL, BETWEEN, OWN, LOW, HIGH]] = 1.0, worth.between, worth.own, score.low, score.high
+    value[[REAL, BETWEEN, OWN]] = 1.0, worth.between, worth.own
+    value[[LOW, HIGH, CEILING]] = score.low, score.high, worth.ceiling
+    value[STEP] = LEAST_STEP * math.sqrt(float(worth.noise.mean()))
     total[cell_places(state)[2]] = scored(counts, score).s
     others = counts.others
     assert others is not None

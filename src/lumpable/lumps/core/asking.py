@@ -21,11 +21,13 @@ from lumpable.lumps.core.index import (
     away,
     believed,
     between,
+    eagerness,
     effects,
     group_width,
     mix,
     parts,
     solve_factors,
+    upper,
 )
 from lumpable.lumps.core.kinds import Words, weigh_about
 from lumpable.lumps.core.state import M0, OWN, REAL, State
@@ -34,7 +36,7 @@ from lumpable.lumps.core.steps import information, worth_information
 STALE = 1.05
 """A table is made anew when N has grown by this factor."""
 LEVEL, SQUARE, OWN_SQUARE = range(3)
-"""Rows of a table: the index of an arm without a cell is LEVEL + sqrt(SQUARE + OWN_SQUARE L_u)."""
+"""Rows of a table: the index of an arm without a cell is upper(LEVEL, SQUARE, OWN_SQUARE L_u)."""
 ROUNDS, C2, LOG = range(3)
 """Places in `now`: N and c^2 of contexts of this kind, and L_u of an arm without a cell."""
 FIRST_OWN = State._fields.index("group_visits")
@@ -74,8 +76,8 @@ def ask_in_turn(
             prepare(state, i, steps, allowed, now, table)
         if anew or (state.visits[i] != seen and not alike):
             seen = state.visits[i]
-            now[LOG] = math.log(1.0 + seen / state.value[OWN])
-            grow(table, now[LOG], tree)
+            now[LOG] = eagerness(state.value, seen, state.value[OWN])
+            grow(state.value, table, now[LOG], tree)
         last = i
         start_choice(clock, i)
         if not alike:
@@ -83,14 +85,14 @@ def ask_in_turn(
         j = top(tree, clock)
         if not alike:
             cells = slice(state.start[i], state.start[i] + state.length[i])
-            take_out(state.arm[cells], now[LOG], table, tree)
-            take_out(tried[:number], now[LOG], table, tree)
+            take_out(state.value, state.arm[cells], now[LOG], table, tree)
+            take_out(state.value, tried[:number], now[LOG], table, tree)
         arms[order[at]] = j
         if own[j] == 0.0:
             tried[number] = j
             number += 1
         expect(state, i, j, now, table, own)
-        put(tree, j, untried(table, j, now[LOG]))
+        put(tree, j, untried(state.value, table, j, now[LOG]))
 
 
 @kernel
@@ -111,7 +113,7 @@ def prepare(
     for g in range(len(state.weight)):
         state.weight[g] /= whole
     now[ROUNDS] = mix(state)
-    now[C2] = group_width(now[ROUNDS], allowed.sum())
+    now[C2] = group_width(state, now[ROUNDS], allowed.sum())
     if len(state.factor) > 0:
         solve_factors(state, i)
     enter(state, allowed, now, table)
@@ -135,17 +137,18 @@ def put_own(
             shift, around = away(effects(state), state.factor, state.cover, j)
             belief = state.mean[j], state.spread[j], state.scale[j], shift, around
             a, b, c_own = parts(state.value, now[ROUNDS], now[C2], belief, n, s, own[j])
-            L = math.log(1.0 + visits / (m0 + n + own[j]))
-            put(tree, j, a + math.sqrt(b + c_own * L))
+            L = eagerness(state.value, visits, m0 + n + own[j])
+            put(tree, j, upper(state.value, a, b, c_own * L))
 
 
 @kernel
 def take_out(
-    arms: npt.NDArray[np.integer], L: float, table: FloatMatrix, tree: FloatVector
-) -> None:
+    value: FloatVector, arms: npt.NDArray[np.integer], L: float, table: FloatMatrix,
+    tree: FloatVector,
+) -> None:  # fmt: skip
     """Put back the indices that these arms have without a cell."""
     for j in arms:
-        put(tree, j, untried(table, j, L))
+        put(tree, j, untried(value, table, j, L))
 
 
 @kernel
@@ -205,18 +208,17 @@ def enter(state: State, allowed: BoolVector, now: FloatVector, table: FloatMatri
 
 
 @kernel
-def untried(table: FloatMatrix, j: int, L: float) -> float:
+def untried(value: FloatVector, table: FloatMatrix, j: int, L: float) -> float:
     """Return the index of an arm without a cell."""
-    square: float = table[SQUARE, j] + table[OWN_SQUARE, j] * L
-    return float(table[LEVEL, j]) + math.sqrt(square)
+    return upper(value, table[LEVEL, j], table[SQUARE, j], table[OWN_SQUARE, j] * L)
 
 
 @kernel_without_nan
-def grow(table: FloatMatrix, L: float, tree: FloatVector) -> None:
+def grow(value: FloatVector, table: FloatMatrix, L: float, tree: FloatVector) -> None:
     """Fill in the whole tree."""
     K = table.shape[1]
     for j in range(K):
-        tree[K + j] = untried(table, j, L)
+        tree[K + j] = untried(value, table, j, L)
     for at in range(K - 1, 0, -1):
         tree[at] = max(tree[2 * at], tree[2 * at + 1])
 

@@ -12,13 +12,19 @@ import math
 
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector
 from lumpable.learners.engine.clock import kernel, kernel_without_nan
-from lumpable.lumps.core.state import BETWEEN, KAPPA, OWN, REAL, State
+from lumpable.lumps.core.state import BETWEEN, CEILING, KAPPA, OWN, REAL, STEP, State
 from lumpable.lumps.model.directions import invert
 
 WIDTH, WIDTH_LOG = 0.25, 0.03
 """The group level is explored with c^2 = WIDTH + WIDTH_LOG ln(1 + N / K) ..."""
+SHARED = 8.0
+"""Where contexts of several groups deviate, less of what a group explores is of use to them:
+WIDTH counts m0 / (m0 + SHARED) times."""
 OWN_WIDTH = 0.04
-"""... and a context's own deviation with this."""
+"""A context's own deviation is explored with this if rewards are coins ..."""
+AHEAD = 0.3
+"""... and if they are real by the Gittins index, as if this part of a context's rounds so far were
+still to come."""
 TELLING = 0.2
 """This part of the variance between a context's likely groups counts as spread of an arm's value:
 trying it tells which group it is."""
@@ -215,9 +221,51 @@ def logit_moments(a: float, b: float) -> tuple[float, float]:
 
 
 @kernel
-def group_width(N: float, arms: int) -> float:
+def group_width(state: State, N: float, arms: int) -> float:
     """Return c^2 of the group level after N rounds with this many arms to choose from."""
-    return WIDTH + WIDTH_LOG * math.log(1.0 + N / arms)
+    m0, width = state.value[OWN], WIDTH
+    if len(state.weight) > 1 and not math.isinf(m0):
+        width *= m0 / (m0 + SHARED)
+    return width + WIDTH_LOG * math.log(1.0 + N / arms)
+
+
+@kernel
+def gittins(x: float) -> float:
+    """Return the square of the Gittins index of a normal arm, in standard deviations.
+
+    x is what is known of it now against what rounds to come will tell (Chick and Gans, "Economic
+    analysis of simulation selection problems", Management Science 55(3), 2009, equation 18).
+    """
+    if x <= 1.0 / 7.0:
+        return x / 2.0
+    log = math.log(x)
+    if x <= 100.0:
+        b = math.exp(-0.02645 * log * log + 0.89106 * log - 0.4873)
+        return b * b / x
+    return 2.0 * log - math.log(log) - math.log(16.0 * math.pi)
+
+
+@kernel
+def eagerness(value: FloatVector, visits: float, known: float) -> float:
+    """Return L_u: how much the own deviation of an arm is worth exploring to a context."""
+    if value[REAL] > 0.0:
+        return gittins(AHEAD * (visits + 1.0) / known)
+    return math.log(1.0 + visits / known)
+
+
+@kernel
+def upper(value: FloatVector, level: float, square: float, own: float) -> float:
+    """Return an index: its level, and as many standard deviations as exploring is worth.
+
+    What contexts have of their own is real only up to a ceiling: no arm is much better than the
+    best ones that contexts have found, so nothing above that is looked for.
+    """
+    wide = math.sqrt(square + own)
+    if value[REAL] == 0.0 or own == 0.0:
+        return level + wide
+    shared = math.sqrt(square)
+    room: float = max(value[CEILING] - level - shared, value[STEP])
+    return level + shared + room * (1.0 - math.exp((shared - wide) / room))
 
 
 @kernel
@@ -225,7 +273,7 @@ def parts(
     value: FloatVector, N: float, c2: float, belief: tuple[float, float, float, float, float],
     n: float, s: float, ahead: float,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """Return a, b, c: the index of an arm is a + sqrt(b + c L_u), L_u = ln(1 + n_i / x).
+    """Return a, b, c: the index of an arm is upper(a, b, c L_u), L_u = eagerness(n_i, x).
 
     The context has n rewards of its own of total s, `ahead` more are still to come, and x = m0 + n
     + ahead. The belief is mean and variance of the group's mean, the variance of a single reward,
@@ -243,7 +291,7 @@ def parts(
         u = scale / known if real else max(m * (1.0 - m), EDGE) / (known + 1.0)
     bonus += OWN_WIDTH * around
     if real:
-        return m, 2.0 * bonus, 2.0 * OWN_WIDTH * u
+        return m, 2.0 * bonus, u
     m, whole = min(max(m, EDGE), 1.0 - EDGE), v + u + around
     e = max(m * (1.0 - m) / whole - 1.0, 0.5)
     mean, variance = logit_moments(max(m * e, LEAST), max((1.0 - m) * e, LEAST))
@@ -272,7 +320,7 @@ def rate(state: State, i: int, allowed: BoolVector) -> None:
         score[state.arm[c]] = c
     if len(state.factor) > 0:
         solve_factors(state, i)
-    c2, untried = group_width(N, arms), math.log(1.0 + visits / m0)
+    c2, untried = group_width(state, N, arms), eagerness(value, visits, m0)
     for j in range(len(score)):
         if not allowed[j]:
             score[j] = -math.inf
@@ -280,8 +328,8 @@ def rate(state: State, i: int, allowed: BoolVector) -> None:
         n, s, L, at = 0.0, 0.0, untried, int(score[j])
         if at >= 0:
             n, s = state.pulls[at], state.total[at]
-            L = math.log(1.0 + visits / (m0 + n))
+            L = eagerness(value, visits, m0 + n)
         shift, around = away(loading, factor, cover, j)  # a whole state costs too much to hand over
         belief = state.mean[j], state.spread[j], state.scale[j], shift, around
         a, b, c_own = parts(value, N, c2, belief, n, s, 0.0)
-        score[j] = a + math.sqrt(b + c_own * L)
+        score[j] = upper(value, a, b, c_own * L)

@@ -10,8 +10,10 @@ import numpy.typing as npt
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.model.strengths import USUAL_OWN_STRENGTH
 
-KAPPA, M0, REAL, BETWEEN, OWN, LOW, HIGH = range(7)
-"""Places in `value`."""
+KAPPA, M0, REAL, BETWEEN, OWN, LOW, HIGH, CEILING, STEP = range(9)
+"""Places in `value`, ..."""
+VALUES = STEP + 1
+"""... and their number."""
 FIRST_LOG = 16
 """Room for rewards that are neither 0 nor 1, at first."""
 
@@ -50,8 +52,8 @@ class State(NamedTuple):
     centre: FloatVector
     prior_weight: FloatVector
     value: FloatVector
-    """kappa, m0; whether the fit took rewards for real ones, and if so tau^2, m0 in rewards, and
-    the fence."""
+    """kappa, m0; whether the fit took rewards for real ones, and if so tau^2, m0 in rewards, the
+    fence, and the ceiling of contexts' own means with the least step above it."""
     loading: FloatMatrix
     """L (K, q)."""
     knot: FloatVector
@@ -85,7 +87,7 @@ class State(NamedTuple):
 def blank(S: int, K: int, due: int) -> State:
     """Return the state of a learner without rewards, whose first fit is due at `due` of them."""
     places = 4 * S + 2 * K + 4
-    value, none = np.zeros(HIGH + 1), np.zeros((0, K))
+    value, none = np.zeros(VALUES), np.zeros((0, K))
     value[[KAPPA, M0, BETWEEN, OWN]] = 2.0, USUAL_OWN_STRENGTH, 1.0, USUAL_OWN_STRENGTH
     return State(
         start=np.zeros(S, dtype=np.int64), length=np.zeros(S, dtype=np.int64),

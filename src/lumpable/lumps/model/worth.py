@@ -11,7 +11,7 @@ group there is no middle level: theta_j ~ N(p0, tau^2). Wild rewards count as th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ RATIOS: FloatVector = 2.0 ** np.arange(-12.0, 11.0)
 """Variances between arms and between groups that are compared: the usual noise over these."""
 USUAL_RATIO = 8.0
 """Variances between arms farther from the usual noise over this are less likely beforehand."""
+CEILING = 0.9
 RIDGE = 5.0
 """Loadings are drawn to 0 as by this many rewards with usual factors."""
 
@@ -44,13 +45,15 @@ class Worth:
     """p_j; p0 with one group."""
     hold: FloatVector
     """The precision of p_j; infinite with one group."""
-    own: float
-    """m0, in rewards; infinite: contexts of a group are alike."""
     p0: float
     t0: float
     """t0^2."""
+    own: float
+    """m0, in rewards; infinite: contexts of a group are alike."""
     loading: FloatMatrix
     """(K, q), what a context's factors add to each arm."""
+    ceiling: float
+    """What the best arms that contexts have found are worth to them, but for the best tenth."""
 
     @property
     def means(self) -> FloatMatrix:
@@ -89,17 +92,37 @@ def worth(
         loading = _loading(counts, cells, weight, factor)
         s = s - cells.n * (loading[counts.arm] * factor[counts.row]).sum(axis=1)
     pulls, totals = gathered(counts, cells.n * weight, s * weight, member)
+    laws = _levels(pulls, totals, noise)
+    found = Worth(pulls, totals, noise, *laws, own, loading, math.inf)
+    return replace(found, ceiling=_ceiling(counts, cells, member, found, factor))
+
+
+def _levels(
+    pulls: FloatMatrix, totals: FloatMatrix, noise: FloatMatrix
+) -> tuple[float, FloatVector, FloatVector, float, float]:
+    """Return tau^2, p_j and its precision, p0 and t0^2."""
     known = pulls > 0.0
     y = np.divide(totals, pulls, out=np.zeros_like(totals), where=known)
     spread = np.divide(noise, pulls, out=np.full_like(noise, np.inf), where=known)
     usual = float((pulls * noise).sum() / pulls.sum())
-    if member.shape[1] == 1:
+    if pulls.shape[1] == 1:
         p0, t0 = _top(y[:, 0], spread[:, 0], usual)
-        centre, hold = np.full(counts.arms, p0), np.full(counts.arms, np.inf)
-        return Worth(pulls, totals, noise, t0, centre, hold, own, p0, t0, loading)
+        return t0, np.full(len(y), p0), np.full(len(y), np.inf), p0, t0
     between = _between(y, spread, usual)
-    centre, hold, p0, t0 = _population(y, spread, between, usual)
-    return Worth(pulls, totals, noise, between, centre, hold, own, p0, t0, loading)
+    return between, *_population(y, spread, between, usual)
+
+
+def _ceiling(
+    counts: Counts, cells: Cells, member: FloatMatrix, found: Worth, factor: FloatMatrix
+) -> float:
+    """Return a high quantile of the best means of contexts, of the arms that they tried."""
+    own = found.own
+    if math.isinf(own):
+        return math.inf
+    mean = (member @ found.means.T)[counts.row, counts.arm]
+    mean += (found.loading[counts.arm] * factor[counts.row]).sum(axis=1)
+    best = np.maximum.reduceat((own * mean + cells.s) / (own + cells.n), counts.first[:-1])
+    return float(np.quantile(best, CEILING))
 
 
 def widen(held: Worth, more: int) -> Worth:
@@ -111,7 +134,8 @@ def widen(held: Worth, more: int) -> Worth:
         np.concatenate([held.pulls, nothing]), np.concatenate([held.totals, nothing]),
         np.concatenate([held.noise, nothing + usual]), held.between,
         np.append(held.centre, np.full(more, held.p0)), np.append(held.hold, np.full(more, hold)),
-        held.own, held.p0, held.t0, np.concatenate([held.loading, np.zeros((more, q))]),
+        held.p0, held.t0, held.own, np.concatenate([held.loading, np.zeros((more, q))]),
+        held.ceiling,
     )  # fmt: skip
 
 

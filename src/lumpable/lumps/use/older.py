@@ -13,7 +13,7 @@ import numpy as np
 
 from lumpable.base.archive import Array
 from lumpable.lumps.core.layout import LOG
-from lumpable.lumps.core.state import BETWEEN, HIGH, KAPPA, M0, OWN, blank
+from lumpable.lumps.core.state import BETWEEN, KAPPA, M0, OWN, VALUES, blank
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.shelf import BELIEFS, CELLS, FITTED, Shelf
 
@@ -34,7 +34,7 @@ def read(shelf: Shelf, *, fitted: bool) -> tuple[dict[str, Array], dict[str, Arr
     old = {name: law for name, law in BELIEFS.items() if name not in NEW}
     beliefs = shelf.arrays(old)
     plain = blank(1, len(beliefs["centre"]), 0)
-    fresh = np.zeros(HIGH + 1)
+    fresh = np.zeros(VALUES)
     fresh[[KAPPA, M0, BETWEEN, OWN]] = value[KAPPA], value[M0], 1.0, value[M0]
     beliefs |= {name: getattr(plain, name) for name in BELIEFS if name not in old}
     beliefs |= {"value": fresh}

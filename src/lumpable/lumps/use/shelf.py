@@ -14,7 +14,7 @@ import numpy as np
 from lumpable.base import archive
 from lumpable.base.archive import Array
 from lumpable.base.errors import BadArgument
-from lumpable.lumps.core.state import HIGH
+from lumpable.lumps.core.state import VALUES
 from lumpable.lumps.model.fit import Fit, Scale
 from lumpable.lumps.model.scores import Score
 from lumpable.lumps.model.worth import Worth
@@ -108,6 +108,7 @@ WORTH = {
     "p0": Law(""),
     "t0": Law("", TINY),
     "loading": Law("Aq"),
+    "ceiling": Law("", -HUGE, math.inf),
 }
 """... and what it found them worth."""
 
@@ -129,7 +130,7 @@ class Shelf:
     """The arrays of an open file, each checked against its law."""
 
     def __init__(self, reader: archive.Reader, sizes: dict[str, int], size: int) -> None:
-        self._reader, self._sizes, self._size = reader, {**sizes, "v": HIGH + 1}, size
+        self._reader, self._sizes, self._size = reader, {**sizes, "v": VALUES}, size
 
     def arrays(self, laws: dict[str, Law], prefix: str = "") -> dict[str, Array]:
         """Return arrays of the right shape and type, that can be written."""
