@@ -255,7 +255,7 @@ Build = Callable[[], object]
         (lambda: worlds.from_matrix([["a"]]), r"expected a \(contexts, arms\) array"),
         (lambda: worlds.from_matrix([[0, 2]]), "span at most 1, got 2 at context 0"),
         (lambda: worlds.from_matrix([[2.0]], noise="bernoulli"), r"needs means in \[0, 1\]"),
-        (lambda: worlds.from_matrix([[1.0]], noise="poisson"), "noise: expected one of gaussian"),
+        (lambda: worlds.from_matrix([[1.0]], noise="normal"), "noise: expected one of gaussian"),
         (lambda: worlds.from_matrix([[1.0]], sd=-1), "sd: expected"),
         (lambda: worlds.from_matrix([[1.0]], sd=np.nan), "sd: expected"),
         (lambda: worlds.from_matrix([[1.0]], frequency=[0.5]), "add up to 1, got 0.5"),

@@ -92,6 +92,9 @@ class Run:
         if self.world.noise == "gaussian" and self.world.sd > 1:
             sd = f"noise sd {self.world.sd:g} is above 1"
             return (*own, f"{sd}: outside the theorems' assumptions")
+        if not self.world.plain and not _within_theorems(self.world):
+            kind = f"{self.world.law.name} rewards are not known to be 1-sub-Gaussian"
+            return (*own, f"{kind}: outside the theorems' assumptions")
         return own
 
     def rows(self) -> list[RequestRow]:
@@ -113,6 +116,13 @@ class Run:
             f"loss {self.world.loss(self.policy):.4g}"
             + "".join(f"\n  note: {note}" for note in self.notes)
         )
+
+
+def _within_theorems(world: World) -> bool:
+    """Whether rewards are 1-sub-Gaussian: normal with sds of at most 1, or in a range of 2."""
+    low, high = world.law.support
+    normal = world.law.name == "gaussian" and world.law.variance(world.mean).max() <= 1
+    return normal or high - low <= 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,5 +1,35 @@
 """The truth: worlds to learn in, and the order in which contexts come. Knows no algorithm."""
 
+from lumpable.worlds.custom import Custom
+from lumpable.worlds.laws import (
+    Bernoulli,
+    Beta,
+    Exponential,
+    Gaussian,
+    Law,
+    Poisson,
+    Revenue,
+    StudentT,
+)
 from lumpable.worlds.made import from_frame, from_matrix, hard, low_rank, lumpable, read, survey
+from lumpable.worlds.stars import Stars
 
-__all__ = ["from_frame", "from_matrix", "hard", "low_rank", "lumpable", "read", "survey"]
+__all__ = [
+    "Bernoulli",
+    "Beta",
+    "Custom",
+    "Exponential",
+    "Gaussian",
+    "Law",
+    "Poisson",
+    "Revenue",
+    "Stars",
+    "StudentT",
+    "from_frame",
+    "from_matrix",
+    "hard",
+    "low_rank",
+    "lumpable",
+    "read",
+    "survey",
+]

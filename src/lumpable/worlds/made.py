@@ -14,6 +14,7 @@ from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import short
 from lumpable.worlds import surveys, tabular
+from lumpable.worlds.noises import Noise
 from lumpable.worlds.world import World, checked_frequency, checked_mean
 
 MOST_PAIRS = 10**15
@@ -27,7 +28,7 @@ def lumpable(
     *,
     sizes: str | Sequence[int] = "equal",
     frequency: str | npt.ArrayLike = "uniform",
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sd: float = 1.0,
     means: str | npt.ArrayLike = "uniform",
     gap: float = 0.4,
@@ -75,7 +76,7 @@ def low_rank(
     rank: int,
     *,
     frequency: str | npt.ArrayLike = "uniform",
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sd: float = 1.0,
     seed: int,
 ) -> World:
@@ -134,7 +135,7 @@ def from_matrix(
     mean: npt.ArrayLike,
     *,
     frequency: str | npt.ArrayLike = "uniform",
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sd: float = 1.0,
     seed: int = 0,
 ) -> World:
@@ -147,7 +148,7 @@ def from_matrix(
 
 
 def survey(
-    name: str, *, contexts: int | None = None, noise: str = "bernoulli", seed: int = 0
+    name: str, *, contexts: int | None = None, noise: Noise = "bernoulli", seed: int = 0
 ) -> World:
     """Use people's answers in a survey as their mean rewards: there are no true groups here.
 
@@ -176,7 +177,7 @@ def from_frame(
     arm: str = "arm",
     mean: str = "mean",
     frequency: str | npt.ArrayLike = "uniform",
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sd: float = 1.0,
     seed: int = 0,
 ) -> World:
@@ -192,7 +193,7 @@ def read(
     path: str | Path,
     *,
     frequency: str | npt.ArrayLike = "uniform",
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sd: float = 1.0,
     seed: int = 0,
 ) -> World:
@@ -204,7 +205,7 @@ def read(
 def _from_means(
     mean: npt.ArrayLike,
     frequency: str | npt.ArrayLike,
-    noise: str,
+    noise: Noise,
     sd: float,
     seed: int,
     *names: Any,
