@@ -209,14 +209,14 @@ def write(path: Path, text: str) -> Path:
 
 BAD_FILES = {
     "nothing.csv": ("context,arm,mean\n", "expected at least one"),
-    "columns.csv": ("user,arm,mean\n1,2,0.5\n", "expected columns context, arm, mean, got"),
+    "columns.csv": ("user,arm,mean\n1,2,0.5\n", "expected columns context, arm, mean, or names"),
     "twice.csv": ("context,arm,mean\na,x,0.5\na,x,0.5\n", r"got \('a', 'x'\) twice"),
     "hole.csv": ("context,arm,mean\na,x,0.5\nb,y,0.5\n", r"got none for \('a', 'y'\)"),
     "blank.csv": ("context,arm,mean\na,x,\n", r"got none for \('a', 'x'\)"),
     "word.csv": ("context,arm,mean\na,x,much\n", "expected a number, got 'much' for context 'a'"),
     "nan.csv": ("context,arm,mean\na,x,nan\n", "got none for"),
     "wide.csv": ("context,arm,mean\na,x,0\na,y,5\n", "divide the means and the sd by 5"),
-    "means.txt": ("", r"ends in \.csv or \.parquet, got 'means.txt'"),
+    "means.txt": ("", r"ends in \.csv, .* or \.npy, got 'means.txt'"),
 }
 
 

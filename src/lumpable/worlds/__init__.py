@@ -13,6 +13,7 @@ from lumpable.worlds.laws import (
 )
 from lumpable.worlds.made import from_frame, from_matrix, hard, low_rank, lumpable, read, survey
 from lumpable.worlds.stars import Stars
+from lumpable.worlds.tastes import blocs, levels, tastes, two_point
 
 __all__ = [
     "Bernoulli",
@@ -25,11 +26,15 @@ __all__ = [
     "Revenue",
     "Stars",
     "StudentT",
+    "blocs",
     "from_frame",
     "from_matrix",
     "hard",
+    "levels",
     "low_rank",
     "lumpable",
     "read",
     "survey",
+    "tastes",
+    "two_point",
 ]

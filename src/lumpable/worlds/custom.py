@@ -135,7 +135,7 @@ def checked_rewards(
 ) -> FloatMatrix:
     """Return rewards that have this shape and lie in this range; else say who gave what."""
     try:
-        rewards = np.asarray(given, dtype=np.float64)
+        rewards = np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise BadArgument("noise", f"numbers from {who}", f"{given!r}") from None
     if rewards.shape != shape:

@@ -103,7 +103,8 @@ class Law(ABC):
 
 def least_zero(name: str, value: Any) -> float:
     """Return a finite number of at least 0."""
-    return 0.0 if value == 0 else checks.real(name, value, NOT_NEGATIVE, 0.0, math.inf)
+    zero = np.ndim(value) == 0 and value == 0
+    return 0.0 if zero else checks.real(name, value, NOT_NEGATIVE, 0.0, math.inf)
 
 
 def _per(array: FloatMatrix) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.worlds.custom import checked_rewards
 from lumpable.worlds.world import World
 
 ARRIVALS = ("iid", "bursts", "sorted", "round robin")
@@ -96,7 +97,10 @@ class Tape:
         """
         world = (self.scene.world, *(later for _, later in self.scene.later))[changes]
         rng = np.random.default_rng([self.seed, 6, block, changes])  # 4 and 5: drift, learners
-        return world.law.part(contexts).draw(world.mean[contexts], rng)
+        mean, law = world.mean[contexts], world.law
+        return checked_rewards(
+            law.name, law.part(contexts).draw(mean, rng), mean.shape, law.support
+        )
 
     def _contexts(self, first: int, rounds: int, rng: np.random.Generator) -> IntVector:
         world = self.scene.world
