@@ -275,7 +275,7 @@ def build(noise: Any, mean: Any = ((0.2, 0.5), (0.1, 0.9)), **more: Any) -> lb.W
         (lambda: build(stubborn), r"stubborn\(mean, rng\) must take all luck from rng"),
         (lambda: build(worlds.Custom(coins_of_two, high=1)), "rewards from -1e\\+100 to 1 from"),
         (lambda: build(worlds.Custom(coins_of_two, low=0.3)), r"needs means in \[0.3, inf\]"),
-        (lambda: worlds.Custom(coins_of_two, low=1, high=0), "low below high"),
+        (lambda: worlds.Custom(coins_of_two, low=1, high=0), "low: expected a number below `high`"),
         (lambda: worlds.Custom(3), "function: expected a function"),  # type: ignore[arg-type]
         (lambda: build("no_such_module:draw"), "noise: cannot import 'no_such_module:draw'"),
         (lambda: build("math:no_such_name"), "noise: cannot import 'math:no_such_name'"),

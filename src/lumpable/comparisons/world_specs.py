@@ -86,7 +86,7 @@ def _law(place: Place, item: Mapping[str, Any], folder: str) -> Law:
     try:
         return noises.find(item["noise"])
     except (BadArgument, TypeError) as error:
-        raise refusal(place, item, "", error) from error
+        raise refusal((*place, "noise"), None, "", error) from error
 
 
 def _dynamics(place: Place, item: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,9 +54,11 @@ class Custom(Law):
             raise BadArgument("function", "a function of means and a generator", f"{self.function}")
         named = self.name or getattr(self.function, "__name__", type(self.function).__name__)
         object.__setattr__(self, "name", named)
-        if not (isinstance(self.name, str) and self.low < self.high):
-            got = f"{self.name!r}, {self.low} and {self.high}"
-            raise BadArgument("function", "a name, and low below high", got)
+        if not isinstance(self.name, str):
+            raise BadArgument("name", "a string", repr(self.name))
+        real = all(isinstance(end, int | float) for end in self.support)
+        if not real or not self.low < self.high:
+            raise BadArgument("low", "a number below `high`", f"{self.low!r} and {self.high!r}")
 
     @property
     def support(self) -> tuple[float, float]:
@@ -162,5 +164,6 @@ def imported(place: str) -> Custom:
     module, _, function = place.partition(":")
     try:
         return Custom(getattr(importlib.import_module(module), function), name=function)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise BadArgument("noise", why=f"cannot import {place!r}: {error}") from error
+    except (Exception, SystemExit) as error:  # of the user's module
+        words = f"cannot import {place!r}: {type(error).__name__}: {error}"
+        raise BadArgument("noise", why=words.partition("\n")[0]) from error
