@@ -27,6 +27,7 @@ MOST_ROWS = 5_000_000
 """Rows of a long table that are read; each takes some 200 bytes on the way."""
 MOST_CELLS = 50_000_000
 """Cells of a wide table that are read; each takes 8 bytes."""
+EXPECTED = "columns context, arm, mean, or names of contexts and then numbers, a column per arm"
 SUFFIXES = (".csv", ".parquet", ".npz", ".npy")
 
 
@@ -118,8 +119,7 @@ def _check_wide(names: Sequence[str]) -> None:
     """Refuse a header that is neither that of a long table nor that of a wide one."""
     half_long = set(COLUMNS[1:]) & set(names)
     if len(names) < 2 or half_long or len(set(names)) < len(names):
-        expected = "columns context, arm, mean, or names of contexts and then a column for each arm"
-        raise BadArgument("path", expected, f"{list(names)[:10]}")
+        raise BadArgument("path", EXPECTED, f"{list(names)[:10]}")
 
 
 def _refuse_large(argument: str, many: int, what: str, most: int) -> None:
@@ -138,8 +138,11 @@ def _wide(arms: Sequence[Hashable], rows: Iterable[tuple[Hashable, Sequence[Any]
         if len(values) != len(arms):
             got = f"{len(values)} for context {context!r}"
             raise BadArgument("rows", f"a mean for each of {len(arms)} arms", got)
-        pairs = zip(values, arms, strict=True)
-        means[context] = np.array([_number(value, context, arm) for value, arm in pairs])
+        try:
+            pairs = zip(values, arms, strict=True)
+            means[context] = np.array([_number(value, context, arm) for value, arm in pairs])
+        except BadArgument as error:
+            raise BadArgument("path", EXPECTED, error.got) from None
         missing = np.isnan(means[context])
         if missing.any():
             pair = (context, arms[int(np.argmax(missing))])
