@@ -30,7 +30,7 @@ from lumpable.worlds.world import World
 KINDS: dict[str, str] = {
     "lumpable": "lumpable",
     "low_rank": "low_rank",
-    "levels": "levels",
+    "levels": "with_levels",
     "two_point": "two_point",
     "blocs": "blocs",
     "tastes": "tastes",

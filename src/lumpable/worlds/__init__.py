@@ -12,8 +12,8 @@ from lumpable.worlds.laws import (
     StudentT,
 )
 from lumpable.worlds.made import from_frame, from_matrix, hard, low_rank, lumpable, read, survey
+from lumpable.worlds.people import blocs, tastes, two_point, with_levels
 from lumpable.worlds.stars import Stars
-from lumpable.worlds.tastes import blocs, levels, tastes, two_point
 
 __all__ = [
     "Bernoulli",
@@ -30,11 +30,11 @@ __all__ = [
     "from_frame",
     "from_matrix",
     "hard",
-    "levels",
     "low_rank",
     "lumpable",
     "read",
     "survey",
     "tastes",
     "two_point",
+    "with_levels",
 ]

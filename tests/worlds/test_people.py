@@ -12,13 +12,13 @@ from scipy import stats
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.worlds.tastes import REWARDS
+from lumpable.worlds.people import REWARDS
 
 FAR = 6.2
 UNLIKELY = 1e-7
 MAKERS: dict[str, Callable[..., lb.World]] = {
-    "levels": lambda S, K, **more: worlds.levels(S, K, **more),
-    "levels, groups": lambda S, K, **more: worlds.levels(S, K, groups=3, **more),
+    "levels": lambda S, K, **more: worlds.with_levels(S, K, **more),
+    "levels, groups": lambda S, K, **more: worlds.with_levels(S, K, groups=3, **more),
     "two-point": lambda S, K, **more: worlds.two_point(S, K, **more),
     "two-point, levels": lambda S, K, **more: worlds.two_point(S, K, levels=True, **more),
     "blocs": lambda S, K, **more: worlds.blocs(S, K, 3, **more),
@@ -46,7 +46,7 @@ def test_the_same_seed_gives_the_same_world(kind: str) -> None:
 def test_levels_are_normal_on_the_logistic_scale() -> None:
     """Log odds: 0.3 + pop_j + a level + a residual, whose variances are 0.36, 2.25 and 0.36."""
     S, K = 400, 300
-    x = logit(worlds.levels(S, K, seed=1).mean) - 0.3
+    x = logit(worlds.with_levels(S, K, seed=1).mean) - 0.3
     assert abs(x.mean()) <= FAR * math.sqrt(2.25 / S + 0.36 / K)
     level = x.mean(axis=1) - x.mean()
     popular = x.mean(axis=0) - x.mean()
@@ -58,7 +58,7 @@ def test_levels_are_normal_on_the_logistic_scale() -> None:
 
 
 def test_members_of_a_group_rank_arms_alike_on_levels_of_their_own() -> None:
-    world = worlds.levels(300, 200, groups=3, seed=1)
+    world = worlds.with_levels(300, 200, groups=3, seed=1)
     x = logit(world.mean)
     assert np.bincount(world.group).tolist() == [100] * 3
     for g in range(3):
@@ -183,9 +183,12 @@ def test_four_tastes_lie_around_one() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: worlds.levels(5, 3, groups=6, seed=1), "groups: expected one of 1 .. 5, got 6"),
-        (lambda: worlds.levels(0, 3, seed=1), "contexts: expected"),
-        (lambda: worlds.levels(5, 3, noise="stars", seed=1), r"Stars needs means in \(1, 5\)"),
+        (
+            lambda: worlds.with_levels(5, 3, groups=6, seed=1),
+            "groups: expected one of 1 .. 5, got 6",
+        ),
+        (lambda: worlds.with_levels(0, 3, seed=1), "contexts: expected"),
+        (lambda: worlds.with_levels(5, 3, noise="stars", seed=1), r"Stars needs means in \(1, 5\)"),
         (lambda: worlds.two_point(5, 3, frequency="often", seed=1), "frequency: expected one of"),
         (lambda: worlds.blocs(5, 3, 0, seed=1), "groups: expected one of 1 .. 5, got 0"),
         (lambda: worlds.tastes(5, 3, rewards="cauchy", seed=1), "rewards: expected one of bern"),

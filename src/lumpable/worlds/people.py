@@ -29,7 +29,7 @@ from lumpable.worlds.stars import Stars
 from lumpable.worlds.world import World
 
 
-def levels(
+def with_levels(
     contexts: int,
     arms: int,
     *,
@@ -44,7 +44,7 @@ def levels(
     is its own group. With groups they are sig(0.3 + N(0, 1.2^2)_gj + N(0, 1.5^2)_i): members of a
     group rank the arms alike, on different levels.
 
-    >>> levels(contexts=6, arms=4, groups=2, seed=1)
+    >>> with_levels(contexts=6, arms=4, groups=2, seed=1)
     World(levels, contexts=6, arms=4, groups=2, bernoulli)
     """
     S, K = size(contexts, arms)
