@@ -75,11 +75,13 @@ def test_how_a_run_is_cut_does_not_change_it(noise: str) -> None:
 
 
 def test_blocks_and_seeds_have_luck_of_their_own() -> None:
-    tape = Tape(Scene(world_of("exponential")), CHUNK, 3)
+    world = world_of("exponential")
+    tape = Tape(Scene(world, later=((9, world),)), CHUNK, 3)
     contexts = np.zeros(BLOCK, dtype=np.int64)
     first = tape.rewards(contexts, 0, 0)
     assert np.array_equal(first, tape.rewards(contexts, 0, 0))
     assert (first != tape.rewards(contexts, 1, 0)).all()
+    assert (first != tape.rewards(contexts, 0, 1)).all()  # a later world has luck of its own
     assert (first != Tape(tape.scene, CHUNK, 4).rewards(contexts, 0, 0)).all()
     mean = tape.scene.world.mean[0]
     assert np.all(np.abs(first.mean(axis=0) - mean) <= 6.2 * mean / np.sqrt(BLOCK))
