@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lumpable.base.arrays import IntVector
 from lumpable.plans.about import About, Kind
 from lumpable.plans.plan import Belief, Collect, Result, Sample
+from lumpable.worlds.laws import Gaussian
 from lumpable.worlds.world import World
 
 if TYPE_CHECKING:
@@ -120,8 +121,8 @@ class Run:
 
 def _within_theorems(world: World) -> bool:
     """Whether rewards are 1-sub-Gaussian: normal with sds of at most 1, or in a range of 2."""
-    low, high = world.law.support
-    normal = world.law.name == "gaussian" and world.law.variance(world.mean).max() <= 1
+    law, (low, high) = world.law, world.law.support
+    normal = isinstance(law, Gaussian) and law.variance(world.mean).max() <= 1
     return normal or high - low <= 2
 
 

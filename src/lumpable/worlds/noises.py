@@ -9,17 +9,9 @@ from typing import Any
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import nearest
+from lumpable.worlds.amounts import Beta, Exponential, Poisson, Revenue, StudentT
 from lumpable.worlds.custom import Custom, Draw, imported
-from lumpable.worlds.laws import (
-    Bernoulli,
-    Beta,
-    Exponential,
-    Gaussian,
-    Law,
-    Poisson,
-    Revenue,
-    StudentT,
-)
+from lumpable.worlds.laws import Bernoulli, Gaussian, Law
 from lumpable.worlds.stars import Stars
 
 Noise = str | Law | Mapping[str, Any] | Draw
@@ -36,8 +28,6 @@ LAWS: dict[str, type[Law]] = {
     "stars": Stars,
 }
 """Laws by name."""
-PLAIN = ("gaussian", "bernoulli")
-"""Laws that are known by their name and `sd` alone."""
 
 
 def find(noise: Noise, sd: float = 1.0) -> Law:
@@ -51,7 +41,7 @@ def find(noise: Noise, sd: float = 1.0) -> Law:
     if isinstance(noise, str) and noise == "gaussian":
         return Gaussian(sd)
     law = _law(noise)
-    if sd != 1 and law.name != "bernoulli":
+    if sd != 1 and not isinstance(law, Bernoulli):
         why = f"goes with noise 'gaussian' only; {law.name} has parameters of its own"
         raise BadArgument("sd", why=why)
     return law

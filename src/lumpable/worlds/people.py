@@ -13,16 +13,8 @@ import numpy.typing as npt
 
 from lumpable.base import checks
 from lumpable.base.arrays import FloatMatrix, IntVector
-from lumpable.worlds.laws import (
-    Bernoulli,
-    Beta,
-    Exponential,
-    Gaussian,
-    Law,
-    Poisson,
-    Revenue,
-    StudentT,
-)
+from lumpable.worlds.amounts import Beta, Exponential, Poisson, Revenue, StudentT
+from lumpable.worlds.laws import Bernoulli, Gaussian, Law
 from lumpable.worlds.made import frequencies, generator, size
 from lumpable.worlds.noises import Noise
 from lumpable.worlds.stars import Stars

@@ -71,7 +71,7 @@ class Stars(Law):
         """Refuse means of 1 or 5, too: no taste has them."""
         _, means = _table(self)
         if mean.min() < means[0] or mean.max() > means[-1]:
-            raise self._refuse("(1, 5)", mean)
+            raise self.refuse("(1, 5)", mean)
 
     def _shares(self, mean: FloatMatrix) -> FloatMatrix:
         """Return the probability of each number of stars, along a new last axis."""

@@ -18,8 +18,8 @@ from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.worlds import noises
 from lumpable.worlds.custom import ByMethod
-from lumpable.worlds.laws import Gaussian, Law, least_zero
-from lumpable.worlds.noises import PLAIN, Noise
+from lumpable.worlds.laws import Bernoulli, Gaussian, Law, least_zero
+from lumpable.worlds.noises import Noise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +50,7 @@ class World:
         mean = checked_mean(self.mean)
         least_zero("sd", self.sd)
         law = noises.find(self.noise, self.sd)
-        if law.name in PLAIN:
+        if isinstance(law, Gaussian | Bernoulli):
             check_span(mean)
         law.check(mean)
         frequency = checked_frequency(self.frequency, len(mean))
