@@ -241,7 +241,9 @@ def test_plans_of_the_paper_are_not_run_where_means_span_more_than_one() -> None
     wide = worlds.from_matrix(3 * np.eye(4), noise="poisson")
     for through in ("session", "bulk"):
         (reason,) = reasons({"name": "elimination-plan", "through": through}, wide)
-        assert reason == "needs means of one context that span at most 1 (reading 3), got 3"
+        assert reason.endswith(
+            ": needs means of one context that span at most 1 (reading 3), got 3"
+        )
     narrow = worlds.from_matrix(np.eye(4), noise="poisson")
     for through in ("session", "bulk"):
         assert reasons({"name": "elimination-plan", "through": through}, narrow) == []

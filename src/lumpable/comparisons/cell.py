@@ -207,8 +207,8 @@ def _steps(learner: Any, scene: Scene, cell: Cell) -> list[Checkpoint]:
     if getattr(learner, "unit_span", False) and scene.world.span > 1 + 1e-12:
         from lumpable.learners.learner import Unfit
 
-        span = f"{scene.world.span:.3g}"
-        raise Unfit(f"needs means of one context that span at most 1 (reading 3), got {span}")
+        needs = "needs means of one context that span at most 1 (reading 3)"
+        raise Unfit(f"{cell.learner.label}: {needs}, got {scene.world.span:.3g}")
     through = getattr(learner, "through_scene", None)
     if through is not None:
         own: list[Checkpoint] = through(scene, horizon=cell.horizon)
