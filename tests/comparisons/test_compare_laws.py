@@ -204,7 +204,8 @@ def test_worlds_of_different_laws_have_different_keys() -> None:
     mean = np.full((2, 3), 0.4)
     laws: list[Any] = [
         "gaussian", "poisson", "exponential", worlds.Beta(3.0), worlds.Beta(4.0), tens,
-        lambda m, rng: 10.0 * (rng.random(m.shape) < m / 10) + 0.0,
+        lambda m, rng: 10.0 * (rng.random(m.shape) < m / 10),
+        lambda m, rng: 20.0 * (rng.random(m.shape) < m / 20),
         worlds.Gaussian([1.0, 2.0, 3.0]), worlds.Gaussian([1.0, 2.0, 4.0]),
         worlds.Custom(tens, low=0.0), worlds.Gaussian([[1.0], [2.0]]),
     ]  # fmt: skip
