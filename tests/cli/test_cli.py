@@ -537,6 +537,7 @@ def test_pictures_of_regret_are_written_where_asked(tmp_path: Path) -> None:
         (("--algorithm", "low-rank", "--horizon", "5"), "horizon: expected"),
         (("--html", "page.pdf"), "path: expected a name that ends in"),
         (("--seed", "-1"), "seed: expected a whole number of at least 0, got -1"),
+        (("--noise", "poisson", "--sd", "2"), "sd: goes with noise 'gaussian' only"),
     ],
 )
 def test_bad_input_to_regret_is_refused(options: tuple[str, ...], words: str) -> None:
@@ -633,12 +634,12 @@ LARGE = "1" + 30 * "0"
         (("--matrix", "hole.csv"), "rows: expected a mean for every pair, got none for"),
         (("--matrix", "wide.csv"), "mean: expected means of one context to span at most 1, got 7"),
         (("--matrix", "words.csv"), "mean: expected a number, got 'much'"),
-        (("--matrix", "names.csv"), "path: expected columns context, arm, mean, got"),
-        (("--matrix", "table.xlsx"), "path: expected a name that ends in .csv or .parquet, got"),
+        (("--matrix", "names.csv"), "path: expected columns context, arm, mean, or names"),
+        (("--matrix", "table.xlsx"), "path: expected a name that ends in .csv, .parquet, .npz"),
         (("--matrix", "broken.parquet"), "'broken.parquet' is not a Parquet file"),
         (("--matrix", "long.csv"), "'long.csv' is not a CSV file: field larger than"),
         (("--matrix", "short.csv"), "rows: expected a mean for every pair, got none for"),
-        (("--matrix", "empty.csv"), "path: expected columns context, arm, mean, got []"),
+        (("--matrix", "empty.csv"), "path: expected columns context, arm, mean, or names"),
         (("--matrix", "diagonal.csv"), "rows: expected a mean for every pair, got none for"),
         (("--matrix", "good.csv", "--seed", "-1"), "seed: expected a whole number of at least 0"),
         (("--contexts", LARGE), "contexts and arms: expected at most 1e15 pairs"),

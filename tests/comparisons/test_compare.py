@@ -227,6 +227,10 @@ def test_every_kind_of_world(tmp_path: Path) -> None:
     made = {
         "lumpable": lb.worlds.lumpable(**size, groups=2, seed=4),
         "low_rank": lb.worlds.low_rank(**size, rank=2, seed=4),
+        "levels": lb.worlds.with_levels(**size, groups=2, seed=4),
+        "two_point": lb.worlds.two_point(**size, levels=True, seed=4),
+        "blocs": lb.worlds.blocs(**size, groups=2, seed=4),
+        "tastes": lb.worlds.tastes(**size, groups=2, rewards="stars", seed=4),
         "hard": lb.worlds.hard(2, **size, groups=3, epsilon=0.1, seed=4),
         "matrix": lb.worlds.from_matrix([[0.1, 0.2]]),
         "table": lb.worlds.from_matrix([[0.1, 0.9]]),
@@ -234,6 +238,10 @@ def test_every_kind_of_world(tmp_path: Path) -> None:
     given: dict[str, dict[str, Any]] = {
         "lumpable": {**size, "groups": 2},
         "low_rank": {**size, "rank": 2},
+        "levels": {**size, "groups": 2},
+        "two_point": {**size, "levels": True},
+        "blocs": {**size, "groups": 2},
+        "tastes": {**size, "groups": 2, "rewards": "stars"},
         "hard": {**size, "case": 2, "groups": 3, "epsilon": 0.1},
         "matrix": {"mean": [[0.1, 0.2]]},
         "table": {"path": str(tmp_path / "mine.csv")},

@@ -68,7 +68,7 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
     assert result.stdout.startswith("2 cells done\n")
 
 
-KINDS = "lumpable, low_rank, hard, matrix, table, survey"
+KINDS = "lumpable, low_rank, levels, two_point, blocs, tastes, hard, matrix, table, survey"
 ARRIVALS = "iid, bursts, sorted, round robin"
 WHOLE = "a whole number of at least"
 
@@ -121,7 +121,7 @@ WHOLE = "a whole number of at least"
         ("groups = 2", "groups = 2.5", 14, "groups: expected a whole number, got 2.5"),
         ("groups = 2", 'groups = 2\nsizes = "huge"', 15, "small: sizes: expected one of equal"),
         ("groups = 2", "groups = 2\nseed = 3", 15, "seed: a world of kind lumpable has no such "),
-        ('"bernoulli"', '"cauchy"', 15, "small: noise: expected one of gaussian, bernoulli, got"),
+        ('"bernoulli"', '"cauchy"', 15, "small: noise: expected one of gaussian, bernoulli, beta"),
         ('"bernoulli"', '"bernouli"', 15, "got 'bernouli'; the nearest is 'bernoulli'"),
         ('name = "ucb"\nlabel = "mine"\nwidth = 0.3',
          'name = "algorithm-4"\nlabel = "mine"\nthrough = "sesion"', 7,
@@ -170,7 +170,7 @@ WHOLE = "a whole number of at least"
         ("[[world]]", '[[world]]\nkind = "table"\npath = 3\n\n[[world]]', 11,
          "path: expected a string, got 3"),
         ("[[world]]", '[[world]]\nkind = "table"\npath = "\\u0000"\n\n[[world]]', 11,
-         "path: expected a CSV or Parquet file, got"),
+         "path: expected a CSV, Parquet, npz or npy file, got"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_refused_with_its_line(

@@ -209,14 +209,14 @@ def write(path: Path, text: str) -> Path:
 
 BAD_FILES = {
     "nothing.csv": ("context,arm,mean\n", "expected at least one"),
-    "columns.csv": ("user,arm,mean\n1,2,0.5\n", "expected columns context, arm, mean, got"),
+    "columns.csv": ("user,arm,mean\n1,2,0.5\n", "expected columns context, arm, mean, or names"),
     "twice.csv": ("context,arm,mean\na,x,0.5\na,x,0.5\n", r"got \('a', 'x'\) twice"),
     "hole.csv": ("context,arm,mean\na,x,0.5\nb,y,0.5\n", r"got none for \('a', 'y'\)"),
     "blank.csv": ("context,arm,mean\na,x,\n", r"got none for \('a', 'x'\)"),
     "word.csv": ("context,arm,mean\na,x,much\n", "expected a number, got 'much' for context 'a'"),
     "nan.csv": ("context,arm,mean\na,x,nan\n", "got none for"),
     "wide.csv": ("context,arm,mean\na,x,0\na,y,5\n", "divide the means and the sd by 5"),
-    "means.txt": ("", r"ends in \.csv or \.parquet, got 'means.txt'"),
+    "means.txt": ("", r"ends in \.csv, .* or \.npy, got 'means.txt'"),
 }
 
 
@@ -255,7 +255,7 @@ Build = Callable[[], object]
         (lambda: worlds.from_matrix([["a"]]), r"expected a \(contexts, arms\) array"),
         (lambda: worlds.from_matrix([[0, 2]]), "span at most 1, got 2 at context 0"),
         (lambda: worlds.from_matrix([[2.0]], noise="bernoulli"), r"needs means in \[0, 1\]"),
-        (lambda: worlds.from_matrix([[1.0]], noise="poisson"), "noise: expected one of gaussian"),
+        (lambda: worlds.from_matrix([[1.0]], noise="normal"), "noise: expected one of gaussian"),
         (lambda: worlds.from_matrix([[1.0]], sd=-1), "sd: expected"),
         (lambda: worlds.from_matrix([[1.0]], sd=np.nan), "sd: expected"),
         (lambda: worlds.from_matrix([[1.0]], frequency=[0.5]), "add up to 1, got 0.5"),

@@ -60,7 +60,9 @@ accuracy_options = stack(
 world_options = stack(
     one_of("--sizes", "equal", "geometric", "giant", help="Sizes of the groups."),
     one_of("--frequency", "uniform", "zipf", help="How often contexts come."),
-    one_of("--noise", "gaussian", "bernoulli", help="Noise of the rewards."),
+    one_of(
+        "--noise", "gaussian", "bernoulli", "poisson", "exponential", help="Law of the rewards."
+    ),
     click.option(
         "--sd", default=1.0, show_default=True, help="Standard deviation of gaussian noise."
     ),
@@ -81,7 +83,7 @@ hard_option = click.option(
 matrix_option = click.option(
     "--matrix",
     type=click.Path(path_type=Path),
-    help="Mean rewards of your own: CSV or Parquet with the columns context, arm, mean.",
+    help="Mean rewards of your own: CSV, Parquet (long: context, arm, mean; or wide), npz or npy.",
 )
 
 

@@ -11,7 +11,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,10 @@ from lumpable.worlds.world import World
 KINDS: dict[str, str] = {
     "lumpable": "lumpable",
     "low_rank": "low_rank",
+    "levels": "with_levels",
+    "two_point": "two_point",
+    "blocs": "blocs",
+    "tastes": "tastes",
     "hard": "hard",
     "matrix": "from_matrix",
     "table": "read",
@@ -56,13 +60,8 @@ class LearnerSpec:
 
     def make(self, scene: Scene, *, horizon: int, seed: int) -> Any:
         """Make the learner for a scene."""
-        self.reach()
+        reach(self.folder)
         return roster.make(self.name, scene, horizon=horizon, seed=seed, given=self.given)
-
-    def reach(self) -> None:
-        """Let a module that lies beside the experiment be imported."""
-        if self.folder and self.folder not in sys.path:
-            sys.path.append(self.folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +81,14 @@ class WorldSpec:
     """JSON of everything that differs from the defaults."""
     scene: Scene | None = None
     """The scene, if it was handed over itself."""
+    folder: str = ""
+    """Where a module of the user may lie."""
 
     def make(self, *, horizon: int, seed: int) -> Scene:
         """Draw the world with this seed."""
         if self.scene is not None:
             return self.scene
+        reach(self.folder)
         world = maker(self.kind)(**self.given, seed=seed)
         later = ((horizon // 2, move_contexts(world, self.drift, seed)),) if self.drift else ()
         return Scene(world, self.arrivals, self.delay, later, self.label)
@@ -109,6 +111,12 @@ class Cell:
             *(learner.label, learner.parameters, world.label, world.setting),
             *(self.horizon, self.seed),
         )  # fmt: skip
+
+
+def reach(folder: str) -> None:
+    """Let a module that lies beside the experiment be imported."""
+    if folder and folder not in sys.path:
+        sys.path.append(folder)
 
 
 def maker(kind: str) -> Callable[..., World]:
@@ -136,8 +144,7 @@ def move_contexts(world: World, share: float, seed: int) -> World:
         others = np.unique(world.group[world.group != world.group[context]])
         like = rng.choice(np.flatnonzero(world.group == rng.choice(others)))
         mean[context], group[context] = world.mean[like], world.group[like]
-    names = (world.name, world.context_names, world.arm_names)
-    return World(mean, world.frequency, group, world.noise, world.sd, *names)
+    return replace(world, mean=mean, group=group)
 
 
 def own_seed(seed: int) -> int:
@@ -197,6 +204,11 @@ def failure(cell: Cell, error: BaseException, about: Mapping[str, Any] | None = 
 
 def _steps(learner: Any, scene: Scene, cell: Cell) -> list[Checkpoint]:
     """Measure a learner: by its own `through_scene` if it has one, else round by round."""
+    if getattr(learner, "unit_span", False) and scene.world.span > 1 + 1e-12:
+        from lumpable.learners.learner import Unfit
+
+        needs = "needs means of one context that span at most 1 (reading 3)"
+        raise Unfit(f"{cell.learner.label}: {needs}, got {scene.world.span:.3g}")
     through = getattr(learner, "through_scene", None)
     if through is not None:
         own: list[Checkpoint] = through(scene, horizon=cell.horizon)

@@ -18,7 +18,7 @@ from lumpable.base.extras import MissingExtra
 from lumpable.base.fingerprint import digest
 from lumpable.base.words import nearest
 from lumpable.comparisons import world_specs
-from lumpable.comparisons.cell import Cell, LearnerSpec, WorldSpec, missing_methods, own_seed
+from lumpable.comparisons.cell import Cell, LearnerSpec, WorldSpec, missing_methods, own_seed, reach
 from lumpable.comparisons.positions import Place
 from lumpable.comparisons.rows import as_json
 from lumpable.comparisons.values import (
@@ -118,7 +118,7 @@ def _learner(place: Place, item: Any, folder: Path | None) -> LearnerSpec:
     if not isinstance(name, str) and not callable(name):
         raise Refused(at, "learner", "a name or a class", repr(name))
     draft = LearnerSpec("", name, given, folder="" if folder is None else str(folder))
-    draft.reach()
+    reach(draft.folder)
     found, sets = _maker(at, name)
     title = catalogue.CATALOGUE[name].title or name if name in catalogue.CATALOGUE else ""
     try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -108,8 +108,12 @@ def _through(through: str, plan: Callable[[], Plan], seed: int) -> Planned | Bul
 class Planned:
     """A plan that is played round by round."""
 
+    unit_span: ClassVar[bool] = True
+    """The means of one context may span at most 1."""
+
     def __init__(self, plan: Plan, seed: int) -> None:
         self._session = Session(plan, seed=seed)
+        self.contexts, self.arms = self._session.shape
         self.ask, self.tell = self._session.ask, self._session.tell
 
     def policy(self) -> IntVector:
@@ -130,6 +134,9 @@ class Planned:
 
 class Bulk:
     """A plan that the bulk simulator runs through a scene; it cannot be asked by rounds."""
+
+    unit_span: ClassVar[bool] = True
+    """The means of one context may span at most 1."""
 
     def __init__(self, plan: Callable[[], Plan], seed: int) -> None:
         self._plan = plan
@@ -154,7 +161,12 @@ class Bulk:
             ends.append(ends[-1]._replace(rounds=step.rounds, regret=step.regret,
                                           seconds=time.perf_counter() - began))  # fmt: skip
 
-        run = simulate(self._plan(), world, seed=self.seed, horizon=horizon, watch=watch)
+        try:
+            run = simulate(self._plan(), world, seed=self.seed, horizon=horizon, watch=watch)
+        except BadArgument as error:
+            if error.argument != "noise":
+                raise
+            raise Unfit(f"the bulk simulator: {error}") from None
         ends[-1] = ends[-1]._replace(answer=run.policy)
         at = np.array([end.rounds for end in ends])
         last = np.searchsorted(at, checkpoints(horizon), side="right") - 1

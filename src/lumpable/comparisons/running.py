@@ -70,7 +70,7 @@ def run(
     raises `Broken`.
     """
     workers = Workers(backend, jobs, address)
-    _ready(workers)
+    _ready(workers, experiment)
     cells = experiment.cells()
     order = {cell.key: place for place, cell in enumerate(cells)}
     before, damaged = store.done()
@@ -111,11 +111,24 @@ def run(
     return table
 
 
-def _ready(workers: Workers) -> None:
-    """Import what is needed, or say which extra brings it, before anything runs."""
+def _ready(workers: Workers, experiment: Experiment) -> None:
+    """Import what is needed, or say which extra brings it, before anything runs.
+
+    A world that holds something that cannot be sent to other processes is refused by name.
+    """
     need("threadpoolctl", "research", WHAT)
-    if workers.backend != "local" or workers.jobs != 1:
-        need("cloudpickle", "research", WHAT)
+    if workers.backend == "local" and workers.jobs == 1:
+        return
+    cloudpickle = need("cloudpickle", "research", WHAT)
+    for world in experiment.worlds:
+        try:
+            cloudpickle.dumps(world)
+        except Exception as error:
+            first = (str(error).splitlines() or [type(error).__name__])[0]
+            why = "its law of rewards cannot be sent to another process"
+            raise BadArgument(
+                world.label, why=f"{why} ({first}); change it, or run with jobs=1"
+            ) from error
 
 
 def _rows(cells: Sequence[Cell], workers: Workers) -> Generator[list[Row], None, None]:

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from lumpable.base.checks import MOST_ROUNDS
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
-from lumpable.comparisons.cell import GIVEN, KINDS, WorldSpec, maker
+from lumpable.comparisons.cell import GIVEN, KINDS, WorldSpec, maker, reach
+from lumpable.comparisons.described import describe
 from lumpable.comparisons.positions import Place
 from lumpable.comparisons.rows import as_json
 from lumpable.comparisons.values import (
@@ -27,6 +29,8 @@ from lumpable.comparisons.values import (
     text,
     whole,
 )
+from lumpable.worlds import noises
+from lumpable.worlds.laws import Law
 from lumpable.worlds.scene import ARRIVALS, Scene
 from lumpable.worlds.world import World
 
@@ -62,13 +66,27 @@ def _spec(place: Place, item: Any, folder: Path | None) -> WorldSpec:
         setting |= {"path": path.name, "sha256": _digest(place, path)}
         given["path"] = str(path.absolute())
     words = {key: value for key, value in setting.items() if key not in ("kind", "sha256", "mean")}
+    home = "" if folder is None else str(folder)
+    if not isinstance(given.get("noise", ""), str) or ":" in given.get("noise", ""):
+        law = _law(place, item, home)
+        setting["noise"], words["noise"] = describe(law), str(law)
     return WorldSpec(
         label=label or label_of(kind, words),
         kind=kind,
         given=given,
         setting=as_json(setting),
+        folder=home,
         **dynamics,
     )
+
+
+def _law(place: Place, item: Mapping[str, Any], folder: str) -> Law:
+    """Return the law of rewards of a described world, which may be in a module of the user."""
+    reach(folder)
+    try:
+        return noises.find(item["noise"])
+    except (BadArgument, TypeError) as error:
+        raise refusal((*place, "noise"), None, "", error) from error
 
 
 def _dynamics(place: Place, item: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,7 +118,7 @@ def _digest(place: Place, path: Path) -> str:
     except (OSError, ValueError) as error:  # ValueError: an impossible name
         why = str(getattr(error, "strerror", None) or error).lower()
         got = f"{str(path)!r}: {why}"
-        raise Refused((*place, "path"), "path", "a CSV or Parquet file", got) from error
+        raise Refused((*place, "path"), "path", "a CSV, Parquet, npz or npy file", got) from error
 
 
 def _spec_of(item: World | Scene) -> WorldSpec:
@@ -109,7 +127,8 @@ def _spec_of(item: World | Scene) -> WorldSpec:
     world = scene.world
     digest = hashlib.sha256()
     for start, each in ((0, world), *scene.later):
-        digest.update(f"{start} {each.noise} {each.sd}".encode())
+        noise = each.noise if each.plain else as_json(describe(each.law))
+        digest.update(f"{start} {noise} {each.sd}".encode())
         for array in (each.mean, each.frequency, each.group):
             digest.update(np.ascontiguousarray(array).tobytes())
     dynamics = {"arrivals": scene.arrivals} if scene.arrivals != "iid" else {}

@@ -115,11 +115,15 @@ def answer(
         np.zeros(world.contexts, dtype=np.int64) if policy is None else policy,
         world.mean,
         world.best,
-        world.sd,
-        world.noise == "bernoulli",
+        world.sd if world.plain else 0.0,
+        world.plain and world.noise == "bernoulli",
         plays,
         mean,
     )
+    if not world.plain:
+        number = min(request.repeats, MOST_ROUNDS) * plays
+        total = world.law.total(world.mean, number, rng)
+        np.divide(total, number, out=mean, where=number > 0)
     return Answer(Sample(plays, mean), visits, unfinished, regret)
 
 
@@ -148,4 +152,14 @@ def check_size(shape: tuple[int, int], world: World) -> None:
             "plan",
             why=f"it asks about {shape[0]} contexts and {shape[1]} arms, "
             f"the world has {world.contexts} and {world.arms}",
+        )
+
+
+def check_scale(world: World) -> None:
+    """Refuse a world whose means span more than the paper's plans allow (reading 3)."""
+    if not isinstance(world.noise, str) and world.span > 1 + 1e-12:
+        raise BadArgument(
+            "world",
+            why=f"plans of the paper need means of one context that span at most 1 (reading 3), "
+            f"got {world.span:g}",
         )

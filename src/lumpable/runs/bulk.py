@@ -17,7 +17,7 @@ from lumpable.base.checks import MOST_ROUNDS
 from lumpable.base.errors import BadArgument
 from lumpable.plans.plan import Belief, Collect, Plan, Request, Result, Sample, Split
 from lumpable.plans.progress import Progress
-from lumpable.runs.answers import Drawn, Exact, Law, check_rounds, check_size
+from lumpable.runs.answers import Drawn, Exact, Law, check_rounds, check_scale, check_size
 from lumpable.runs.run import RequestRow, Run, Side, Step, Turn
 from lumpable.worlds.world import World
 
@@ -74,6 +74,7 @@ def _run(
     path: tuple[int, ...] = (),
 ) -> Run:
     check_size(plan.shape, world)
+    check_scale(world)
     progress = Progress(plan)
     rounds, regret = 0, 0.0
     requests: list[RequestRow] = []

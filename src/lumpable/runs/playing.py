@@ -16,9 +16,11 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.base.protocols import Learner
+from lumpable.base.words import counted
 from lumpable.runs.measures import Checkpoint, Misbehaved, measure
-from lumpable.worlds.scene import CHUNK, Scene, Tape
+from lumpable.worlds.scene import BLOCK, CHUNK, Scene, Tape
 from lumpable.worlds.world import World
 
 PER_DECADE = 5
@@ -81,12 +83,30 @@ def play(
     marks = (
         checkpoints(T) if at is None else sorted({checks.whole("at", x, 1, T) for x in at} | {T})
     )
+    check_fit(learner, scene.world)
     rounds = _Rounds(learner, Tape(scene, T, checks.whole("seed", seed, 0)))
     measured = []
     for mark in marks:
         rounds.until(mark)
         measured.append(rounds.measure())
     return Played(learner, scene, seed, T, rounds.regret, measured)
+
+
+def check_fit(learner: Learner, world: World) -> None:
+    """Refuse a learner of another size than the world's, or one that its rewards do not suit.
+
+    Compiled code does not look where it writes, so this comes before any of it runs.
+    """
+    name = type(learner).__name__
+    for size, expected in (("contexts", world.contexts), ("arms", world.arms)):
+        own = getattr(learner, size, expected)
+        if isinstance(own, int | np.integer) and own != expected:
+            got = f"{name} for {own}"
+            raise BadArgument("learner", f"one for {counted(expected, size[:-1])}", got)
+    low, high = world.law.support
+    if getattr(learner, "unit_rewards", False) and (low < 0 or high > 1):
+        why = f"{name} needs rewards in [0, 1], got {world.law.name} noise"
+        raise BadArgument("learner", why=why)
 
 
 @dataclass(slots=True)
@@ -99,8 +119,12 @@ class _Rounds:
     seconds: float = 0.0
     totals: FloatVector = field(default_factory=lambda: np.array([0.0, 0.0, np.nan]))
     _chunk: int = -1
+    _block: tuple[int, int] = (-1, -1)
+    _start: int = 0
+    _came: IntVector = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _contexts: IntVector = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _noise: FloatVector = field(default_factory=lambda: np.zeros(0))
+    _rewards: FloatMatrix = field(default_factory=lambda: np.zeros((0, 1)))
     _late: FloatMatrix = field(init=False)
     _slot: IntVector = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     _loop: Callable[..., int] = field(init=False)
@@ -117,13 +141,11 @@ class _Rounds:
     def until(self, mark: int) -> None:
         """Play on until `mark` rounds are done."""
         while self.done < mark:
-            number, first = divmod(self.done, CHUNK)
-            if number != self._chunk:
-                self._contexts, self._noise = self.tape.chunk(number)
-                self._chunk = number
+            self._fetch()
             _, change = self.tape.scene.at(self.done)
-            stop = min(mark, (number + 1) * CHUNK, mark if change is None else change)
-            last = first + stop - self.done
+            end = self._start + len(self._contexts)
+            stop = min(mark, end, mark if change is None else change)
+            first, last = self.done - self._start, stop - self._start
             started = time.perf_counter()
             reached = self._loop_once(first, last)
             if not np.isnan(self.totals[2]):
@@ -135,6 +157,22 @@ class _Rounds:
             self.seconds += time.perf_counter() - started
             self.done += reached - first
 
+    def _fetch(self) -> None:
+        """Have the contexts and the luck of the next round at hand: a chunk, or a block of it."""
+        number, scene = self.done // CHUNK, self.tape.scene
+        if number != self._chunk:
+            self._came, self._noise = self.tape.chunk(number)
+            self._chunk, self._contexts, self._start = number, self._came, number * CHUNK
+        if scene.world.plain:
+            return
+        block = (self.done // BLOCK, scene.changes(self.done))
+        if block != self._block:
+            self._start = block[0] * BLOCK
+            within = self._start - number * CHUNK
+            self._contexts = self._came[within : within + BLOCK]
+            self._rewards = self.tape.rewards(self._contexts, *block)
+            self._block = block
+
     def _loop_once(self, first: int, last: int) -> int:
         world, _ = self.tape.scene.at(self.done)
         return self._loop(
@@ -142,6 +180,7 @@ class _Rounds:
             getattr(self.learner, "clock", None),
             self._contexts,
             self._noise,
+            self._rewards,
             first,
             last,
             world.mean,
@@ -170,9 +209,9 @@ def _plain(learner: Learner) -> Callable[..., int]:
     played = 0
 
     def loop(
-        state: Any, clock: Any, contexts: IntVector, noise: FloatVector, first: int, last: int,
-        mean: FloatMatrix, best: FloatVector, sd: float, late: FloatMatrix, slot: IntVector,
-        totals: FloatVector,
+        state: Any, clock: Any, contexts: IntVector, noise: FloatVector, rewards: FloatMatrix,
+        first: int, last: int, mean: FloatMatrix, best: FloatVector, sd: float, late: FloatMatrix,
+        slot: IntVector, totals: FloatVector,
     ) -> int:  # fmt: skip
         nonlocal played
         K, delay = mean.shape[1], len(late)
@@ -186,7 +225,10 @@ def _plain(learner: Learner) -> Callable[..., int]:
             if not 0 <= arm < K:
                 raise _no_arm(learner, context, played, answer)
             value = float(mean[context, arm])
-            reward = float(noise[t] < value) if sd < 0 else value + sd * float(noise[t])
+            if len(rewards):
+                reward = float(rewards[t, arm])
+            else:
+                reward = float(noise[t] < value) if sd < 0 else value + sd * float(noise[t])
             totals[0] += best[context] - value
             totals[1] += reward
             played += 1

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lumpable.base.arrays import IntVector
 from lumpable.plans.about import About, Kind
 from lumpable.plans.plan import Belief, Collect, Result, Sample
+from lumpable.worlds.laws import Gaussian
 from lumpable.worlds.world import World
 
 if TYPE_CHECKING:
@@ -92,6 +93,9 @@ class Run:
         if self.world.noise == "gaussian" and self.world.sd > 1:
             sd = f"noise sd {self.world.sd:g} is above 1"
             return (*own, f"{sd}: outside the theorems' assumptions")
+        if not self.world.plain and not _within_theorems(self.world):
+            kind = f"{self.world.law.name} rewards are not known to be 1-sub-Gaussian"
+            return (*own, f"{kind}: outside the theorems' assumptions")
         return own
 
     def rows(self) -> list[RequestRow]:
@@ -113,6 +117,13 @@ class Run:
             f"loss {self.world.loss(self.policy):.4g}"
             + "".join(f"\n  note: {note}" for note in self.notes)
         )
+
+
+def _within_theorems(world: World) -> bool:
+    """Whether rewards are 1-sub-Gaussian: normal with sds of at most 1, or in a range of 2."""
+    law, (low, high) = world.law, world.law.support
+    normal = isinstance(law, Gaussian) and law.variance(world.mean).max() <= 1
+    return normal or high - low <= 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)

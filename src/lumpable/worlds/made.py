@@ -14,6 +14,7 @@ from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import short
 from lumpable.worlds import surveys, tabular
+from lumpable.worlds.noises import Noise
 from lumpable.worlds.world import World, checked_frequency, checked_mean
 
 MOST_PAIRS = 10**15
@@ -27,7 +28,7 @@ def lumpable(
     *,
     sizes: str | Sequence[int] = "equal",
     frequency: str | npt.ArrayLike = "uniform",
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sd: float = 1.0,
     means: str | npt.ArrayLike = "uniform",
     gap: float = 0.4,
@@ -57,12 +58,12 @@ def lumpable(
     >>> world.loss(world.policy)
     0.0
     """
-    S, K = _size(contexts, arms)
+    S, K = size(contexts, arms)
     r = checks.whole("groups", groups, 1, S)
-    rng = _generator(seed)
+    rng = generator(seed)
     group = rng.permutation(np.repeat(np.arange(r), _sizes(sizes, S, r)))
     group_mean = _group_means(means, r, K, gap, rng)
-    nu = _frequencies(frequency, S, rng)
+    nu = frequencies(frequency, S, rng)
     mean = group_mean[group]
     if checks.real("deviation", deviation, "a number in [0, 1]", -1e-300, 1.0) > 0:
         mean = np.clip(mean + deviation * rng.standard_normal((S, K)), 0.0, 1.0)
@@ -75,7 +76,7 @@ def low_rank(
     rank: int,
     *,
     frequency: str | npt.ArrayLike = "uniform",
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sd: float = 1.0,
     seed: int,
 ) -> World:
@@ -83,11 +84,11 @@ def low_rank(
 
     No two contexts are alike, so each is its own group.
     """
-    S, K = _size(contexts, arms)
-    rng = _generator(seed)
+    S, K = size(contexts, arms)
+    rng = generator(seed)
     mixture = rng.dirichlet(np.ones(checks.whole("rank", rank, 1, min(S, K))), size=S)
     mean = mixture @ rng.random((mixture.shape[1], K))
-    nu = _frequencies(frequency, S, rng)
+    nu = frequencies(frequency, S, rng)
     return World(np.clip(mean, 0.0, 1.0), nu, np.arange(S), noise, sd, f"rank {rank}")
 
 
@@ -109,14 +110,14 @@ def hard(
     4 epsilon unless given (reading 36).
     """
     case = checks.whole("case", case, 1, 3)
-    S, K = _size(contexts, arms)
+    S, K = size(contexts, arms)
     r = checks.whole("groups", groups, 2, S)
     if (case == 1 and r < K) or (case == 2 and r > K):
         needs = f"case {case} needs at {'least' if case == 1 else 'most'} as many groups as arms"
         raise BadArgument("groups", why=f"{needs} ({K}), got {r}")
     checks.real("epsilon", epsilon, "a number in (0, 1/8]", 0.0, 0.125)
     gap = checks.real("gap", 4 * epsilon if gap is None else gap, "in (0, 1/2]", 0.0, 0.5)
-    rng = _generator(seed)
+    rng = generator(seed)
     nu = np.full(S, 1 / S)
     if case == 3:
         group = np.minimum(np.arange(S), r - 1)
@@ -134,7 +135,7 @@ def from_matrix(
     mean: npt.ArrayLike,
     *,
     frequency: str | npt.ArrayLike = "uniform",
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sd: float = 1.0,
     seed: int = 0,
 ) -> World:
@@ -147,7 +148,7 @@ def from_matrix(
 
 
 def survey(
-    name: str, *, contexts: int | None = None, noise: str = "bernoulli", seed: int = 0
+    name: str, *, contexts: int | None = None, noise: Noise = "bernoulli", seed: int = 0
 ) -> World:
     """Use people's answers in a survey as their mean rewards: there are no true groups here.
 
@@ -164,7 +165,7 @@ def survey(
     mean = surveys.answers(name)
     if contexts is not None:
         S = checks.whole("contexts", contexts, 1, len(mean))
-        mean = mean[_generator(seed).choice(len(mean), size=S, replace=False)]
+        mean = mean[generator(seed).choice(len(mean), size=S, replace=False)]
     nu = np.full(len(mean), 1 / len(mean))
     return World(mean, nu, _equal_rows(mean), noise, name=f"{name} survey")
 
@@ -176,7 +177,7 @@ def from_frame(
     arm: str = "arm",
     mean: str = "mean",
     frequency: str | npt.ArrayLike = "uniform",
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sd: float = 1.0,
     seed: int = 0,
 ) -> World:
@@ -192,11 +193,17 @@ def read(
     path: str | Path,
     *,
     frequency: str | npt.ArrayLike = "uniform",
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sd: float = 1.0,
     seed: int = 0,
 ) -> World:
-    """Read a CSV or Parquet file with the columns context, arm and mean."""
+    """Read a matrix of means from a CSV, Parquet, npz or npy file.
+
+    A *long* table has the columns context, arm and mean, and each pair once. A *wide* one has a row
+    for each context, with its name first, and a column for each arm; in CSV the header names the
+    arms. An npz file has an array `mean` and may have names, `contexts` and `arms`; without them,
+    or in an npy file, there is one array and no names.
+    """
     table = tabular.read(Path(path))
     return _from_means(table.mean, frequency, noise, sd, seed, "table", table.contexts, table.arms)
 
@@ -204,17 +211,17 @@ def read(
 def _from_means(
     mean: npt.ArrayLike,
     frequency: str | npt.ArrayLike,
-    noise: str,
+    noise: Noise,
     sd: float,
     seed: int,
     *names: Any,
 ) -> World:
     checked = checked_mean(mean)
-    nu = _frequencies(frequency, len(checked), _generator(seed))
+    nu = frequencies(frequency, len(checked), generator(seed))
     return World(checked, nu, _equal_rows(checked), noise, sd, *names)
 
 
-def _size(contexts: int, arms: int) -> tuple[int, int]:
+def size(contexts: int, arms: int) -> tuple[int, int]:
     """Return S and K if memory could hold a matrix of that size."""
     S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
     if S * K > MOST_PAIRS:
@@ -222,7 +229,8 @@ def _size(contexts: int, arms: int) -> tuple[int, int]:
     return S, K
 
 
-def _generator(seed: int) -> np.random.Generator:
+def generator(seed: int) -> np.random.Generator:
+    """Return the generator of a world with this seed."""
     return np.random.default_rng(checks.whole("seed", seed, 0))
 
 
@@ -234,9 +242,10 @@ def _equal_rows(mean: FloatMatrix) -> IntVector:
     return order[inverse.reshape(-1)]
 
 
-def _frequencies(
+def frequencies(
     frequency: str | npt.ArrayLike, contexts: int, rng: np.random.Generator
 ) -> FloatVector:
+    """Return how often each context comes, from a word or from numbers."""
     if not isinstance(frequency, str):
         return checked_frequency(frequency, contexts)
     checks.choice("frequency", frequency, ("uniform", "zipf"))

@@ -10,13 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.arrays import FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.worlds.custom import checked_rewards
 from lumpable.worlds.world import World
 
 ARRIVALS = ("iid", "bursts", "sorted", "round robin")
 CHUNK = 1 << 16
 """Rounds of a tape that are drawn together."""
+BLOCK = 1 << 10
+"""Rounds whose rewards are drawn together where a law gives every arm a reward of its own."""
 BURST = 20
 """Mean length of a burst: rounds in a row of one context."""
 
@@ -42,7 +45,7 @@ class Scene:
         if rounds != sorted(set(rounds)):
             raise BadArgument("later", "rounds in increasing order", f"{rounds[1:]}")
         for _, world in self.later:
-            if world.mean.shape != self.world.mean.shape or world.noise != self.world.noise:
+            if _kind(world) != _kind(self.world):
                 raise BadArgument("later", "worlds like the first", repr(world))
 
     def at(self, done: int) -> tuple[World, int | None]:
@@ -54,6 +57,10 @@ class Scene:
                 break
             world = other
         return world, end
+
+    def changes(self, done: int) -> int:
+        """Return how many later worlds have taken over after `done` rounds."""
+        return sum(start <= done for start, _ in self.later)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +76,31 @@ class Tape:
     seed: int
 
     def chunk(self, number: int) -> tuple[IntVector, FloatVector]:
-        """Return contexts and noise of rounds number * CHUNK and on: uniform or normal draws."""
+        """Return contexts and noise of rounds number * CHUNK and on: uniform or normal draws.
+
+        Other laws need no such noise: see `rewards`.
+        """
         rng = np.random.default_rng([self.seed, 2, number])
         first = number * CHUNK
         rounds = min(CHUNK, self.horizon - first)
         contexts = self._contexts(first, rounds, rng)
+        if not self.scene.world.plain:
+            return contexts, np.zeros(0)
         if self.scene.world.noise == "bernoulli":
             return contexts, rng.random(rounds)
         return contexts, rng.standard_normal(rounds)
+
+    def rewards(self, contexts: IntVector, block: int, changes: int) -> FloatMatrix:
+        """Return a reward of every arm in each round of a block, whose contexts these are.
+
+        They are a pure function of the seed, the block and the world after so many changes.
+        """
+        world = (self.scene.world, *(later for _, later in self.scene.later))[changes]
+        rng = np.random.default_rng([self.seed, 6, block, changes])  # 4 and 5: drift, learners
+        mean, law = world.mean[contexts], world.law
+        return checked_rewards(
+            law.name, law.part(contexts).draw(mean, rng), mean.shape, law.support
+        )
 
     def _contexts(self, first: int, rounds: int, rng: np.random.Generator) -> IntVector:
         world = self.scene.world
@@ -103,6 +127,11 @@ class Tape:
             fresh[0] = True
             drawn = drawn[np.maximum.accumulate(np.where(fresh, np.arange(rounds), 0))]
         return drawn
+
+
+def _kind(world: World) -> tuple[object, ...]:
+    """Return what worlds must share for one tape to serve both."""
+    return world.mean.shape, world.law.name, world.plain
 
 
 def _place(cumulative: FloatVector, at: FloatVector) -> IntVector:

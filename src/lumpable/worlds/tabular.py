@@ -1,6 +1,8 @@
-"""Tables of (context, arm, mean) from frames and files, turned into a matrix with names.
+"""Tables of means from frames and files, turned into a matrix with names.
 
-Knows files and frames, nothing of worlds.
+A long table has a row for each pair (context, arm, mean), a wide one a row for each context and a
+column for each arm. Files are looked at before they are read: a small one may hold a table that
+fills the memory. Knows files and frames, nothing of worlds.
 """
 
 from __future__ import annotations
@@ -8,21 +10,29 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lumpable.base.arrays import FloatMatrix
+from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
+from lumpable.base.words import short
+from lumpable.worlds import matrices
 
 COLUMNS = ("context", "arm", "mean")
+MOST_ROWS = 5_000_000
+"""Rows of a long table that are read; each takes some 200 bytes on the way."""
+MOST_CELLS = 50_000_000
+"""Cells of a wide table that are read; each takes 8 bytes."""
+EXPECTED = "columns context, arm, mean, or names of contexts and then numbers, a column per arm"
+SUFFIXES = (".csv", ".parquet", ".npz", ".npy")
 
 
 class Table(NamedTuple):
-    """A matrix of means whose rows and columns have names, in order of first appearance."""
+    """A matrix of means whose rows and columns may have names."""
 
     mean: FloatMatrix
     contexts: tuple[Hashable, ...]
@@ -30,14 +40,17 @@ class Table(NamedTuple):
 
 
 def read(path: Path) -> Table:
-    """Read a CSV or Parquet file with the columns context, arm and mean."""
+    """Read a long or wide CSV or Parquet file, or a matrix as npz or npy."""
     if not path.is_file():
         raise BadArgument("path", why=f"no such file: {str(path)!r}")
     if path.suffix == ".csv":
         return _read_csv(path)
     if path.suffix == ".parquet":
         return _read_parquet(path)
-    raise BadArgument("path", "a name that ends in .csv or .parquet", repr(path.name))
+    if path.suffix in (".npz", ".npy"):
+        return Table(*matrices.read(path))
+    words = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+    raise BadArgument("path", f"a name that ends in {words}", repr(path.name))
 
 
 def from_frame(frame: Any, columns: tuple[str, str, str]) -> Table:
@@ -51,33 +64,92 @@ def from_frame(frame: Any, columns: tuple[str, str, str]) -> Table:
     for column in columns:
         if column not in table.columns:
             raise BadArgument("frame", f"a column {column!r}", f"{table.columns}")
+    _refuse_large("frame", len(table), "rows", MOST_ROWS)
     return _table(zip(*(table[column].to_list() for column in columns), strict=True))
 
 
 def _read_csv(path: Path) -> Table:
     try:
         text = path.read_text(encoding="utf-8")
-        rows = csv.DictReader(io.StringIO(text, newline=""))
-        names = rows.fieldnames or ()
-        if not set(COLUMNS) <= set(names):
-            raise BadArgument("path", "columns context, arm, mean", f"{list(names)}")
-        cells = [(row["context"], row["arm"], row["mean"]) for row in rows]
+        rows = csv.reader(io.StringIO(text, newline=""))
+        names, lines = next(rows, []), text.count("\n")
+        filled = (row for row in rows if row)
+        if _is_long(names):
+            _refuse_large("path", lines, "rows", MOST_ROWS)
+            context, arm, mean = (names.index(column) for column in COLUMNS)
+            return _table((_at(row, context), _at(row, arm), _at(row, mean)) for row in filled)
+        _check_wide(names)
+        _refuse_large("path", lines * len(names), "cells", MOST_CELLS)
+        return _wide(names[1:], ((row[0], row[1:]) for row in filled))
     except UnicodeDecodeError as cause:
         raise BadArgument("path", why=f"{str(path)!r} is not UTF-8 text: {cause}") from None
     except csv.Error as cause:
         raise BadArgument("path", why=f"{str(path)!r} is not a CSV file: {cause}") from None
-    return _table(cells)
+
+
+def _at(row: Sequence[str], place: int) -> str | None:
+    return row[place] if place < len(row) else None
 
 
 def _read_parquet(path: Path) -> Table:
     arrow = need("pyarrow", "research", "reading Parquet files")
     parquet = need("pyarrow.parquet", "research", "reading Parquet files")
     try:
+        about = parquet.read_metadata(path)
+        names = list(about.schema.to_arrow_schema().names)
+        if _is_long(names):
+            _refuse_large("path", about.num_rows, "rows", MOST_ROWS)
+            return from_frame(parquet.read_table(path, columns=list(COLUMNS)), COLUMNS)
+        _check_wide(names)
+        _refuse_large("path", about.num_rows * len(names), "cells", MOST_CELLS)
         frame = parquet.read_table(path)
     except (arrow.ArrowException, OSError) as cause:
         first = (str(cause).splitlines() or [""])[0]
         raise BadArgument("path", why=f"{str(path)!r} is not a Parquet file: {first}") from None
-    return from_frame(frame, COLUMNS)
+    contexts = frame.column(0).to_pylist()
+    columns = [column.to_numpy(zero_copy_only=False) for column in frame.columns[1:]]
+    return _wide(names[1:], zip(contexts, zip(*columns, strict=True), strict=True))
+
+
+def _is_long(names: Sequence[str]) -> bool:
+    return set(COLUMNS) <= set(names)
+
+
+def _check_wide(names: Sequence[str]) -> None:
+    """Refuse a header that is neither that of a long table nor that of a wide one."""
+    half_long = set(COLUMNS[1:]) & set(names)
+    if len(names) < 2 or half_long or len(set(names)) < len(names):
+        raise BadArgument("path", EXPECTED, f"{list(names)[:10]}")
+
+
+def _refuse_large(argument: str, many: int, what: str, most: int) -> None:
+    if many > most:
+        expected = f"a table of at most {short(most)} {what} (an npz file may have more)"
+        raise BadArgument(argument, expected, f"{short(many)}")
+
+
+def _wide(arms: Sequence[Hashable], rows: Iterable[tuple[Hashable, Sequence[Any]]]) -> Table:
+    means: dict[Hashable, FloatVector] = {}
+    for context, values in rows:
+        if not isinstance(context, Hashable):
+            raise BadArgument("rows", "names that can be compared", repr(context))
+        if context in means:
+            raise BadArgument("rows", "each context once", f"{context!r} twice")
+        if len(values) != len(arms):
+            got = f"{len(values)} for context {context!r}"
+            raise BadArgument("rows", f"a mean for each of {len(arms)} arms", got)
+        try:
+            pairs = zip(values, arms, strict=True)
+            means[context] = np.array([_number(value, context, arm) for value, arm in pairs])
+        except BadArgument as error:
+            raise BadArgument("path", EXPECTED, error.got) from None
+        missing = np.isnan(means[context])
+        if missing.any():
+            pair = (context, arms[int(np.argmax(missing))])
+            raise BadArgument("rows", "a mean for every pair", f"none for {pair}")
+    if not means:
+        raise BadArgument("rows", "at least one context", "none")
+    return Table(np.array(list(means.values())), tuple(means), tuple(arms))
 
 
 def _table(rows: Iterable[tuple[Hashable, Hashable, Any]]) -> Table:

@@ -5,7 +5,6 @@ A world can judge a policy. It knows no algorithm, and learners never see it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,22 +16,29 @@ import numpy.typing as npt
 from lumpable.base import checks
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
-
-NOISES = ("gaussian", "bernoulli")
+from lumpable.worlds import noises
+from lumpable.worlds.custom import ByMethod
+from lumpable.worlds.laws import Bernoulli, Gaussian, Law, least_zero
+from lumpable.worlds.noises import Noise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class World:
     """Mean rewards, groups, context frequencies and noise: all that a learner does not know.
 
-    The means of one context span at most 1 (reading 3). If they do not, the error says what to
-    divide by.
+    With Gaussian and Bernoulli noise the means of one context span at most 1 (reading 3). If they
+    do not, the error says what to divide by. Other laws, such as counts and stars, have scales of
+    their own, so their means may span more; then the paper's plans refuse them.
+
+    A subclass may have a method `reward` of its own: then it draws every reward, one by one.
     """
 
     mean: FloatMatrix
     frequency: FloatVector
     group: IntVector
-    noise: str = "gaussian"
+    noise: Noise = "gaussian"
+    """The law of rewards: `gaussian` or `bernoulli`, or else a `Law`. Other names, tables and
+    functions of your own become one."""
     sd: float = 1.0
     """Standard deviation of Gaussian noise."""
     name: str = "matrix"
@@ -42,18 +48,20 @@ class World:
 
     def __post_init__(self) -> None:
         mean = checked_mean(self.mean)
-        checks.choice("noise", self.noise, NOISES)
-        if self.noise == "bernoulli" and (mean.min() < 0 or mean.max() > 1):
-            span = f"{mean.min():g} .. {mean.max():g}"
-            raise BadArgument("mean", why=f"Bernoulli needs means in [0, 1], got {span}")
-        if self.sd != 0:
-            checks.real("sd", self.sd, "a finite number of at least 0", 0.0, math.inf)
+        least_zero("sd", self.sd)
+        law = noises.find(self.noise, self.sd)
+        if isinstance(law, Gaussian | Bernoulli):
+            check_span(mean)
+        law.check(mean)
         frequency = checked_frequency(self.frequency, len(mean))
         group = np.array(self.group)
         if group.shape != (len(mean),) or group.dtype.kind not in "iu" or group.min() < 0:
             raise BadArgument("group", f"{len(mean)} group numbers", repr(self.group))
         for name, value in (("mean", mean), ("frequency", frequency), ("group", group)):
             object.__setattr__(self, name, checks.read_only(value))
+        if not isinstance(self.noise, str) and isinstance(law, Gaussian) and law.plain:
+            object.__setattr__(self, "sd", law.sd)
+        object.__setattr__(self, "noise", law.name if law.plain else law)
 
     def __repr__(self) -> str:
         return f"World({self.summary})"
@@ -61,9 +69,33 @@ class World:
     @property
     def summary(self) -> str:
         """Its name, size and noise, in a few words."""
-        noise = f"gaussian, sd={self.sd:g}" if self.noise == "gaussian" else self.noise
+        noise = f"gaussian, sd={self.sd:g}" if self.noise == "gaussian" else str(self.noise)
         size = f"contexts={self.contexts}, arms={self.arms}, groups={self.groups}"
         return f"{self.name}, {size}, {noise}"
+
+    @cached_property
+    def law(self) -> Law:
+        """The law of its rewards."""
+        if type(self).reward is not World.reward:
+            return ByMethod(self, np.arange(self.contexts))
+        return noises.find(self.noise, self.sd)
+
+    @property
+    def plain(self) -> bool:
+        """Whether `noise` and `sd` say all about its rewards."""
+        own = type(self).reward is not World.reward or type(self).law is not World.law
+        return isinstance(self.noise, str) and not own
+
+    @cached_property
+    def spread(self) -> float:
+        """How far rewards are from their means: the root of the mean variance, as contexts come."""
+        variance = self.law.variance(self.mean)
+        return float(np.sqrt(self.frequency @ variance.mean(axis=1)))
+
+    @property
+    def span(self) -> float:
+        """The largest distance between two means of one context."""
+        return float((self.mean.max(axis=1) - self.mean.min(axis=1)).max())
 
     @property
     def contexts(self) -> int:
@@ -112,12 +144,16 @@ class World:
             mean=self.mean[contexts],
             frequency=share / total if total > 0 else np.full(len(share), 1 / max(1, len(share))),
             group=self.group[contexts],
+            noise=self.noise.part(contexts) if isinstance(self.noise, Law) else self.noise,
             context_names=tuple(names[i] for i in contexts) if names else (),
         )
 
     def reward(self, context: int, arm: int, rng: np.random.Generator) -> float:
         """Draw one reward, for playing round by round."""
         mean = float(self.mean[context, arm])
+        if isinstance(self.noise, Law):
+            law = self.noise.part(np.array([context]))
+            return float(law.draw(self.mean[[context]], rng)[0, arm])
         if self.noise == "bernoulli":
             return float(rng.random() < mean)
         return mean + self.sd * rng.standard_normal()
@@ -139,7 +175,7 @@ class World:
 
 
 def checked_mean(mean: npt.ArrayLike) -> FloatMatrix:
-    """Return a copy of a (contexts, arms) array of finite means that span at most 1 in a row."""
+    """Return a copy of a (contexts, arms) array of finite means."""
     try:
         matrix = np.array(mean, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -151,7 +187,12 @@ def checked_mean(mean: npt.ArrayLike) -> FloatMatrix:
         i, j = np.argwhere(bad)[0]
         value = matrix[i, j]
         raise BadArgument("mean", "finite numbers", f"{value} at context {i}, arm {j}")
-    span = matrix.max(axis=1) - matrix.min(axis=1)
+    return matrix
+
+
+def check_span(mean: FloatMatrix) -> None:
+    """Refuse means of one context that span more than 1."""
+    span = mean.max(axis=1) - mean.min(axis=1)
     if span.max() > 1 + 1e-12:
         i = int(np.argmax(span))
         raise BadArgument(
@@ -159,7 +200,6 @@ def checked_mean(mean: npt.ArrayLike) -> FloatMatrix:
             "means of one context to span at most 1",
             f"{span[i]:g} at context {i}; divide the means and the sd by {span[i]:g}",
         )
-    return matrix
 
 
 def checked_frequency(frequency: npt.ArrayLike, contexts: int) -> FloatVector:

@@ -49,14 +49,16 @@ def _pointer(typing_context: Any, address: Any) -> Any:
 
 
 LOOP = """\
-def loop(state, clock, contexts, noise, first, last, mean, best, sd, late, slot, totals):
+def loop(state, clock, contexts, noise, rewards, first, last, mean, best, sd, late, slot, totals):
     '''Play rounds first .. last - 1 of the tape; return the round before which it stopped.
 
-    sd < 0: Bernoulli. `late` holds (context, arm, reward) of rewards under way, `slot` the next one
-    to come. An arm out of range stops the loop and is left in totals[2], which is NaN before.
+    sd < 0: Bernoulli. `rewards`, if it is not empty, has the reward of every arm instead. `late`
+    holds (context, arm, reward) of rewards under way, `slot` the next one to come. An arm out of
+    range stops the loop and is left in totals[2], which is NaN before.
     '''
     K = mean.shape[1]
     delay = len(late)
+    drawn = len(rewards) > 0
     for t in range(first, last):
         context = contexts[t]
         start_choice(clock, context)
@@ -65,7 +67,9 @@ def loop(state, clock, contexts, noise, first, last, mean, best, sd, late, slot,
             totals[2] = arm
             return t
         value = mean[context, arm]
-        if sd < 0:
+        if drawn:
+            reward = rewards[t, arm]
+        elif sd < 0:
             reward = 1.0 if noise[t] < value else 0.0
         else:
             reward = value + sd * noise[t]
