@@ -68,6 +68,8 @@ CATALOGUE: dict[str, Entry] = {
     "suplinrel": _at("suplinrel:SupLinRel", "SupLinRel"),
     # clustering
     "club": _at("club:CLUB", "CLUB"),
+    "rclumb": _at("club:CLUB", "RCLUMB", alpha2=1.0, slack=0.3, misfit=0.2),
+    "uniclub": _at("club:CLUB", "UniCLUB", explore=5.0),
     "sclub": _at("sclub:SCLUB", "SCLUB"),
     "cofiba": _at("cofiba:COFIBA", "COFIBA"),
     "cab": _at("cab:CAB", "CAB"),
