@@ -75,6 +75,7 @@ CATALOGUE: dict[str, Entry] = {
     "cab": _at("cab:CAB", "CAB"),
     "dynucb": _at("dynucb:DynUCB", "DynUCB"),
     "kmeans": _at("kmeans:ExploreThenKMeans", "explore, then k-means"),
+    "borrowing": _at("borrowing:Borrowing", "borrowing while the bias is small"),
     "nucb": _at("nucb:NUCB", "NUCB"),
     # latent groups
     "mucb": _at("mucb:ModelUCB", "mUCB, known means"),
