@@ -105,11 +105,11 @@ def test_decisions_are_the_literal_ones(noise: str, bias: float, spread: float) 
     assert lent[:, :, 0].max() > 10  # something was borrowed
 
 
-def told(mean: FloatMatrix, plays: int, sd: float, **given: float) -> Borrowing:
+def told(mean: FloatMatrix, plays: int, sd: float, bias: float = 0.5) -> Borrowing:
     """Return a learner that was told rewards with normal noise, equally many of each pair."""
     rng = np.random.default_rng(4)
     S, K = mean.shape
-    learner = Borrowing(S, K, sd=sd, growth=1e9, **given)
+    learner = Borrowing(S, K, sd=sd, bias=bias, growth=1e9)
     for _ in range(plays):
         rewards = rng.normal(mean, sd)
         for i in range(S):
@@ -222,6 +222,6 @@ def test_mistakes_are_named() -> None:
         Borrowing(10_000, 2)
     for name in ("bias", "spread", "sd"):
         with pytest.raises(ValueError, match=f"{name}: expected a positive number"):
-            Borrowing(3, 2, **{name: 0.0})
+            Borrowing(3, 2, **{name: 0.0})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="growth: expected a number above 1"):
         Borrowing(3, 2, growth=1.0)

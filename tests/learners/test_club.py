@@ -283,7 +283,7 @@ def test_mistakes_are_named_and_too_large_a_graph_is_unfit() -> None:
         CLUB(3, 2, alpha2=-1.0)
     for name in ("slack", "misfit", "explore"):
         with pytest.raises(ValueError, match=f"{name}: expected a number of at least 0"):
-            CLUB(3, 2, **{name: -0.1})
+            CLUB(3, 2, **{name: -0.1})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="density"):
         CLUB(3, 2, density=1.5)
     with pytest.raises(ValueError, match="seed"):

@@ -77,6 +77,8 @@ CATALOGUE: dict[str, Entry] = {
     "kmeans": _at("kmeans:ExploreThenKMeans", "explore, then k-means"),
     "borrowing": _at("borrowing:Borrowing", "borrowing while the bias is small"),
     "nucb": _at("nucb:NUCB", "NUCB"),
+    "bai-cl": _at("bai_cl:BAICl", "BAI-Cl, best arms first", compare=False),
+    "bai-cl-plus": _at("bai_cl:BAICl", "BAI-Cl++, best arms first"),
     # latent groups
     "mucb": _at("mucb:ModelUCB", "mUCB, known means"),
     "mts": _at("mts:ModelThompson", "mTS, Thompson that knows the groups' means"),
