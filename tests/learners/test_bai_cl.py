@@ -14,6 +14,9 @@ from lumpable.learners.successive import SuccessiveElimination
 from twins.agree import agree
 from twins.stream import Stream
 
+MOST = 200_000
+"""More rounds than any run here needs: one that does not end is a failure."""
+
 
 class LiteralBAICl:
     """BAI-Cl of Yash, Karamchandani and Ghosh (2025) by the text of the module."""
@@ -108,6 +111,7 @@ def called(
             arm = learner.ask(context)
             learner.tell(context, arm, world.reward(context, arm, rng))
             arms.add(arm)
+            assert learner.tells < MOST
         played.append((context, arms))
     return played
 
@@ -141,6 +145,7 @@ def test_all_arms_are_right_with_the_promised_probability() -> None:
             context = int(rng.integers(6))
             arm = learner.ask(context)
             learner.tell(context, arm, world.reward(context, arm, rng))
+            assert learner.tells < MOST
         wrong += bool((learner.policy() != world.policy).any())
     assert stats.binom.sf(wrong - 1, 100, 0.02) > 1e-9
 
