@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import best_arms
 import numpy as np
 from scipy import stats
 from tables import table
@@ -95,7 +96,8 @@ Three things correct for that:
 
 The rule is checked at each fit, at times that grow by 15 %, so it stops a little later than it
 could.
-"""
+
+{best_arms}"""
 
 
 @dataclass(frozen=True)
@@ -200,6 +202,7 @@ def main(percent: int) -> None:
         stops=table(("S, K, r", "world", "wrong", "median rounds", "mean loss"), lines),
         wrong=wrong, runs=all_runs, share=wrong / all_runs, low=low, high=high,
         open_runs=sum(x.open_runs for x in found),
+        best_arms=best_arms.section(),
     )  # fmt: skip
     PAGE.write_text(page)
     print(page)

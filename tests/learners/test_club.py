@@ -1,4 +1,4 @@
-"""CLUB against a literal version, and its published behaviour."""
+"""CLUB, RCLUMB and UniCLUB against a literal version, and their published behaviour."""
 
 from __future__ import annotations
 
@@ -8,19 +8,35 @@ import numpy as np
 import pytest
 
 import lumpable as lb
-from lumpable.learners.club import CLUB, components, random_graph
+from lumpable.learners.club import CLUB
+from lumpable.learners.fitting.random_graphs import components, random_graph
 from lumpable.runs.measures import adjusted_rand
 from lumpable.runs.playing import play
-from twins.agree import agree
+from twins.agree import LONG_MEMORY, agree
 from twins.stream import Stream
 
 
 class LiteralCLUB:
-    """CLUB of Gentile, Li and Zappella (2014) with M = I + sum x x' kept as matrices."""
+    """CLUB of Gentile, Li and Zappella (2014) with M = I + sum x x' kept as matrices.
 
-    def __init__(self, learner: CLUB, arms: int, alpha: float, alpha2: float, seed: int) -> None:
+    `eps` is the misspecification of RCLUMB (Wang et al. 2023) with its factor `c` in the cuts, `T0`
+    the rounds of UniCLUB (Li et al. 2025).
+    """
+
+    def __init__(
+        self,
+        learner: CLUB,
+        arms: int,
+        alpha: float,
+        alpha2: float,
+        seed: int,
+        eps: float = 0.0,
+        c: float = 0.0,
+        T0: int = 0,
+    ) -> None:
         S = learner.contexts
-        self.alpha, self.alpha2 = alpha, alpha2
+        self.alpha, self.alpha2, self.eps, self.c, self.T0 = alpha, alpha2, eps, c, T0
+        self.played: list[tuple[int, int]] = []
         self.edges = {frozenset(pair) for pair in learner.edges().tolist()}
         self.M = [np.eye(arms) for _ in range(S)]
         self.b = [np.zeros(arms) for _ in range(S)]
@@ -42,12 +58,19 @@ class LiteralCLUB:
     def ask(self, i: int) -> int:
         self.stream.begin_choice(i)
         t = self.stream.tells + 1
+        if t <= self.T0:
+            return self.stream.below(len(self.b[0]))
         cluster = self.component(i)
         eye = np.eye(len(self.b[0]))
         M = eye + sum((self.M[k] - eye for k in cluster), np.zeros_like(eye))
-        w = np.linalg.inv(M) @ sum((self.b[k] for k in cluster), np.zeros(len(eye)))
+        inverse = np.linalg.inv(M)
+        w = inverse @ sum((self.b[k] for k in cluster), np.zeros(len(eye)))
+        rounds = [arm for k, arm in self.played if k in cluster] if self.eps > 0 else []
         score = [
-            w @ x + self.alpha * math.sqrt(x @ np.linalg.inv(M) @ x * math.log(t + 1)) for x in eye
+            w @ x
+            + self.alpha * math.sqrt(x @ inverse @ x * math.log(t + 1))
+            + self.eps * sum(abs(x @ inverse @ eye[arm]) for arm in rounds)
+            for x in eye
         ]
         return self.stream.largest([round(float(value), 12) for value in score])
 
@@ -59,8 +82,9 @@ class LiteralCLUB:
         w = [np.linalg.inv(M) @ b for M, b in zip(self.M, self.b, strict=True)]
         f = [math.sqrt((1 + math.log(1 + T)) / (1 + T)) for T in self.T]
         for k in range(len(w)):
-            if np.linalg.norm(w[i] - w[k]) > self.alpha2 * (f[i] + f[k]):
+            if np.linalg.norm(w[i] - w[k]) > self.alpha2 * (f[i] + f[k] + self.c * self.eps):
                 self.edges.discard(frozenset((i, k)))
+        self.played.append((i, arm))
         self.stream.told()
 
 
@@ -85,6 +109,78 @@ def test_decisions_are_the_literal_ones(
     assert len(literal.edges) < before  # edges were cut, so that something was compared
     first = [min(literal.component(i)) for i in range(9)]
     assert adjusted_rand(learner.labels(), np.array(first)) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("eps", "c", "T0", "noise"),
+    [(0.2, 1.5, 0, "bernoulli"), (0.1, 1.0, 0, "gaussian"), (0.0, 0.0, 45, "bernoulli")],
+)
+def test_settings_for_rclumb_and_uniclub_are_the_literal_ones(
+    eps: float, c: float, T0: int, noise: str
+) -> None:
+    world = lb.worlds.lumpable(9, 4, 3, noise=noise, seed=3)
+    learner = CLUB(
+        9, 4, alpha=0.5, alpha2=0.5, slack=c * eps, misfit=eps, explore=T0 / 9, density=1.0, seed=8
+    )
+    literal = LiteralCLUB(learner, 4, 0.5, 0.5, 8, eps, c, T0)
+    agree(learner, literal, world, rounds=LONG_MEMORY)
+    assert {frozenset(pair) for pair in learner.edges().tolist()} == literal.edges
+    assert len(literal.edges) < 36  # edges were cut, so that something was compared
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.3])
+def test_contexts_that_differ_by_the_slack_stay_together(slack: float) -> None:
+    """RCLUMB (Wang et al. 2023): estimates of one cluster may differ by alpha_2 slack for ever.
+
+    Without noise, alpha_2 = 2: two contexts that are 0.5 apart are cut as soon as 2 (F + F + slack)
+    falls below the distance of their shrunk estimates, 0.5 n / (1 + n); with slack 0.3 it never
+    does. No random chance.
+    """
+    learner = CLUB(2, 2, alpha2=2.0, slack=slack, density=1.0)
+    cut = None
+    for n in range(1, 2000):
+        for i in range(2):
+            for j in range(2):
+                learner.tell(i, j, 0.5 * i * j)
+        if cut is None and len(learner.edges()) == 0:
+            cut = n
+    F = [math.sqrt((1 + math.log(1 + 2 * n)) / (1 + 2 * n)) for n in range(2000)]
+    due = [n for n in range(1, 2000) if 0.5 * n / (1 + n) > 2 * (2 * F[n] + slack)]
+    assert cut == (due[0] if due else None)
+    assert bool(due) == (slack == 0.0)
+
+
+def test_misfit_is_trusted_to_arms_that_were_played() -> None:
+    """An arm with N - 1 plays gains eps (N - 1) / N: here enough to outdo one never played.
+
+    After one reward of 0 the indices are s / sqrt 2 + eps / 2 and s, s = alpha sqrt(ln 3): they
+    cross at eps = (2 - sqrt 2) s.
+    """
+    s = 0.3 * math.sqrt(math.log(3))
+    for eps in (0.0, (2 - math.sqrt(2)) * s * 0.99, (2 - math.sqrt(2)) * s * 1.01):
+        learner = CLUB(1, 2, alpha=0.3, misfit=eps)
+        learner.tell(0, 0, 0.0)
+        assert learner.ask(0) == int(eps < (2 - math.sqrt(2)) * s)
+
+
+def test_exploring_first_finds_clusters_that_clubs_own_choices_miss() -> None:
+    """UniCLUB (Li et al. 2025): with arms drawn at random, every context's estimates are of all
+    arms when contexts are compared, and clusters are found soon.
+
+    60 contexts in 3 clusters that share the best arm and differ in the three others by 0.8: CLUB
+    soon plays the best arm alone, and what sets the clusters apart is never seen. With 100 rounds
+    per context that explore, 2.4 F(100) = 0.57 is half of the distance between clusters, 0.8 sqrt 2
+    times 25 / 26, and four times that within one, about sqrt(3 * 2 * 0.09 / 25) = 0.15.
+    """
+    means = np.array([[1.0, 0.9, 0.1, 0.1], [1.0, 0.1, 0.9, 0.1], [1.0, 0.1, 0.1, 0.9]])
+    for seed in range(4):
+        world = lb.worlds.lumpable(60, 4, 3, means=means, noise="bernoulli", seed=seed)
+        found = []
+        for explore in (100.0, 0.0):
+            learner = CLUB(60, 4, alpha=0.3, alpha2=1.2, density=1.0, explore=explore, seed=seed)
+            play(learner, world, horizon=7000, seed=seed, at=[])
+            found.append(adjusted_rand(learner.labels(), world.group))
+        assert found == [1.0, 0.0]
 
 
 def explored(alpha: float, alpha2: float) -> tuple[CLUB, lb.World]:
@@ -185,6 +281,9 @@ def test_mistakes_are_named_and_too_large_a_graph_is_unfit() -> None:
         CLUB(3, 2, alpha=0.0)
     with pytest.raises(ValueError, match="alpha2:"):
         CLUB(3, 2, alpha2=-1.0)
+    for name in ("slack", "misfit", "explore"):
+        with pytest.raises(ValueError, match=f"{name}: expected a number of at least 0"):
+            CLUB(3, 2, **{name: -0.1})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="density"):
         CLUB(3, 2, density=1.5)
     with pytest.raises(ValueError, match="seed"):

@@ -13,7 +13,9 @@ from lumpable.learners.catalogue import CATALOGUE, names
 
 if TYPE_CHECKING:
     from lumpable.base.protocols import Learner as Learner
+    from lumpable.learners.bai_cl import BAICl as BAICl
     from lumpable.learners.bmf import FactorThompson as FactorThompson
+    from lumpable.learners.borrowing import Borrowing as Borrowing
     from lumpable.learners.cab import CAB as CAB
     from lumpable.learners.club import CLUB as CLUB
     from lumpable.learners.cofiba import COFIBA as COFIBA

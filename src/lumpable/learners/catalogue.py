@@ -68,12 +68,17 @@ CATALOGUE: dict[str, Entry] = {
     "suplinrel": _at("suplinrel:SupLinRel", "SupLinRel"),
     # clustering
     "club": _at("club:CLUB", "CLUB"),
+    "rclumb": _at("club:CLUB", "RCLUMB", alpha2=1.0, slack=0.3, misfit=0.2),
+    "uniclub": _at("club:CLUB", "UniCLUB", explore=5.0),
     "sclub": _at("sclub:SCLUB", "SCLUB"),
     "cofiba": _at("cofiba:COFIBA", "COFIBA"),
     "cab": _at("cab:CAB", "CAB"),
     "dynucb": _at("dynucb:DynUCB", "DynUCB"),
     "kmeans": _at("kmeans:ExploreThenKMeans", "explore, then k-means"),
+    "borrowing": _at("borrowing:Borrowing", "borrowing while the bias is small"),
     "nucb": _at("nucb:NUCB", "NUCB"),
+    "bai-cl": _at("bai_cl:BAICl", "BAI-Cl, best arms first", compare=False),
+    "bai-cl-plus": _at("bai_cl:BAICl", "BAI-Cl++, best arms first"),
     # latent groups
     "mucb": _at("mucb:ModelUCB", "mUCB, known means"),
     "mts": _at("mts:ModelThompson", "mTS, Thompson that knows the groups' means"),

@@ -8,7 +8,16 @@ is, with n_ij plays and the sum s_ij of the rewards of context i and arm j:
     then cut each edge (i, l) with ||w_i - w_l|| > alpha_2 (F(n_i) + F(n_l)),
 
 F(n) = sqrt((1 + ln(1 + n)) / (1 + n)). Clusters are the connected components. The reduction to arms
-is ours; the paper has any features.
+is ours; the paper has any features. Two later algorithms are settings of it:
+
+RCLUMB: Wang, Xie, Liu, Li and Lui, "Online clustering of bandits with misspecified user models",
+NeurIPS 2023. The mean of a pair may be up to eps off its model. An edge is cut only beyond
+alpha_2 (F(n_i) + F(n_l) + slack), slack = c eps, and the index adds what eps can do to W_j, eps
+times the sum of |x' M^-1 x_s| over the cluster's rounds s, which is eps (N_j - 1) / N_j with arms.
+
+UniCLUB: Li, Liu, Dai and Lui, "Demystifying online clustering of bandits: enhanced exploration
+under stochastic and smoothed adversarial contexts", ICLR 2025. Any arm is played in the first T_0
+rounds, so that estimates are of all arms when the cuts matter; then CLUB.
 """
 
 from __future__ import annotations
@@ -20,12 +29,15 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
-from lumpable.learners.engine import Clock, Kernels, kernel
-from lumpable.learners.fitting.cluster_ucb import choose, learn, spread
+from lumpable.learners.engine import TELLS, Clock, Kernels, below, kernel, largest
+from lumpable.learners.fitting.cluster_ucb import choose as index
+from lumpable.learners.fitting.cluster_ucb import learn, spread
+from lumpable.learners.fitting.random_graphs import components, random_graph
 from lumpable.learners.learner import Cells, Compiled, Counts, PerArm, PerContext, Unfit, zeros
 
 MOST_EDGES = 20_000_000
 """Beyond, the graph alone takes a gigabyte."""
+NOT_NEGATIVE, BELOW_ZERO = "a number of at least 0", -math.ulp(0.0)
 
 
 class State(NamedTuple):
@@ -65,6 +77,26 @@ class State(NamedTuple):
     score: PerArm
     alpha: float
     alpha2: float
+    slack: float
+    misfit: float
+    """eps."""
+    explore: int
+    """T_0."""
+
+
+@kernel
+def choose(state: State, context: int, clock: Clock) -> int:
+    """Play any arm in the first rounds, then the largest index of the context's cluster."""
+    if clock[TELLS] < state.explore:
+        return below(clock, len(state.score))
+    if state.misfit == 0.0:
+        return index(state, context, clock)
+    c = state.label[context]
+    N, W, score = state.N[c], state.W[c], state.score
+    scale = state.alpha * math.sqrt(math.log(2.0 + clock[TELLS]))
+    for j in range(len(score)):
+        score[j] = W[j] + scale / math.sqrt(N[j]) + state.misfit * (N[j] - 1.0) / N[j]
+    return largest(score, clock)
 
 
 @kernel
@@ -85,7 +117,8 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
             theirs = state.w[near, arm]
             square = state.apart[e] + (new - theirs) ** 2 - (old - theirs) ** 2
             state.apart[e] = max(square, 0.0)
-            if math.sqrt(state.apart[e]) <= state.alpha2 * (own + spread(state.visits[near])):
+            far = state.alpha2 * (own + spread(state.visits[near]) + state.slack)
+            if math.sqrt(state.apart[e]) <= far:
                 at += 1
                 continue
             state.apart[e] = -1.0
@@ -158,28 +191,6 @@ def settle(state: State, b: int, size: int) -> None:
         state.W[b, j] = state.sum[b, j] / state.N[b, j]
 
 
-def random_graph(contexts: int, density: float, rng: np.random.Generator) -> IntMatrix:
-    """Draw each of all possible edges with this chance; return their ends, (edges, 2)."""
-    possible = contexts * (contexts - 1) // 2
-    number = int(rng.binomial(possible, density))
-    drawn = np.sort(rng.choice(possible, number, replace=False))
-    ends = np.cumsum(np.arange(contexts - 1, 0, -1))  # pairs (0, 1), (0, 2), .. (1, 2), ..
-    i = np.searchsorted(ends, drawn, side="right")
-    return np.stack([i, drawn - (ends - contexts)[i]], axis=1)
-
-
-def components(contexts: int, ends: IntMatrix) -> IntVector:
-    """Return the component of each context in the graph with these edges."""
-    label = np.arange(contexts)
-    while True:
-        before = label.copy()
-        low = label[ends].min(axis=1)
-        for end in ends.T:
-            np.minimum.at(label, end, low)
-        if np.array_equal(before, label):
-            return np.unique(label, return_inverse=True)[1]
-
-
 class CLUB(Compiled):
     """Clusters of contexts as the components of a graph that only loses edges.
 
@@ -199,6 +210,17 @@ class CLUB(Compiled):
     density
         Chance of each edge at the start; 1 is the complete graph. Unless given, the usual 3 ln S /
         S, with which each true cluster of order S is connected at first.
+    slack
+        How much further than their confidence two contexts of a cluster may be apart, in units of
+        the estimates; `rclumb` takes 1.5 times its misfit.
+    misfit
+        How far the mean of a pair may be off its cluster's; above 0, arms that were played are
+        trusted less. `rclumb` takes 0.2, its authors' eps. Their cap of the index at 1 is left out,
+        as rewards can be anything, and their complete graph is density = 1.
+    explore
+        Rounds for each context in which any arm is played, T_0 / S. Edges are cut in them, too.
+        `uniclub` takes 5: the T_0 of its authors, of order S ln S with large factors, depends on
+        the gap between clusters and is longer than most runs.
 
     >>> learner = CLUB(contexts=3, arms=2, density=1.0, seed=1)
     >>> for _ in range(200):
@@ -219,6 +241,9 @@ class CLUB(Compiled):
         alpha: float = 0.3,
         alpha2: float = 0.5,
         density: float | None = None,
+        slack: float = 0.0,
+        misfit: float = 0.0,
+        explore: float = 0.0,
         seed: int = 0,
     ) -> None:
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
@@ -243,6 +268,9 @@ class CLUB(Compiled):
             searches=np.zeros(1, dtype=np.int64),
             alpha=checks.real("alpha", alpha, "a positive number", 0.0, 1e9),
             alpha2=checks.real("alpha2", alpha2, "a positive number", 0.0, 1e9),
+            slack=checks.real("slack", slack, NOT_NEGATIVE, BELOW_ZERO, 1e9),
+            misfit=checks.real("misfit", misfit, NOT_NEGATIVE, BELOW_ZERO, 1e9),
+            explore=round(S * checks.real("explore", explore, NOT_NEGATIVE, BELOW_ZERO, 1e9)),
         )
         super().__init__(S, K, seed, state)
 

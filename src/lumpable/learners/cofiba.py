@@ -20,8 +20,8 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, IntVector
-from lumpable.learners.club import components, random_graph
 from lumpable.learners.engine import TELLS, Clock, Kernels, kernel, largest
+from lumpable.learners.fitting.random_graphs import components, random_graph
 from lumpable.learners.learner import (
     CellsByArm,
     Compiled,

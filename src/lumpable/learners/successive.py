@@ -15,7 +15,7 @@ then the best arm is never dropped.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,8 +50,8 @@ def choose(state: State, context: int, clock: Clock) -> int:
 
 
 @kernel
-def radius(state: State, n: int) -> float:
-    """alpha_n."""
+def radius(state: Any, n: int) -> float:
+    """alpha_n, of a state with `width` and `log_rest`."""
     return state.width * math.sqrt((state.log_rest + 2.0 * math.log(n)) / n)
 
 

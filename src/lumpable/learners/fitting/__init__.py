@@ -1,1 +1,1 @@
-"""What several learners share: k-means, completion, regression, and UCB for clusters."""
+"""What several learners share: k-means, completion, regression, graphs, UCB for clusters."""
