@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from lumpable.base.words import counted, number
+from lumpable.lumps.belief.looks import looks
 from lumpable.lumps.belief.posterior import posterior_now
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import REAL
@@ -17,7 +18,12 @@ OPEN = 0.8
 
 
 def summary(learner: Levels) -> str:
-    """Say in a sentence or two what is believed of contexts.
+    """Say in a few sentences what is believed of contexts, and what that rests on."""
+    return " ".join([_structure(learner), *looks(learner).notes])
+
+
+def _structure(learner: Levels) -> str:
+    """Say whether contexts differ, and how.
 
     The explained share is the variance of group means between contexts, arms weighted by pulls,
     against the same plus the variance of contexts around their group that m0 implies.

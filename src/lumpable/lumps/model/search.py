@@ -206,6 +206,13 @@ def _afresh(counts: Counts, one: Fit, best: Fit) -> Fit:
     return best
 
 
+def with_groups(counts: Counts, M: int, m0: float) -> Fit:
+    """Return a fit with at most M groups, started from leading directions."""
+    one = one_group(counts)
+    x = _surprise(counts, one, np.zeros(counts.contexts, dtype=np.int64))
+    return settle(counts, _firm(_spectral(counts, x, M), M), replace(one, m0=m0))
+
+
 def _surprise(counts: Counts, fit: Fit, label: IntVector) -> FloatVector:
     """Return how far each cell is from its group's mean, in standard deviations."""
     weight = counts.weight(fit.m0)

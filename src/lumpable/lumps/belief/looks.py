@@ -1,0 +1,167 @@
+"""What the rewards look like, and what is made of them: in numbers and in words."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from lumpable.base.words import counted, number
+from lumpable.lumps.belief.halves import SHOWN, apart
+from lumpable.lumps.core.learning import Levels
+from lumpable.lumps.model.counts import Counts
+from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.model.scores import Score
+
+FEW = 0.01
+"""Rewards beside zeros and ones are few up to this share."""
+HEAVY = 0.2
+"""Tails are heavy if the largest hundredth of the rewards carries this part of their sum."""
+REPEATED, MANY_VALUES = 0.2, 100
+"""Rewards seem to be logged twice if this share repeats one of the same cell, of many values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What the rewards look like, and what is made of them."""
+
+    rewards: int
+    least: float
+    largest: float
+    scored: str
+    """How contexts are compared: "as coins", "by value" or "by rank"."""
+    wild: int
+    """Rewards beyond the fence, which count as its end."""
+    fence: tuple[float, float]
+    heavy: float
+    """The part of the sum of all sizes that the largest hundredth carries."""
+    repeated: float
+    """The share of rewards that repeat one of the same context and arm exactly."""
+    apart: float | None
+    """How far the groups that differ most are apart, in standard errors of one half of the rewards,
+    where the other half found them; None without groups, and for coins."""
+    notes: tuple[str, ...]
+    """What one should know before trusting groups and means; empty if all is well."""
+
+    @property
+    def words(self) -> str:
+        """All of it in sentences."""
+        if self.rewards == 0:
+            return "There are no rewards yet."
+        if self.scored == "as coins":
+            return "All rewards are 0 or 1."
+        ends = f"{number(self.least)} to {number(self.largest)}"
+        how = (
+            f"Rewards are numbers from {ends}. Contexts are compared {self.scored}; means are those "
+            "of the rewards themselves."
+        )
+        return " ".join([how, *self.notes])
+
+
+def looks(learner: Levels) -> Looks:
+    """Return what the rewards look like."""
+    counts, fit = learner.counts(), learner.last_fit
+    if counts.contexts == 0 or not counts.real or fit is None or fit.scale is None:
+        ends = (0.0, 1.0) if counts.contexts else (0.0, 0.0)
+        return Looks(int(counts.rewards), *ends, "as coins", 0, (0.0, 1.0), 0.0, 0.0, None, ())
+    others, score = counts.others, fit.scale.score
+    assert others is not None
+    value, times = _sorted(counts)
+    beyond = (others.value < score.low) | (others.value > score.high)
+    wild = int(others.times[beyond].sum())
+    heavy, repeated = _heavy(value, times), _repeated(counts)
+    far = _apart(learner, counts, fit) if fit.groups > 1 else None
+    notes = itertools.chain(
+        _about_wild(counts, score, wild), _about_tails(heavy, score), _about_repeats(repeated),
+        _about_means(far),
+    )  # fmt: skip
+    return Looks(
+        int(counts.rewards), float(value[0]), float(value[-1]), _how(score), wild,
+        (score.low, score.high), heavy, repeated, far, tuple(notes),
+    )  # fmt: skip
+
+
+def _how(score: Score) -> str:
+    return "by value" if len(score.knot) == 2 else "by rank"
+
+
+def _sorted(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+    others = counts.others
+    assert others is not None
+    ones, odd = float(counts.s.sum()), float(others.times.sum())
+    value = np.append(others.value, [0.0, 1.0])
+    times = np.append(others.times, [counts.rewards - ones - odd, ones])
+    order = np.argsort(value, kind="stable")
+    value, times = value[order], times[order]
+    return value[times > 0], times[times > 0]
+
+
+def _heavy(value: np.ndarray, times: np.ndarray) -> float:
+    size = np.abs(value - float(np.median(value)) if value[0] < 0.0 else value)
+    order = np.argsort(-size, kind="stable")
+    before = np.cumsum(times[order]) - times[order]
+    left = np.clip(0.01 * times.sum() - before, 0.0, times[order])
+    return float((left * size[order]).sum() / max(float((times * size).sum()), 1e-300))
+
+
+def _repeated(counts: Counts) -> float:
+    """Return the share of real rewards that repeat one of their cell, if values are many."""
+    others = counts.others
+    assert others is not None
+    if len(np.unique(others.value)) < max(MANY_VALUES, 0.2 * len(others.value)):
+        return 0.0
+    return float((others.times - 1.0).sum() / others.times.sum())
+
+
+_known: WeakKeyDictionary[Levels, tuple[int, Fit, float]] = WeakKeyDictionary()
+"""How far groups are apart, until a learner learns more: it takes about as long as two fits."""
+
+
+def _apart(learner: Levels, counts: Counts, fit: Fit) -> float:
+    known = _known.get(learner)
+    if known is None or known[0] != learner.tells or known[1] is not fit:
+        known = _known[learner] = (learner.tells, fit, apart(counts, fit))
+    return known[2]
+
+
+# --- In words -----------------------------------------------------------------------------------
+
+
+def _about_wild(counts: Counts, score: Score, wild: int) -> list[str]:
+    others = counts.others
+    assert others is not None
+    few = others.times.sum() <= FEW * counts.rewards
+    if few and score.knot[0] == 0.0 and score.knot[-1] == 1.0:
+        odd, example = int(others.times.sum()), number(float(others.value[0]))
+        verb = "is" if odd == 1 else "are"
+        clipped = f", and {wild} of them in means as the fence" if wild else ""
+        return [
+            f"{odd:,} of {int(counts.rewards):,} rewards {verb} neither 0 nor 1, such as {example}: "
+            f"counted as 0 or 1 in finding groups{clipped}. Is that a mistake in the log?"
+        ]
+    if wild == 0:
+        return []
+    ends = f"{number(score.low)} to {number(score.high)}"
+    return [f"{counted(wild, 'reward')} beyond {ends}: counted as the nearer end."]
+
+
+def _about_tails(heavy: float, score: Score) -> list[str]:
+    if heavy < HEAVY or _how(score) == "by value":
+        return []
+    part = f"{100.0 * heavy:.0f} %"
+    return [f"The largest hundredth of the rewards carries {part} of their sum: means need many."]
+
+
+def _about_repeats(repeated: float) -> list[str]:
+    if repeated < REPEATED:
+        return []
+    part = f"{100.0 * repeated:.0f} %"
+    return [f"{part} of the rewards repeat another exactly: are they logged more than once?"]
+
+
+def _about_means(far: float | None) -> list[str]:
+    if far is None or far >= SHOWN:
+        return []
+    return ["The rewards of the groups differ in kind; that their means do is not shown yet."]
