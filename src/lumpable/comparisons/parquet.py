@@ -13,6 +13,7 @@ from __future__ import annotations
 import array
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -109,10 +110,13 @@ def read(path: Path, columns: Mapping[str, str]) -> Any:
 def check_columns(
     argument: str, who: str, names: Iterable[str], columns: Mapping[str, str]
 ) -> None:
-    """Refuse a table that lacks columns."""
-    there = set(names)
+    """Refuse a table that lacks columns, or has one twice."""
+    there = Counter(list(names))
     if lacking := [name for name in columns if name not in there]:
         words = f"expected the rows of a comparison, but {who} lacks {', '.join(lacking)}"
+        raise BadArgument(argument, why=words)
+    if twice := [name for name in columns if there[name] > 1]:
+        words = f"expected each column once, but {who} has {', '.join(twice)} more than once"
         raise BadArgument(argument, why=words)
 
 
