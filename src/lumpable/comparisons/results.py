@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ SIZES = {"contexts": 0, "arms": 0, "groups": 0, "horizon": 1, "round": 0}
 """Counts, and how small each may be."""
 LARGEST = 1e100
 """A larger number was not measured, and squares of it would overflow; below 1 / LARGEST is 0."""
+NUMBERS = (int, float, np.integer, np.floating)
 MISSING = "not yet run"
 """The state of a cell that has no rows."""
 
@@ -117,7 +117,7 @@ def arrange(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Compa
     for name, least in SIZES.items():
         for value, status in zip(columns[name], columns["status"], strict=True):
             low = 1 if name == "round" and status == "done" else least
-            if _known(value) and not (isinstance(value, Real) and low <= value < math.inf):
+            if _known(value) and not (isinstance(value, NUMBERS) and low <= value < math.inf):
                 raise BadArgument("rows", f"numbers of at least {low} in {name!r}", repr(value))
     learners = _learner_names(_pairs(columns, "learner", "parameters"))
     worlds = _world_names(_pairs(columns, "world", "setting", "horizon"))
@@ -211,14 +211,17 @@ def _world(
             undone[key] = (columns["status"][i], columns["reason"][i] or "no reason was given")
     for one, seed, _ in at:  # what failed once and was done later is done
         undone.pop((one, seed), None)
-    sizes = (
-        next((int(size) for i in numbers if _known(size := columns[each][i])), 0)
-        for each in ("contexts", "arms", "groups", "horizon")
-    )
+
+    def size(name: str) -> int:
+        return next((int(value) for i in numbers if _known(value := columns[name][i])), 0)
+
     return World(
         name,
         _pretty(columns["setting"][numbers[0]]),
-        *sizes,
+        size("contexts"),
+        size("arms"),
+        size("groups"),
+        size("horizon"),
         learners,
         tuple(knows[learner] for learner in learners),
         seeds,
