@@ -121,7 +121,8 @@ class Session:
         """Open a saved session; it goes on as if it had never stopped.
 
         Plans of this package are found by name. For a plan of your own, pass a fresh one with the
-        same parameters.
+        same parameters; likewise for a session of many contexts and arms that has hardly begun,
+        since a small file must not take much memory by itself.
         """
         with archive.Reader(Path(path)) as reader:
             header = saved.read_header(reader.header)
@@ -129,6 +130,6 @@ class Session:
             def begin(player: Player) -> None:
                 saved.bring(player, header.place, reader)
 
-            session = cls(saved.plan_for(header, plan), seed=header.seed, _begin=begin)
+            session = cls(saved.plan_for(header, plan, reader.size), seed=header.seed, _begin=begin)
         session.late = header.late
         return session
