@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import importlib.util
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +23,10 @@ double = compile_cached(njit, double)
 
 
 @pytest.fixture(autouse=True)
-def beside_the_source(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def beside_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep compiled code where the test looks for it, and let each test be warned anew."""
     monkeypatch.setattr("numba.core.config.CACHE_DIR", "")
     monkeypatch.setattr(Forgiving, "warned", False)
-    yield
 
 
 def started(folder: Path, times: int = 2) -> Any:

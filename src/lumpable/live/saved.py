@@ -233,8 +233,8 @@ def _check_size(problem: Problem, size: int) -> None:
 
     A file has at least a bit for each context, and for each cell of a finished request.
     """
-    S, K, _ = problem.letters
+    contexts, arms = problem.contexts, problem.arms
     bits = 8 * size
-    if S > bits or S * K > max(bits, CELLS):
-        words = f"{S:,} contexts and {K:,} arms in a file of {size:,} bytes"
+    if contexts > bits or contexts * arms > max(bits, CELLS):
+        words = f"{contexts:,} contexts and {arms:,} arms in a file of {size:,} bytes"
         raise BadArgument("path", why=f"{words}; if you trust it, pass its plan as `plan`")
