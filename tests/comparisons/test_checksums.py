@@ -18,11 +18,11 @@ WORLD = {"kind": "lumpable", "contexts": 4, "arms": 2, "groups": 2}
 
 @pytest.fixture
 def named(tmp_path: Path) -> Path:
-    """Return a file whose rows are named so that every name looks like fifty checksums."""
-    label = "".join(f"{LIKE}{i}" for i in range(50))
+    """Return a file whose rows are named so that every name looks like forty checksums."""
+    label = "".join(f"{LIKE}{i}" for i in range(40))
     path = tmp_path / "rows.parquet"
     lb.compare([{"name": "ucb", "label": label}], [WORLD], horizon=1, seeds=1, jobs=1).save(path)
-    assert path.read_bytes().count(parquet.CHECKSUM) > 50
+    assert path.read_bytes().count(parquet.CHECKSUM) > 40
     return path
 
 

@@ -2,8 +2,8 @@
 
 Until it is whole, a file lies beside its place, under a name that begins with a dot and names the
 process that writes it. If that process is killed, the next one that writes removes what it left;
-files that others are writing are left alone. What another machine left is removed after a day, since
-nobody here can know whether its process runs. Knows bytes and paths, nothing of what they mean.
+files that others are writing are left alone. Whether a process of another machine runs cannot be
+known: what it left is removed after a day. Knows bytes and paths, nothing of what they mean.
 """
 
 from __future__ import annotations
