@@ -175,9 +175,11 @@ def conclude(found: Comparison, out: Path) -> None:
 
 def rows_with(found: Comparison, status: str) -> list[Row]:
     """Return the rows of cells with this status."""
+    from lumpable.comparisons.parquet import column_of
+
     table = found.table
     where = [i for i, word in enumerate(table.column("status").to_pylist()) if word == status]
-    return type(found)(table.take(where)).rows() if where else []
+    return type(found)(table.take(column_of(where, "int64"))).rows()
 
 
 def group(rows: list[Row]) -> list[str]:
