@@ -46,7 +46,7 @@ sys.meta_path.insert(0, Hidden())
 def requirements(extras: set[str]) -> set[str]:
     """Return the distributions that these extras name, and those that they build on."""
     every = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    found = set()
+    found: set[str] = set()
     for line in (line for extra in extras for line in every[extra]):
         own = re.fullmatch(r"lumpable\[(.+)\]", line)
         found |= requirements(set(own[1].split(","))) if own else {re.split("[<>=]", line)[0]}
