@@ -27,14 +27,17 @@ def write(path: Path, header: bytes, arrays: Mapping[str, Array]) -> None:
     """Write a file whole: a crash leaves the old one or the new one, never a part."""
     if len(header) > HEADER_LIMIT:  # it could never be read
         raise BadArgument("header", f"at most {HEADER_LIMIT} bytes", f"{len(header)}")
-    with (
-        replacing(path, mode=0o600) as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as members,
-    ):
-        members.writestr(HEADER, header)
-        for name, array in arrays.items():
-            with members.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+    with replacing(path, mode=0o600) as file:
+        members = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
+        try:
+            members.writestr(HEADER, header)
+            for name, array in arrays.items():
+                with members.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+            members.close()
+        except BaseException:
+            members.fp = None  # or it would still be ended, and hide what happened
+            raise
 
 
 class Reader:

@@ -43,8 +43,8 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     sweep(folder, path.name)
     writer = f"{_machine()}-{os.getpid()}-{threading.get_ident()}"
     temporary = folder / f"{_beginning(path.name)}.{writer}"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, mode)
     try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, mode)
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
@@ -59,11 +59,12 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 def sweep(folder: Path, name: str = "") -> None:
     """Remove unfinished files of processes that have ended: of one file, or all in a folder."""
     begins = f"{_beginning(name)}." if name else "."
-    for entry in os.scandir(folder):
-        if entry.name.startswith(begins):
-            written = re.fullmatch(r"\..+\.([0-9a-f]{6})-(\d+)-(\d+)", entry.name)
-            if written and _abandoned(Path(entry.path), *written.groups()):
-                Path(entry.path).unlink(missing_ok=True)
+    with os.scandir(folder) as entries:
+        found = [entry for entry in entries if entry.name.startswith(begins)]
+    for entry in found:
+        written = re.fullmatch(r"\..+\.([0-9a-f]{6})-(\d+)-(\d+)", entry.name)
+        if written and _abandoned(Path(entry.path), *written.groups()):
+            Path(entry.path).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

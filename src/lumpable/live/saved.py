@@ -120,9 +120,10 @@ def _replay(player: Player, place: Place, reader: Reader, path: tuple[int, ...])
     request = player.progress.request
     if request is not None and place.rounds >= request.rounds:
         raise BadArgument("path", f"rounds below {request.rounds}", f"{place.rounds}")
-    player.told = place.rounds
     here = (*path, len(place.answers))
     player.sides = _replay_sides(player, place.sides, place.rounds, reader, here)
+    player.told = place.rounds
+    player.idle = place.rounds - sum(side.rounds for side in player.sides)
 
 
 def _replay_sides(
