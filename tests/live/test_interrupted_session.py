@@ -10,6 +10,7 @@ import dataclasses
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from twins.cut_off import cut_off
 
 SMALL = dataclasses.replace(lb.PAPER, confidence=0.1, test=0.1, policy=0.05, arrivals=0.3)
 FOUR = lb.Problem(contexts=4, arms=3, groups=2)
-GOAL = {"epsilon": 0.5, "delta": 0.1, "constants": SMALL}
+GOAL: dict[str, Any] = {"epsilon": 0.5, "delta": 0.1, "constants": SMALL}
 PLANS: dict[str, Callable[[], lb.Plan]] = {
     "one after the other": lambda: lb.pac.near_uniform(lb.Problem(3, 2, 1), **GOAL),
     "side by side": lambda: lb.pac.any_contexts(FOUR, **GOAL),
@@ -34,13 +35,9 @@ AFTER = 25
 
 def rounds(session: lb.Session, number: int) -> list[tuple[int, float]]:
     rng = np.random.default_rng(5)
-    contexts = rng.choice(session.shape[0], number, p=_frequency(session.shape[0]))
+    weight = 0.5 ** np.arange(session.shape[0])
+    contexts = rng.choice(session.shape[0], number, p=weight / weight.sum())
     return list(zip(contexts.tolist(), rng.random(number).tolist(), strict=True))
-
-
-def _frequency(contexts: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    weight = 0.5 ** np.arange(contexts)
-    return weight / weight.sum()
 
 
 def play(session: lb.Session, context: int, reward: float) -> None:

@@ -82,8 +82,10 @@ class Player:
         """Give a new plan the answers: an interrupted one cannot go on."""
         progress, shape = Progress(self.progress.plan.again()), self.progress.plan.shape
         for answer in self.answers:
-            packed = isinstance(answer, Packed)
-            progress.answer(answer.sample(shape) if packed else _standings(answer))
+            if isinstance(answer, Packed):
+                progress.answer(answer.sample(shape))
+            else:
+                progress.answer(_standings(answer))
         self.progress, self._opened = progress, -1
 
     def advance(self) -> None:
