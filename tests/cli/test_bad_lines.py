@@ -21,9 +21,16 @@ from lumpable.comparisons import running
 from lumpable.learners.catalogue import CATALOGUE
 from lumpable.reproduce import runner
 
-WORDS = """0 -1 1 2 3 1e3 1e400 nan inf -inf 1.5 0x10 １２ ² 1_0 1__0 - None true / .. . a/b 1,000
-1e-300 5e-324 0.5 0.1 ~ %s {} 3-1 1-2000 , 1,,2 0-0 equal zipf gaussian uniform hard low-rank naive
-any-groups unknown-groups local dask suite""".split()
+
+def _spelt(text: str) -> list[str]:
+    return text.split()
+
+
+WORDS = _spelt("""
+0 -1 1 2 3 1e3 1e400 nan inf -inf 1.5 0x10 １２ ² 1_0 1__0 - None true / .. . a/b 1,000
+1e-300 5e-324 0.5 0.1 ~ %s {} 3-1 1-2000 , 1,,2 0-0 equal zipf gaussian uniform hard
+low-rank naive any-groups unknown-groups local dask suite
+""")
 ODD = [
     *WORDS,
     "",
@@ -40,13 +47,20 @@ FILES = ["good.csv", "folder.csv", "folder.parquet", "folder.toml", "odd.toml", 
          "empty.toml", "empty.parquet", "file", "file/x.csv", "file/x.parquet", "file/x.toml",
          "file/x.html", "loop.toml", "loop.parquet", "loop.csv", "none.csv", "none.parquet",
          "none.toml", "folder.html", "good.toml", "/dev/null", "/dev/null/x.parquet"]  # fmt: skip
-VALUES = """0 -1 1 2 1e3 1.5 nan inf -inf true "" "x" "\\u001b" "\\u0000" [] [1] [[1]] {} {a=1} ["x"]
-1e308 1e18 1e400 5e-324 1979-05-27 07:32:00 [nan] [0.5,0.5] [[0.5,0.5],[0.1,0.2]] [["a"]] [[1],[1,2]]
-[{}] [true] [1e400] 9999999999999999999 9223372036854775808""".split()
-KEYS = """horizon pulls seeds name label width kind contexts arms groups noise sd sizes frequency means
-arrivals delay drift at mean path rank case epsilon seed x pooled constants through mended""".split()
-OWN = """os:system os:path sys:exit builtins:int builtins:eval math:pi : a: :b a:b:c ..:x numpy:zeros
-lumpable:Lumps lumpable:World json:loads builtins:type builtins:property""".split()
+VALUES = _spelt("""
+0 -1 1 2 1e3 1.5 nan inf -inf true "" "x" "\\u001b" "\\u0000" [] [1] [[1]] {} {a=1} ["x"]
+1e308 1e18 1e400 5e-324 1979-05-27 07:32:00 [nan] [0.5,0.5] [[0.5,0.5],[0.1,0.2]] [["a"]]
+[[1],[1,2]] [{}] [true] [1e400] 9999999999999999999 9223372036854775808
+""")
+KEYS = _spelt("""
+horizon pulls seeds name label width kind contexts arms groups noise sd sizes frequency
+means arrivals delay drift at mean path rank case epsilon seed x pooled constants through
+mended
+""")
+OWN = _spelt("""
+os:system os:path sys:exit builtins:int builtins:eval math:pi : a: :b a:b:c ..:x
+numpy:zeros lumpable:Lumps lumpable:World json:loads builtins:type builtins:property
+""")
 WORLDS = {
     "lumpable": ["contexts = 6", "arms = 4", "groups = 2"],
     "low_rank": ["contexts = 6", "arms = 4", "rank = 2"],
