@@ -75,13 +75,34 @@ def alone(folder: Path) -> Iterator[None]:
     except ImportError:
         yield
         return
-    handle = os.open(folder, os.O_RDONLY)
+    held = _Held(folder)
     try:
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        held.lock(fcntl.LOCK_EX)
         yield
     finally:
-        os.close(handle)
+        held.close()
+
+
+class _Held:
+    """An open folder. It is closed, and its lock given up, at the latest when nobody knows it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.handle = os.open(folder, os.O_RDONLY)
+
+    def lock(self, kind: int) -> None:
+        import fcntl
+
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(self.handle, kind)
+
+    def close(self) -> None:
+        if self.handle >= 0:
+            self.lock(_UNLOCK)  # first: an interruption after it can leave no lock behind
+            handle, self.handle = self.handle, -1
+            os.close(handle)
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def _beginning(name: str) -> str:
@@ -121,6 +142,7 @@ def _alive(process: int) -> bool:
     return True
 
 
+_UNLOCK = 8
 _FLAGS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
