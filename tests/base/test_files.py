@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -47,18 +49,51 @@ def test_what_a_killed_process_left_is_swept_by_the_next(tmp_path: Path) -> None
 
 
 def test_what_others_are_writing_is_left_alone(tmp_path: Path) -> None:
-    mine = f".kept.{files._machine()}-{os.getppid()}-1"
+    parent = f".kept.{files._machine()}-{os.getppid()}-1"
     far = ".kept.abcdef-1234567-1"  # of another machine: nobody here can know
     unlike = ".kept.swp"
-    for name in (mine, far, unlike):
+    for name in (parent, far, unlike):
         (tmp_path / name).touch()
     files.replace(tmp_path / "kept", b"new")
-    assert {each.name for each in tmp_path.iterdir()} == {mine, far, unlike, "kept"}
+    assert {each.name for each in tmp_path.iterdir()} == {parent, far, unlike, "kept"}
+
+
+def test_what_an_earlier_life_left_is_swept(tmp_path: Path) -> None:
+    """In a container the next process often has the same number, and the next one another name."""
+    machine, me, thread = files._machine(), os.getpid(), threading.get_ident()
+    mine, earlier = f".kept.{machine}-{me}-{thread}", f".kept.{machine}-{me}-1"
+    far, long_ago = ".kept.abcdef-1-1", ".kept.fedcba-1-1"
+    for name in (mine, earlier, far, long_ago):
+        (tmp_path / name).touch()
+    os.utime(tmp_path / long_ago, (0, time.time() - 2 * files.DAY))
+    files.sweep(tmp_path)
+    assert {each.name for each in tmp_path.iterdir()} == {mine, far}
 
 
 def test_long_names_and_errors(tmp_path: Path) -> None:
-    files.replace(tmp_path / ("n" * 255), b"new")
-    (tmp_path / ("n" * 255)).unlink()
+    for name in ("n" * 255, "名" * 85, "é" * 127, "\udce9" * 255):
+        files.replace(tmp_path / name, b"new")
+        (tmp_path / name).unlink()
     with pytest.raises(KeyError), files.replacing(tmp_path / "kept"):
         raise KeyError
     assert list(tmp_path.iterdir()) == []
+
+
+def test_long_names_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    one, two = (tmp_path / f"{'n' * 200}-{end}" for end in "12")
+    with files.replacing(one) as file:
+        file.write(b"one")
+        files.replace(two, b"two")
+    assert (one.read_bytes(), two.read_bytes()) == (b"one", b"two")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links that anybody may lay")
+def test_a_link_in_the_place_of_the_unfinished_file_is_not_followed(tmp_path: Path) -> None:
+    """In a folder that others may write to, the name of the unfinished file can be guessed."""
+    victim, path = tmp_path / "victim", tmp_path / "kept"
+    victim.write_bytes(b"precious")
+    writer = f"{files._machine()}-{os.getpid()}-{threading.get_ident()}"
+    (tmp_path / f".kept.{writer}").symlink_to(victim)
+    with pytest.raises(OSError, match="symbolic"):
+        files.replace(path, b"new")
+    assert victim.read_bytes() == b"precious"

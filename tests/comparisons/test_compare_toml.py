@@ -166,6 +166,7 @@ WHOLE = "a whole number of at least"
         ("seeds = 2", "seeds = 1e15", 2, "seeds: expected at most 1,000,000 seeds, got 1000000000"),
         ("seeds = 2", f"seeds = {'1' * 5000}", 16, "Exceeds the limit"),
         ("seeds = 2", f"seeds = {'[' * 5000}{']' * 5000}", 16, "recursion"),
+        ("seeds = 2", f"seeds = 2\n{' ' * 200_000}!", 3, "Invalid statement"),  # took half an hour
         ('"lumpable"', '["lumpable"]', 11, "kind: expected one of lumpable, "),
         ("[[world]]", '[[world]]\nkind = "table"\npath = 3\n\n[[world]]', 11,
          "path: expected a string, got 3"),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -23,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lumpable import MissingExtra
+from lumpable import BadArgument, MissingExtra
 from lumpable.cli import reporting
 from lumpable.comparisons import standing, statistics
 from lumpable.comparisons.results import gather
@@ -366,6 +367,14 @@ def test_worlds_of_one_label_are_named_by_what_differs(
         ([{"learner": "a", "world": "b"}], "the first row lacks parameters, knows, setting"),
         ([row(status="gone")], "a status of done, not run, failed, got 'gone'"),
         ([row(regret="much")], "numbers in 'regret', got 'much'"),
+        ([row(regret=math.inf)], "numbers up to 1e+100 in 'regret', got inf"),
+        ([row(seconds=-1e300)], "numbers up to 1e+100 in 'seconds', got -1e+300"),
+        ([row(round=0)], "numbers of at least 1 in 'round', got 0"),
+        ([row(horizon=-1)], "numbers of at least 1 in 'horizon', got -1"),
+        ([row(groups=-1)], "numbers of at least 0 in 'groups', got -1"),
+        ([row(contexts="six")], "numbers of at least 0 in 'contexts', got 'six'"),
+        ("/", "a Parquet file, got '/'"),
+        (Path(), "a Parquet file, got '.'"),
         ([1], "expected rows, mappings"),
         (3, "got int"),
         ("nowhere.parquet", "no such file: 'nowhere.parquet'"),
@@ -375,6 +384,29 @@ def test_worlds_of_one_label_are_named_by_what_differs(
 def test_bad_rows_are_named(rows: Any, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         gather(rows)
+
+
+def test_a_column_that_comes_twice_is_named(few: list[dict[str, Any]], tmp_path: Path) -> None:
+    table = pa.Table.from_pylist(few)
+    pq.write_table(table.append_column("ari", table["ari"]), tmp_path / "w.parquet")
+    with pytest.raises(BadArgument, match="it has ari more than once"):
+        gather(tmp_path / "w.parquet")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [row(learner="stopped", round=5, ari=0.5), row(ari=None)],
+        [row(regret=5e-324)],
+        [row(contexts=None, arms=None, groups=None), row(learner="other")],
+        [row(setting="[" * 100_000)],
+    ],
+    ids=["measured before the end only", "next to nothing", "of no size", "nested"],
+)
+def test_odd_rows_make_a_page(rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Rows of another program may hold anything that is a number."""
+    for form in (rows, pandas.DataFrame(rows)):
+        compared.report(form, tmp_path / "page.html")
 
 
 # --- The page -------------------------------------------------------------------------------------

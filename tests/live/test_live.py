@@ -895,12 +895,3 @@ def test_saving_replaces_the_file(tmp_path: Path) -> None:
     session.save(path)
     assert lb.Session.load(str(path)).rounds == session.rounds
     assert [file.name for file in tmp_path.iterdir()] == ["session.lump"]
-
-
-def test_a_file_that_asks_for_more_than_there_is(tmp_path: Path) -> None:
-    path = tmp_path / "session.lump"
-    problem = {"contexts": 10**9, "arms": 10**9, "groups": 1}
-    parameters = {"problem": problem, **PARAMETERS}
-    write(path, _with_header(saved(session_under_way(), tmp_path), parameters=parameters))
-    with pytest.raises(ValueError, match=r"^path: not the parameters of"):
-        lb.Session.load(path)

@@ -27,23 +27,31 @@ def write(path: Path, header: bytes, arrays: Mapping[str, Array]) -> None:
     """Write a file whole: a crash leaves the old one or the new one, never a part."""
     if len(header) > HEADER_LIMIT:  # it could never be read
         raise BadArgument("header", f"at most {HEADER_LIMIT} bytes", f"{len(header)}")
-    with (
-        replacing(path, mode=0o600) as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as members,
-    ):
-        members.writestr(HEADER, header)
-        for name, array in arrays.items():
-            with members.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+    with replacing(path, mode=0o600) as file:
+        members = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
+        try:
+            members.writestr(HEADER, header)
+            for name, array in arrays.items():
+                with members.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+            members.close()
+        except BaseException:
+            members.fp = None  # or it would still be ended, and hide what happened
+            raise
 
 
 class Reader:
-    """An open file. Anything wrong in it raises `BadArgument` before memory is allocated."""
+    """An open file. Anything wrong in it raises `BadArgument` before memory is allocated.
+
+    `size` is that of the file in bytes. No member may unpack to more: those that we write are not
+    packed at all.
+    """
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
             raise FileNotFoundError(f"no such file: {str(path)!r}")
         try:
+            self.size = path.stat().st_size
             self._zip = zipfile.ZipFile(path)
         except Exception as cause:  # a damaged zip fails in many ways
             raise BadArgument(
@@ -80,8 +88,9 @@ class Reader:
     def _read(self, name: str, limit: int) -> bytes:
         try:
             size = self._zip.getinfo(name).file_size
-            if size <= limit:
+            if size <= min(limit, self.size):
                 return self._zip.read(name)
         except Exception as cause:  # a damaged zip fails in many ways
             raise BadArgument("path", why=f"{name} is missing or damaged: {cause}") from None
-        raise BadArgument("path", why=f"{name} takes {size} bytes, expected at most {limit}")
+        most = f"{limit}" if size > limit else f"the {self.size} of the file"
+        raise BadArgument("path", why=f"{name} takes {size} bytes, expected at most {most}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping
 
 
@@ -64,6 +65,27 @@ def time_left(seconds: float) -> str:
     ('about 1 min 35 s left', 'nearly done')
     """
     return f"about {duration(round(seconds))} left" if seconds >= 1 else "nearly done"
+
+
+def plain(text: str) -> str:
+    r"""Make visible what a terminal would obey or could not show; ends of lines and tabs stay.
+
+    These are control characters, those that turn the direction of a text, and halves of characters
+    in the names of files.
+
+    >>> plain("\x1b[2Jmine\r"), plain("two\nlines"), plain("\u202egnp")
+    ('\\x1b[2Jmine\\r', 'two\nlines', '\\u202egnp')
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one in "\n\t" or not _obeyed(one) else repr(one)[1:-1] for one in text)
+
+
+def _obeyed(one: str) -> bool:
+    return unicodedata.category(one) in ("Cc", "Cs") or unicodedata.bidirectional(one) in _TURNS
+
+
+_TURNS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:

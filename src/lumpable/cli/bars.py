@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-import click
+from lumpable.base.words import plain
+from lumpable.cli.show import say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,17 +29,18 @@ Advance = Callable[[int, int, str], None]
 def progress(every: float = math.inf) -> Iterator[tuple[Say, Advance]]:
     """Show how far something is; without a terminal, a line after `every` seconds or more."""
     if not sys.stderr.isatty():
-        yield lambda words: click.echo(words, err=True), _lines(every)
+        yield lambda words: say(words, err=True), _lines(every)
         return
-    from rich.console import Console
     from rich.progress import BarColumn
 
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    from lumpable.cli.terminal import Plain
+
+    console = Plain(stderr=True)
     with display(console, BarColumn(bar_width=20)) as shown:
         task = shown.add_task("starting", total=None)
 
         def advance(done: int, total: int, words: str) -> None:
-            shown.update(task, total=total, completed=done, description=words)
+            shown.update(task, total=total, completed=done, description=plain(words))
 
         yield console.print, advance
 
@@ -50,7 +52,7 @@ def _lines(every: float) -> Advance:
         nonlocal last
         if time.monotonic() - last > every:
             last = time.monotonic()
-            click.echo(words, err=True)
+            say(words, err=True)
 
     return advance
 

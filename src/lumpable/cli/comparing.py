@@ -11,7 +11,7 @@ import click
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, runs, time_left
-from lumpable.cli import bars
+from lumpable.cli import bars, show
 from lumpable.cli.options import rounds
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def compare(
     if experiment == toml.SUITE:
         plan = toml.suite(quick, changes)
         for sentence in plan.left_out:
-            click.echo(sentence, err=True)
+            show.say(sentence, err=True)
     else:
         plan = toml.read(experiment, changes)
     store = Store(out)
@@ -120,7 +120,7 @@ def compare(
             words = f"stopped after {far}, which are in {out}; {again}"
             raise KeyboardInterrupt(words) from None
         except Broken as error:
-            click.echo(f"broken off: {error}\n{again}", err=True)
+            show.say(f"broken off: {error}\n{again}", err=True)
             ctx.exit(FAILED)
     found = Comparison(table)
     conclude(found, out)
@@ -157,7 +157,6 @@ def state(step: Step) -> str:
 
 def conclude(found: Comparison, out: Path) -> None:
     """Print how many cells are done, which failed or were not run and why, and the file."""
-    from lumpable.cli import show
     from lumpable.comparisons.comparison import count_cells
 
     console = show.console()
@@ -176,9 +175,11 @@ def conclude(found: Comparison, out: Path) -> None:
 
 def rows_with(found: Comparison, status: str) -> list[Row]:
     """Return the rows of cells with this status."""
+    from lumpable.comparisons.parquet import column_of
+
     table = found.table
     where = [i for i, word in enumerate(table.column("status").to_pylist()) if word == status]
-    return type(found)(table.take(where)).rows() if where else []
+    return type(found)(table.take(column_of(where, "int64"))).rows()
 
 
 def group(rows: list[Row]) -> list[str]:

@@ -20,6 +20,7 @@ from lumpable.base.extras import MissingExtra
 from lumpable.base.version import __version__
 from lumpable.cli.budgets import print_budget
 from lumpable.cli.options import accuracy_options, size_options
+from lumpable.cli.show import say
 from lumpable.cli.simulations import simulate
 from lumpable.plans.costs import budget
 from lumpable.plans.problem import Problem
@@ -46,16 +47,15 @@ class Careful(click.Group):
             raise  # click ends quietly when the reader is gone
         except (BadArgument, OSError, MissingExtra, MemoryError) as error:
             lines = str(error).splitlines() or [type(error).__name__]
-            click.echo(f"Error: {lines[0]}", err=True)
+            say(f"Error: {lines[0]}", err=True)
             ctx.exit(BAD_INPUT)
         except KeyboardInterrupt as stop:
-            click.echo(str(stop) or "stopped", err=True)
+            say(str(stop) or "stopped", err=True)
             ctx.exit(STOPPED)
         except (click.exceptions.Exit, click.ClickException, click.Abort):
             raise
         except Exception:
-            traceback.print_exc()
-            click.echo(BUG, err=True)
+            say(traceback.format_exc() + BUG, err=True)
             ctx.exit(OUR_FAULT)
 
 

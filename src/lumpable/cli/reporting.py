@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from lumpable.cli import bars
+from lumpable.cli.show import say
 
 
 @click.command("report")
@@ -43,7 +44,7 @@ def report(rows: Path, out: Path | None, folder: Path | None, title: str) -> Non
     read = compared.read(rows)
     page = rows.with_suffix(".html") if out is None else out
     compared.report(read, page, title=title)
-    click.echo(f"page: {page}")
+    say(f"page: {page}")
     if folder is not None:
         with bars.progress() as (_, advance):
 
@@ -51,4 +52,4 @@ def report(rows: Path, out: Path | None, folder: Path | None, title: str) -> Non
                 advance(done, total, f"{done} of {total}, {name}")
 
             files = compared.pictures(read, folder, progress=show)
-        click.echo(f"pictures: {len(files)} in {folder}")
+        say(f"pictures: {len(files)} in {folder}")

@@ -1,4 +1,4 @@
-"""The console, tables and loss bounds, for every command.
+"""The console, lines, tables and loss bounds, for every command.
 
 Computes nothing. Rich is imported when something is shown, so that `--help` is quick.
 """
@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import click
+
+from lumpable.base.words import plain
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -15,9 +19,14 @@ if TYPE_CHECKING:
 
 def console() -> Console:
     """Return a console on stdout, as wide as the terminal, or 80 columns without one."""
-    from rich.console import Console
+    from lumpable.cli.terminal import Plain
 
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    return Plain()
+
+
+def say(words: str, *, err: bool = False) -> None:
+    """Print a line; names in it may come from anybody, so that no terminal may obey them."""
+    click.echo(plain(words), err=err)
 
 
 def grid(rows: Iterable[tuple[str, str] | None]) -> Table:

@@ -235,4 +235,4 @@ def _draw(make: Callable[[], Any], paths: list[Path]) -> None:
     chart = make()
     for path in paths:
         save.chart(chart, path)
-        click.echo(f"wrote {path}", err=True)
+        show.say(f"wrote {path}", err=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import array
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -109,19 +110,21 @@ def read(path: Path, columns: Mapping[str, str]) -> Any:
 def check_columns(
     argument: str, who: str, names: Iterable[str], columns: Mapping[str, str]
 ) -> None:
-    """Refuse a table that lacks columns."""
-    there = set(names)
+    """Refuse a table that lacks columns, or has one twice."""
+    there = Counter(list(names))
     if lacking := [name for name in columns if name not in there]:
         words = f"expected the rows of a comparison, but {who} lacks {', '.join(lacking)}"
+        raise BadArgument(argument, why=words)
+    if twice := [name for name in columns if there[name] > 1]:
+        words = f"expected each column once, but {who} has {', '.join(twice)} more than once"
         raise BadArgument(argument, why=words)
 
 
 def _whole(content: bytes) -> bool:
     """Whether a file has the checksum that it says, or is not one of ours."""
-    for place in _places(content):
+    for place in _places(content)[-1:]:  # no other: a name in the rows may look like one
         zeroed = content[: place.start(1)] + ZEROS + content[place.end(1) :]
-        if hashlib.sha256(zeroed).hexdigest().encode() == place[1]:
-            return True
+        return hashlib.sha256(zeroed).hexdigest().encode() == place[1]
     return MARK not in content and CHECKSUM not in content
 
 

@@ -18,6 +18,11 @@ from lumpable.comparisons.parquet import arrow, check_columns
 from lumpable.comparisons.rows import COLUMNS, KEY, STATUSES, Row
 
 MEASURES = ("regret", "simple_regret", "worse_off", "clusters", "ari", "seconds", "bytes")
+SIZES = {"contexts": 0, "arms": 0, "groups": 0, "horizon": 1, "round": 0}
+"""Counts, and how small each may be."""
+LARGEST = 1e100
+"""A larger number was not measured, and squares of it would overflow; below 1 / LARGEST is 0."""
+NUMBERS = (int, float, np.integer, np.floating)
 MISSING = "not yet run"
 """The state of a cell that has no rows."""
 
@@ -58,6 +63,8 @@ class Comparison:
 
 def read(path: Path) -> Comparison:
     """Read a Parquet file of rows, and the parts beside it if its run is not finished."""
+    if not path.name:  # a folder that nothing can lie beside, such as /
+        raise BadArgument("rows", "a Parquet file", repr(str(path)))
     whole = [store.read(path)] if path.is_file() else []
     parts = [rows for _, rows in store.read_parts(path) if rows is not None]
     if not whole and not parts:
@@ -107,6 +114,11 @@ def arrange(columns: Mapping[str, list[Any]], unfinished: bool = False) -> Compa
     for status in set(columns["status"]):
         if status not in STATUSES:
             raise BadArgument("rows", f"a status of {', '.join(STATUSES)}", repr(status))
+    for name, least in SIZES.items():
+        for value, status in zip(columns[name], columns["status"], strict=True):
+            low = 1 if name == "round" and status == "done" else least
+            if _known(value) and not (isinstance(value, NUMBERS) and low <= value < math.inf):
+                raise BadArgument("rows", f"numbers of at least {low} in {name!r}", repr(value))
     learners = _learner_names(_pairs(columns, "learner", "parameters"))
     worlds = _world_names(_pairs(columns, "world", "setting", "horizon"))
     keys = zip(*(columns[key] for key in (*KEY, "round")), strict=True)
@@ -199,14 +211,17 @@ def _world(
             undone[key] = (columns["status"][i], columns["reason"][i] or "no reason was given")
     for one, seed, _ in at:  # what failed once and was done later is done
         undone.pop((one, seed), None)
-    first = next((i for i in numbers if columns["contexts"][i] is not None), numbers[0])
+
+    def size(name: str) -> int:
+        return next((int(value) for i in numbers if _known(value := columns[name][i])), 0)
+
     return World(
         name,
-        _pretty(columns["setting"][first]),
-        int(columns["contexts"][first] or 0),
-        int(columns["arms"][first] or 0),
-        int(columns["groups"][first] or 0),
-        int(columns["horizon"][first]),
+        _pretty(columns["setting"][numbers[0]]),
+        size("contexts"),
+        size("arms"),
+        size("groups"),
+        size("horizon"),
         learners,
         tuple(knows[learner] for learner in learners),
         seeds,
@@ -216,13 +231,21 @@ def _world(
     )
 
 
+def _known(value: Any) -> bool:
+    """Whether there is a value; frames have NaN where there is none."""
+    return value is not None and value == value
+
+
 def _number(measure: str, value: Any) -> float:
     if value is None:
         return math.nan
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
         raise BadArgument("rows", f"numbers in {measure!r}", repr(value)) from None
+    if abs(number) > LARGEST:
+        raise BadArgument("rows", f"numbers up to {LARGEST:g} in {measure!r}", repr(value))
+    return 0.0 if abs(number) < 1 / LARGEST else number
 
 
 def _pretty(setting: str | None) -> str:
@@ -234,7 +257,7 @@ def _parts(setting: str | None) -> dict[str, str]:
     """Return the names and values of a JSON object as text; any other text is one name."""
     try:
         made = json.loads(setting or "")
-    except ValueError:
+    except (ValueError, RecursionError):  # not of our making
         made = None
     if not isinstance(made, dict):
         return {setting: ""} if setting else {}

@@ -104,7 +104,7 @@ def without_code(key: Key) -> Key:
 def _without_source(parameters: str) -> str:
     try:
         said = json.loads(parameters)
-    except ValueError:  # not of our making
+    except (ValueError, RecursionError):  # not of our making
         return parameters
     if not isinstance(said, dict):
         return parameters

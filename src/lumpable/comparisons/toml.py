@@ -64,18 +64,18 @@ def _parse_text(text: str, name: str, folder: Path, changes: Mapping[str, Any]) 
         raise error.at(f"{name}:{positions.line(text, error.spot)}") from error
 
 
-_KEY = re.compile(r"""\s*(?P<open>\[{0,2})\s*(?P<key>[\w-]+|"[^"]*"|'[^']*')\s*(?P<end>[\]=])""")
+_KEY = re.compile(r"""(?P<open>\[{0,2})\s*(?P<key>[\w-]+|"[^"]*"|'[^']*')\s*(?P<end>[\]=])""")
 
 
 def _repetition(text: str, line: int, words: str) -> str:
     """Say which key or table is repeated, if that is what is wrong with a line."""
-    lines = text.splitlines()
+    lines = [each.lstrip() for each in text.splitlines()]
     here = _KEY.match(lines[line - 1]) if line <= len(lines) else None
     if here is None or not re.match("Cannot (overwrite|declare|mutate)", words):
         return ""
     first = 0
     for number, other in enumerate(lines[: line - 1], start=1):
-        if not here["open"] and other.lstrip().startswith("["):
+        if not here["open"] and other.startswith("["):
             first = 0  # another table, whose keys are its own
         match = _KEY.match(other)
         if match and match["key"] == here["key"] and bool(match["open"]) == bool(here["open"]):

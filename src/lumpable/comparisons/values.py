@@ -120,9 +120,10 @@ def check_type(spot: Place, key: str, parameter: inspect.Parameter, value: Any) 
 
 def check_labels(kind: str, labels: Sequence[str]) -> None:
     """Refuse a label that two have."""
+    first: dict[str, int] = {}
     for i, label in enumerate(labels):
-        if label in labels[:i]:
-            got = f"{label!r}, which is the label of {kind} {labels.index(label) + 1}"
+        if first.setdefault(label, i) != i:
+            got = f"{label!r}, which is the label of {kind} {first[label] + 1}"
             raise Refused((kind, i, "label"), "label", "a label of its own", got)
 
 

@@ -19,6 +19,10 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.splitmix import context_keys, draws
 from lumpable.plans.plan import Collect, Sample
 
+_Play = tuple[int, int, float, list[int], int, int, int]
+"""A play that ends: its cell, plays and sum there, arms ahead, how many stay, arm, arms drawn."""
+_Step = tuple[int, int, int, float, _Play | None]
+"""What a round leads to: rounds, its context, rounds and rewards of its play, the play's end."""
 FEW_AHEAD, MANY_AHEAD = 4, 256
 """Arms are drawn for several plays at once: cheaper, and the same arms."""
 
@@ -27,7 +31,9 @@ class Collector:
     """One request under way.
 
     `arm[i]` is psi(i), the arm that context i plays now (for a context that is asked nothing, the
-    arm of `policy`). `tell` counts a round and says whether the request has ended.
+    arm of `policy`). `tell` counts a round and says whether the request has ended. A round changes
+    several numbers; they are first put into one place, so that a round that is interrupted has not
+    happened, or `mend` can finish it.
     """
 
     def __init__(self, request: Collect, key: int, policy: IntVector) -> None:
@@ -47,30 +53,55 @@ class Collector:
         self._drawn = [0] * S  # plays whose arm is drawn: finished, under way, ahead
         # arms of plays to come, last first; None: nothing is asked
         self._ahead: list[list[int] | None] = [None] * S
+        self._step: _Step | None = None  # a round that is being counted
         self._look_ahead(range(S), FEW_AHEAD)
 
     def tell(self, context: int, reward: float) -> bool:
         """Count the reward of the arm assigned to this context; True: the request has ended."""
-        self.rounds += 1
-        ahead = self._ahead[context]
-        if ahead is not None:
-            if self._repeats > 1:
-                count = self._count[context] + 1
-                if count < self._repeats:
-                    self._count[context] = count
-                    self._sum[context] += reward
-                    return self.rounds == self._end
-                reward += self._sum[context]
-                self._count[context] = 0
-                self._sum[context] = 0.0
-            cell = context * self.arms + self.arm[context]
-            self._plays[cell] += 1
-            self._sums[cell] += reward
-            if ahead:
-                self.arm[context] = ahead.pop()
-            else:
-                self._look_ahead([context], MANY_AHEAD)
+        ahead, rounds = self._ahead[context], self.rounds + 1
+        if ahead is None:
+            self.rounds = rounds
+            return rounds == self._end
+        if self._repeats > 1:
+            count = self._count[context] + 1
+            reward += self._sum[context]
+            if count < self._repeats:
+                self._step = (rounds, context, count, reward, None)
+                self.mend()
+                return rounds == self._end
+        cell, drawn = context * self.arms + self.arm[context], self._drawn[context]
+        if not ahead:
+            ahead, drawn = self._draw_more(context), drawn + MANY_AHEAD
+        play = (cell, self._plays[cell] + 1, self._sums[cell] + reward, ahead, len(ahead) - 1)
+        self._step = (rounds, context, 0, 0.0, (*play, ahead[-1], drawn))
+        self.mend()
+        return rounds == self._end
+
+    def mend(self) -> None:
+        """Finish the round that is being counted, if there is one; to do so twice does no harm."""
+        if self._step is None:
+            return
+        self.rounds, context, self._count[context], self._sum[context], play = self._step
+        if play is not None:
+            cell, self._plays[cell], self._sums[cell], ahead, left, arm, drawn = play
+            del ahead[left:]
+            self._ahead[context] = ahead
+            self._drawn[context] = drawn
+            self.arm[context] = arm
+        self._step = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether all rounds were played."""
         return self.rounds == self._end
+
+    def _draw_more(self, context: int) -> list[int]:
+        """Return the arms of the next plays of a context, the last first."""
+        choices = self._choices[context]
+        first, number = np.array([self._drawn[context]]), np.array([len(choices)])
+        drawn = draws(self._keys[[context]], first, number, MANY_AHEAD)
+        arms: list[int] = choices[drawn[0, ::-1]].tolist()
+        return arms
 
     def _look_ahead(self, contexts: Sequence[int], plays: int) -> None:
         """Assign these contexts the arm of their next play, and draw more arms ahead."""

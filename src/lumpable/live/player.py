@@ -1,11 +1,14 @@
 """One plan played live on its contexts: the open request, its arms, and the answers so far.
 
 A request to collect is played by a `Collector`; one to split by players side by side, one for each
-bucket of contexts. The answers are all it takes to bring another player to the same state. Knows no
-algorithm and no files.
+bucket of contexts. The answers are all it takes to bring another player to the same state, or this
+one after an interruption. Knows no algorithm and no files.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -31,10 +34,13 @@ class Player:
         """The answer to each finished request: a sample, or the plans side by side."""
         self.told = 0
         """Rounds of the open request, or since the plan ended; a collector counts its own."""
+        self.idle = 0
+        """Those of them that no plan side by side counts."""
         self.collector: Collector | None = None
         self.sides: list[Player] = []
         """The plans side by side, while a request to split is open."""
         self.arm: list[int] = []
+        self._opened = -1  # after how many answers
 
     def tell(self, context: int, reward: float) -> bool:
         """Count the reward of the arm assigned to this context."""
@@ -42,13 +48,45 @@ class Player:
             if not self.collector.tell(context, reward):
                 return False
         else:
+            others = self._tell_side(context, reward)
             self.told += 1
-            others = self._tell_side(context, reward) if self.sides else False
             request = self.progress.request
             if not self.sides or request is None or self.told < request.rounds:
                 return others
         self.advance()
         return True
+
+    def mend(self) -> None:
+        """Finish what was interrupted: what was counted stays, and all else follows from it."""
+        if not self.arm:
+            return  # it was closed
+        for part in (self.collector, *self.sides):
+            if part is not None:
+                part.mend()
+        if self.progress.torn or self.progress.answered < len(self.answers):
+            self._rebuild()
+        if self._opened < len(self.answers):
+            self._close_request()
+            self.open()
+        if self.collector is not None:
+            due = self.collector.ended
+        else:
+            self.told = self.idle + sum(side.rounds for side in self.sides)
+            due = bool(self.sides) and self.told >= self._request_rounds
+        if due:
+            self.advance()
+        else:
+            self.gather()
+
+    def _rebuild(self) -> None:
+        """Give a new plan the answers: an interrupted one cannot go on."""
+        progress, shape = Progress(self.progress.plan.again()), self.progress.plan.shape
+        for answer in self.answers:
+            if isinstance(answer, Packed):
+                progress.answer(answer.sample(shape))
+            else:
+                progress.answer(_standings(answer))
+        self.progress, self._opened = progress, -1
 
     def advance(self) -> None:
         """Answer the finished request and open the next."""
@@ -57,8 +95,9 @@ class Player:
 
     def _tell_side(self, context: int, reward: float) -> bool:
         """Send the reward to the context's plan; True: its other contexts may have new arms."""
-        bucket = self._bucket[context]
+        bucket = self._bucket[context] if self.sides else -1
         if bucket < 0:
+            self.idle += 1
             return False
         side, own = self.sides[bucket], self._own[context]
         others = side.tell(own, reward)
@@ -75,12 +114,15 @@ class Player:
             answer = reply
             self.answers.append(Packed.of(reply))
         else:
-            answer = tuple(side.standing for side in reply)
+            answer = _standings(reply)
             for side in reply:
                 side.close()
             self.answers.append(reply)
         self.progress.answer(answer)
-        self.collector, self.sides, self.told = None, [], 0
+        self._close_request()
+
+    def _close_request(self) -> None:
+        self.collector, self.sides, self.told, self.idle = None, [], 0, 0
 
     def open(self) -> None:
         """Begin to play the open request, or serve the policy if there is none."""
@@ -93,10 +135,14 @@ class Player:
             self.arm = self.collector.arm
         elif isinstance(request, Split):
             self._open_sides(request)
+        self._opened = len(self.answers)
 
     def close(self) -> None:
         """Stop playing, and keep only what it takes to replay it."""
-        self.told, self.collector, self.arm = self.open_rounds, None, []
+        if self.collector is not None:
+            self.told = self.idle = self.collector.rounds
+        self.arm = []
+        self.collector = None
         for side in self.sides:
             side.close()
 
@@ -106,7 +152,8 @@ class Player:
         if not isinstance(request, Split):
             return []
         key = request_key(self.seed, self.progress.answered)
-        return [Player(plan, request_key(key, b)) for b, plan in enumerate(request.plans)]
+        plans = [plan.again() if plan.begun else plan for plan in request.plans]
+        return [Player(plan, request_key(key, b)) for b, plan in enumerate(plans)]
 
     def _open_sides(self, request: Split) -> None:
         self.sides = self.sides or self.beside()  # a saved session brings its own
@@ -127,6 +174,11 @@ class Player:
     def _gather(self, bucket: int) -> None:
         for i, arm in zip(self._members[bucket], self.sides[bucket].arm, strict=True):
             self.arm[i] = arm
+
+    @property
+    def _request_rounds(self) -> float:
+        request = self.progress.request
+        return math.inf if request is None else request.rounds
 
     @property
     def rounds(self) -> int:
@@ -165,3 +217,7 @@ class Player:
             return f"expected rounds from {spent} to {request.rounds}, got {rounds}"
         alone = bool(np.all(request.bucket >= 0))
         return f"expected {spent} rounds, got {rounds}" if alone and spent != rounds else ""
+
+
+def _standings(sides: Iterable[Player]) -> tuple[Result, ...]:
+    return tuple(side.standing for side in sides)

@@ -16,9 +16,12 @@ from lumpable.base.errors import BadArgument
 from lumpable.live.packed import Packed
 from lumpable.live.player import Player
 from lumpable.plans import methods
-from lumpable.plans.plan import Plan
+from lumpable.plans.plan import Collect, Plan
+from lumpable.plans.problem import Problem
 
 SCHEMA = 2
+CELLS = 2**24
+"""Pairs of a context and an arm that any file may ask for; to play them takes about 300 MB."""
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -98,6 +101,7 @@ def _prefix(kind: str, path: tuple[int, ...]) -> str:
 def bring(player: Player, place: Place, reader: Reader) -> None:
     """Bring a fresh player to the place that was saved, and open it."""
     _replay(player, place, reader, ())
+    _check_contexts(player, reader, ())
     player.open()
     _restore(player, place, reader, ())
 
@@ -116,9 +120,10 @@ def _replay(player: Player, place: Place, reader: Reader, path: tuple[int, ...])
     request = player.progress.request
     if request is not None and place.rounds >= request.rounds:
         raise BadArgument("path", f"rounds below {request.rounds}", f"{place.rounds}")
-    player.told = place.rounds
     here = (*path, len(place.answers))
     player.sides = _replay_sides(player, place.sides, place.rounds, reader, here)
+    player.told = place.rounds
+    player.idle = place.rounds - sum(side.rounds for side in player.sides)
 
 
 def _replay_sides(
@@ -134,6 +139,18 @@ def _replay_sides(
     if wrong:
         raise BadArgument("path", why=f"plans side by side: {wrong}")
     return sides
+
+
+def _check_contexts(player: Player, reader: Reader, path: tuple[int, ...]) -> None:
+    """Refuse an open request without a number for each context, before memory is taken for it."""
+    here = (*path, len(player.answers))
+    if isinstance(player.progress.request, Collect):
+        contexts = player.progress.plan.shape[0]
+        held = len(reader.array(_prefix("open", here) + "finished", "i", contexts))
+        if held != contexts:
+            raise BadArgument("path", why=f"expected numbers for {contexts} contexts, got {held}")
+    for b, side in enumerate(player.sides):
+        _check_contexts(side, reader, (*here, b))
 
 
 def _restore(player: Player, place: Place, reader: Reader, path: tuple[int, ...]) -> None:
@@ -174,10 +191,13 @@ def read_header(raw: bytes) -> Header:
     return header
 
 
-def plan_for(header: Header, plan: Plan | None) -> Plan:
-    """Return the plan that the header names: the one given, or a new one of this package."""
+def plan_for(header: Header, plan: Plan | None, size: int) -> Plan:
+    """Return the plan that the header names: the one given, or a new one of this package.
+
+    A new one must not be out of proportion to the file, which has `size` bytes.
+    """
     if plan is None:
-        return _make_plan(header)
+        return _make_plan(header, size)
     if (header.plan, header.parameters) != (plan.name, json_parameters(plan)):
         parameters = header.parameters.items()
         written = ", ".join(f"{name}={bytes(value).decode()}" for name, value in parameters)
@@ -187,7 +207,7 @@ def plan_for(header: Header, plan: Plan | None) -> Plan:
     return plan
 
 
-def _make_plan(header: Header) -> Plan:
+def _make_plan(header: Header, size: int) -> Plan:
     make = methods.BY_NAME.get(header.plan)  # a file must not name anything else
     if make is None:
         raise BadArgument(
@@ -201,6 +221,21 @@ def _make_plan(header: Header) -> Plan:
             name: msgspec.json.decode(value, type=hints[name])
             for name, value in header.parameters.items()
         }
+        for problem in parameters.values():
+            if isinstance(problem, Problem):
+                _check_size(problem, size)
         return make(**parameters)
     except (msgspec.MsgspecError, KeyError, TypeError, MemoryError, OverflowError) as cause:
         raise BadArgument("path", why=f"not the parameters of {header.plan}: {cause}") from None
+
+
+def _check_size(problem: Problem, size: int) -> None:
+    """Refuse a problem that no session in a file of `size` bytes is likely to have.
+
+    A file has at least a bit for each context, and for each cell of a finished request.
+    """
+    contexts, arms = problem.contexts, problem.arms
+    bits = 8 * size
+    if contexts > bits or contexts * arms > max(bits, CELLS):
+        words = f"{contexts:,} contexts and {arms:,} arms in a file of {size:,} bytes"
+        raise BadArgument("path", why=f"{words}; if you trust it, pass its plan as `plan`")

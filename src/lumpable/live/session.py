@@ -43,18 +43,26 @@ class Session:
         self.late = 0
         """Rewards for an arm that was not, or no longer, assigned."""
         self._contexts, self._arms = plan.shape
-        self._player = Player(plan, self.seed)
-        _begin(self._player)
-        self._arm = self._player.arm
+        self._live = Player(plan, self.seed)
+        _begin(self._live)
+        self._arm = self._live.arm
+        self._torn = False
+        """Whether a reward is being told; if nobody is at it, it was interrupted."""
 
     def ask(self, context: int) -> int:
         """Return the arm to play for this context; asked again, the same one."""
+        if self._torn:
+            self._mend()
         if type(context) is int and 0 <= context < self._contexts:
             return self._arm[context]
         return self._arm[checks.whole("context", context, 0, self._contexts - 1)]
 
     def tell(self, context: int, arm: int, reward: float) -> None:
-        """Report the reward of an arm that was played for this context."""
+        """Report the reward of an arm that was played for this context.
+
+        A call that is interrupted, by Ctrl-C or for want of memory, has told the reward or not told
+        it; `rounds` and `late` say which.
+        """
         if type(context) is not int or not 0 <= context < self._contexts:
             context = checks.whole("context", context, 0, self._contexts - 1)
         if type(arm) is not int or not 0 <= arm < self._arms:
@@ -62,14 +70,31 @@ class Session:
         if type(reward) is not float or not -LARGEST < reward < LARGEST:
             words = f"a finite number below {LARGEST:g} in size"
             reward = checks.real("reward", reward, words, -LARGEST, LARGEST)
+        if self._torn:
+            self._mend()
         if arm != self._arm[context]:
             self.late += 1
-        elif (collector := self._player.collector) is None:
-            if self._player.tell(context, reward):
-                self._arm = self._player.arm
+            return
+        self._torn = True
+        if (collector := self._live.collector) is None:
+            if self._live.tell(context, reward):
+                self._arm = self._live.arm
         elif collector.tell(context, reward):  # saves a call in nearly every round
-            self._player.advance()
-            self._arm = self._player.arm
+            self._live.advance()
+            self._arm = self._live.arm
+        self._torn = False
+
+    @property
+    def _player(self) -> Player:
+        if self._torn:
+            self._mend()
+        return self._live
+
+    def _mend(self) -> None:
+        """Finish a reward that was interrupted after it counted."""
+        self._live.mend()
+        self._arm = self._live.arm
+        self._torn = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -121,7 +146,8 @@ class Session:
         """Open a saved session; it goes on as if it had never stopped.
 
         Plans of this package are found by name. For a plan of your own, pass a fresh one with the
-        same parameters.
+        same parameters; likewise for a session of many contexts and arms that has hardly begun,
+        since a small file must not take much memory by itself.
         """
         with archive.Reader(Path(path)) as reader:
             header = saved.read_header(reader.header)
@@ -129,6 +155,6 @@ class Session:
             def begin(player: Player) -> None:
                 saved.bring(player, header.place, reader)
 
-            session = cls(saved.plan_for(header, plan), seed=header.seed, _begin=begin)
+            session = cls(saved.plan_for(header, plan, reader.size), seed=header.seed, _begin=begin)
         session.late = header.late
         return session

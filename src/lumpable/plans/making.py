@@ -70,7 +70,8 @@ def _algorithm(about: About, body: Callable[P, Branching]) -> Algorithm[P]:
             if kind in CHECKED and not isinstance(value, kind):
                 expected = "True or False" if kind is bool else f"a lumpable.{kind.__name__}"
                 raise BadArgument(argument, expected, repr(value))
-        return Plan(complete, dict(bound.arguments), body(*args, **kwargs))
+        again = functools.partial(make, *args, **kwargs)
+        return Plan(complete, dict(bound.arguments), body(*args, **kwargs), again)
 
     make.__annotations__ = {**body.__annotations__, "return": "Plan"}
     made: Any = make

@@ -9,7 +9,7 @@ changed. So a run is the history of its answers, and to resume is to replay them
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
 from typing import Any, overload
@@ -198,8 +198,15 @@ class Plan(Generator[Request, Reply, Result]):
     it is for one run.
     """
 
-    def __init__(self, about: About, parameters: dict[str, Any], body: Branching) -> None:
+    def __init__(
+        self,
+        about: About,
+        parameters: dict[str, Any],
+        body: Branching,
+        again: Callable[[], Plan] | None = None,
+    ) -> None:
         self.about = about
+        self._again = again
         self.parameters = MappingProxyType(parameters)
         self._body = body
         first = next(body)
@@ -219,6 +226,12 @@ class Plan(Generator[Request, Reply, Result]):
     def runs(self) -> About:
         """What does the work: the plan that was chosen, where one chooses, else itself."""
         return self._body.runs if isinstance(self._body, Plan) else self.about
+
+    def again(self) -> Plan:
+        """Make the same plan anew; only what `algorithm` made knows how."""
+        if self._again is None:
+            raise BadArgument("plan", "one that can be made again", repr(self))
+        return self._again()
 
     @property
     def begun(self) -> bool:

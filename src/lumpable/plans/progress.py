@@ -29,6 +29,8 @@ class Progress:
         self.request: Request | None = next(plan)
         self.result: Result | None = None
         self._belief: Belief | None = self.request.belief
+        self.torn = False
+        """Whether an answer was interrupted: the plan cannot go on, only a new one can."""
 
     def answer(self, reply: Reply) -> None:
         """Answer the open request; an answer that does not fit changes nothing."""
@@ -37,6 +39,7 @@ class Progress:
         wrong = _misfit(self.request, reply)
         if wrong:
             raise BadArgument("sample", why=f"request {self.answered} {wrong}")
+        self.torn = True
         self.rounds += self.request.rounds
         self.answered += 1
         try:
@@ -44,6 +47,7 @@ class Progress:
             self._belief = self.request.belief or self._belief
         except StopIteration as end:
             self.request, self.result = None, end.value
+        self.torn = False
 
     @property
     def so_far(self) -> Result:

@@ -13,6 +13,8 @@ import math
 import numpy as np
 from numba import njit
 
+from lumpable.base.forgiving import compile_cached
+
 ONE_BY_ONE = 2
 """Below this many plays per arm, plays are dealt one by one instead of by halving."""
 BITS = 53
@@ -24,10 +26,7 @@ def compiled(**options):
     """Compile a function, with a cache on disk if there is a place for it."""
 
     def decorate(function):
-        try:
-            return njit(cache=True, **options)(function)
-        except RuntimeError:  # numba finds no place for its cache
-            return njit(**options)(function)
+        return compile_cached(njit, function, **options)
 
     return decorate
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numba
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from lumpable.base.forgiving import Function, compile_cached
 
 
 def cached_njit(**options: Any) -> Callable[[Function], Function]:
     """Compile a function when it is first called, with these options of `numba.njit`.
 
-    In a read-only container, say, there is nowhere to keep compiled code: each process compiles
-    its own.
+    Compiled code is kept on disk. Where that is impossible, or the disk is full or damaged, each
+    process compiles its own.
     """
 
     def decorate(function: Function) -> Function:
-        try:
-            compiled: Any = numba.njit(cache=True, **options)(function)
-        except RuntimeError:  # numba finds no place for its cache
-            compiled = numba.njit(**options)(function)
-        return cast(Function, compiled)
+        return compile_cached(numba.njit, function, **options)
 
     return decorate

@@ -116,11 +116,11 @@ def _ends(name: str, seen: Sequence[float], groups: int) -> tuple[float, float]:
         above = above or [1.0]
         return max(min(above), max(above) * 1e-6) / 1.15, max(above) * 1.15
     if name == "clusters":
-        above.append(float(groups))
-        return min(above) / 1.3, max(above) * 1.3
+        above += [float(groups)] if groups else []
+        return min(above, default=1.0) / 1.3, max(above, default=1.0) * 1.3
     if name == "ari":
-        return min(0.0, *seen) * 1.05, 1.02
-    return 0.0, (max(seen) or 1.0) * 1.03
+        return min([0.0, *seen]) * 1.05, 1.02
+    return 0.0, max(above, default=1.0) * 1.03
 
 
 def _names(
