@@ -359,7 +359,7 @@ def test_levels_are_told_from_tastes() -> None:
     assert np.corrcoef(fit.contexts.mean[:, -1], level)[0, 1] > 0.98
 
 
-def test_the_unit_and_the_origin_of_rewards_do_not_matter() -> None:
+def test_the_unit_of_rewards_does_not_matter() -> None:
     """Rewards times 1024, a power of two so that nothing is rounded: the same decisions."""
     world = lb.worlds.low_rank(8, 5, 2, noise="gaussian", sd=0.5, seed=3)
     one, other = (FactorBayes(8, 5, rank=2, seed=8) for _ in range(2))
@@ -375,21 +375,21 @@ def test_the_unit_and_the_origin_of_rewards_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("noise", ["bernoulli", "gaussian"])
-def test_types_of_contexts_are_learned_faster_than_with_one_group(noise: str) -> None:
-    """What factors are for: where contexts are mixtures of types, shrinking to one mean is slower.
+def test_groups_are_learned_faster_than_with_one_group(noise: str) -> None:
+    """What factors are for: four groups are three directions, and shrinking to one mean is slower.
 
-    150 contexts, 40 arms, 60 rounds a context, mixtures of three types; both as they come. Over 4
-    worlds the difference is at least 4 standard errors, and the regret below nine tenths.
+    (S, K, r) = (100, 20, 4), 60 rounds a context, both as they come. Over 4 worlds the difference
+    is at least 5 standard errors, and the regret below nine tenths.
     """
     regret = []
     for seed in range(4):
-        world = lb.worlds.low_rank(150, 40, 3, noise=noise, sd=0.3, seed=seed)
-        learners = FactorBayes(150, 40, seed=seed), Shrinkage(150, 40, seed=seed)
-        runs = [lb.play(each, world, horizon=9000, seed=seed, at=[]) for each in learners]
+        world = lb.worlds.lumpable(100, 20, 4, noise=noise, sd=0.3, seed=seed)
+        learners = FactorBayes(100, 20, seed=seed), Shrinkage(100, 20, seed=seed)
+        runs = [lb.play(each, world, horizon=6000, seed=seed, at=[]) for each in learners]
         regret.append([run.regret for run in runs])
     factors, alone = np.array(regret).T
     error = np.std(alone - factors, ddof=1) / 2
-    assert (alone - factors).mean() > 4 * error
+    assert (alone - factors).mean() > 5 * error
     assert factors.mean() < 0.9 * alone.mean()
 
 
