@@ -200,9 +200,9 @@ def test_decisions_are_the_literal_ones(
 def factor_world(S: int, K: int, level: float, seed: int) -> tuple[FloatMatrix, FloatMatrix]:
     """Return means of contexts with one factor, a level and own deviations; and their law."""
     rng = np.random.default_rng(seed)
-    l, m = rng.normal(size=K), rng.normal(size=K)
-    mean = m + np.outer(rng.normal(size=S), l) + level * rng.normal(size=(S, 1))
-    law = np.outer(l, l) + level**2 + 0.25 * np.eye(K)
+    loading, m = rng.normal(size=K), rng.normal(size=K)
+    mean = m + np.outer(rng.normal(size=S), loading) + level * rng.normal(size=(S, 1))
+    law = np.outer(loading, loading) + level**2 + 0.25 * np.eye(K)
     return mean + 0.5 * rng.normal(size=(S, K)), law
 
 
@@ -228,8 +228,8 @@ def test_the_law_of_the_contexts_is_found_with_half_of_the_pairs_missing(level: 
     fit.arms.mean[:, :1] += rng.normal(size=(8, 1))
     for _ in range(200):
         fit.sweep(data)
-    l = fit.arms.mean[:, 0]
-    found = np.outer(l, l) + fit.level + np.diag(fit.own)
+    loading = fit.arms.mean[:, 0]
+    found = np.outer(loading, loading) + fit.level + np.diag(fit.own)
     assert np.abs(found - law).max() < 0.25 * law.max()
     assert abs(fit.noise[0] - 1.0) < 0.1
     assert np.abs(fit.arms.mean[:, 1] - mean.mean(axis=0)).max() < 0.2
