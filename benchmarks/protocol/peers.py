@@ -18,6 +18,8 @@ SETTINGS: dict[str, tuple[str, Sequence[float | None]]] = {
     "shrinkage": ("spread", (1.0, 0.6, 0.4, 0.25)),
     "maillard-mannor": ("width", (1.0, 0.4, 0.2, 0.1, 0.05)),
     "bmf": ("spread", (1.0, 0.6, 0.4, 0.25)),
+    "factor-bayes": ("spread", (1.0, 0.4, 0.25, 0.15)),
+    "ids-mixture": ("spread", (1.0, 0.6, 0.4)),
     "thompson-one": ("spread", (1.0, 0.4, 0.2)),
     "beta-thompson-one": ("spread", (1.0, 0.4, 0.2)),
     "ucb-one": ("width", (1.0, 0.2, 0.1)),

@@ -30,6 +30,8 @@ class LiteralFactorBayes:
         self.stream, self.due = Stream(seed), 2
         self.pairs: dict[tuple[int, int], list[float]] = {}
         self.arms: list[tuple[FloatVector, FloatMatrix]] = []
+        self.own: list[float] = []
+        self.noise: list[float] = []
 
     def cell(self, i: int, j: int) -> tuple[int, float]:
         """Return number and mean of a pair's rewards."""
@@ -210,7 +212,7 @@ def told(mean: FloatMatrix, share: float, seed: int) -> Data:
     """Return two rewards with noise 1 of each pair that is not missing."""
     rng = np.random.default_rng(seed)
     y = mean + rng.normal(size=(2, *mean.shape))
-    n = 2.0 * (rng.random(mean.shape) < share)
+    n: FloatMatrix = np.where(rng.random(mean.shape) < share, 2.0, 0.0)
     x = np.where(n > 0, y.mean(axis=0), 0.0)
     squares = float(((y - y.mean(axis=0)) ** 2)[:, n > 0].sum())
     return Data(n, x, squares, float(y[:, n > 0].var()), coins=False)

@@ -84,6 +84,7 @@ CATALOGUE: dict[str, Entry] = {
     "maillard-mannor": _at("maillard_mannor:AgnosticClusters", "Maillard and Mannor, agnostic"),
     "lattice": _at("lattice:LATTICE", "LATTICE"),
     "mixture": _at("mixture:MixtureThompson", "mixture Thompson, Gibbs"),
+    "ids-mixture": _at("ids_mixture:InformationMixture", "information-directed sampling, mixture"),
     "oracle-groups": _at("oracle_groups:KnownGroups", "Thompson that knows the grouping"),
     # low rank
     "nmf": _at("nmf:NMFGreedy", "NMF epsilon-greedy"),

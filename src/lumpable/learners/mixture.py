@@ -15,7 +15,7 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, beta, by_log_weight, kernel, largest, normal
-from lumpable.learners.fitting.gibbs import SAME, Mixture
+from lumpable.learners.fitting.gibbs import Mixture
 from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.learner import Cells, Compiled, PerArm, PerContext, zeros
 
@@ -152,39 +152,29 @@ class MixtureThompson(Compiled):
         )
         super().__init__(S, K, seed, state)
 
+    def _mixture(self) -> Mixture:
+        state = self.state
+        return Mixture(state.plays, state.total, self.groups, bool(state.gaussian[0]), state.sd)
+
     def refit(self) -> None:
         """Run both chains; draw B and pi given the groups of the better one."""
         state, rng = self.state, np.random.default_rng([self.seed, self.tells])
-        gaussian = bool(state.gaussian[0])
-        mixture = Mixture(state.plays, state.total, self.groups, gaussian, state.sd)
-        mean = state.total / np.maximum(state.plays, 1.0)
+        mixture, mean = self._mixture(), state.total / np.maximum(state.plays, 1.0)
         nearest, _ = lloyd(state.plays, mean, self.groups, rng)
-        (z, prior), other = (
-            mixture.chain(z, state.prior, self.sweeps, rng) for z in (state.group.copy(), nearest)
-        )
-        if mixture.value(other[0], state.prior) > mixture.value(z, state.prior) + SAME:
-            z, prior = other
-        state.prior[:] = prior
+        starts = [state.group.copy(), nearest]
+        z, state.prior[:] = mixture.search(starts, state.prior, self.sweeps, rng)
         state.group[:] = z
         state.group_plays[:], state.group_total[:] = mixture.counts(z)
-        state.likely[:], B = mixture.draw(z, prior, rng)
+        state.likely[:], B = mixture.draw(z, state.prior, rng)
         state.eta[:], state.cost[:] = mixture.natural(B)
         state.due[0] = self.tells + max(self.contexts, math.ceil(GROWTH * self.tells))
 
-    def _means(self) -> FloatMatrix:
-        """Return the posterior means of B given the groups."""
-        state = self.state
-        if state.gaussian[0]:
-            m, tau2 = state.prior
-            ratio = state.sd**2 / tau2
-            return (ratio * m + state.group_total) / (ratio + state.group_plays)
-        return (1.0 + state.group_total) / (2.0 + state.group_plays)
-
     def policy(self) -> IntVector:
         """Return each context's arm with the largest mean, over the groups that it may be in."""
-        likely = self.state.likely
+        state, likely = self.state, self.state.likely
         chance = np.exp(likely - likely.max(axis=1, keepdims=True))
-        return np.argmax(chance @ self._means(), axis=1)
+        means = self._mixture().expected(state.group_plays, state.group_total, state.prior)
+        return np.argmax(chance @ means, axis=1)
 
     def labels(self) -> IntVector:
         """Return the most likely group of each context."""

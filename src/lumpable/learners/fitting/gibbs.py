@@ -21,6 +21,8 @@ SAME = 1e-6
 """Groups whose ln P differ by less are the same up to names and rounding."""
 EDGE = 1e-12
 """Draws of a probability stay this far from 0 and 1."""
+LEAST = 1e-300
+"""Draws of a group's share are at least this before they are divided by their sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,20 @@ class Mixture:
         """Return plays and total rewards of the groups."""
         member = (z == np.arange(self.groups)[:, None]).astype(np.float64)
         return member @ self.plays, member @ self.total
+
+    def search(
+        self, starts: list[IntVector], prior: FloatVector, sweeps: int, rng: np.random.Generator
+    ) -> tuple[IntVector, FloatVector]:
+        """Run a chain from each start; return the groups that are most likely, and their prior.
+
+        Of groups that are the same up to names and rounding, the first.
+        """
+        z, best = self.chain(starts[0], prior, sweeps, rng)
+        others = [self.chain(start, prior, sweeps, rng) for start in starts[1:]]
+        for other, its_prior in others:
+            if self.value(other, prior) > self.value(z, prior) + SAME:
+                z, best = other, its_prior
+        return z, best
 
     def chain(
         self, z: IntVector, prior: FloatVector, sweeps: int, rng: np.random.Generator
@@ -72,6 +88,7 @@ class Mixture:
         pi = rng.standard_gamma(self.weight + np.bincount(z, minlength=self.groups))
         B = self.means(n, s, prior, rng)
         eta, cost = self.natural(B)
+        pi = np.maximum(pi, LEAST)
         return np.log(pi / pi.sum()) + self.total @ eta.T - self.plays @ cost.T, B
 
     def means(
@@ -83,6 +100,14 @@ class Mixture:
             B = (prior[0] / prior[1] + s / self.sd**2) / precision
             return B + rng.standard_normal(B.shape) / np.sqrt(precision)
         return rng.beta(1.0 + s, 1.0 + np.maximum(n - s, 0.0))
+
+    def expected(self, n: FloatMatrix, s: FloatMatrix, prior: FloatVector) -> FloatMatrix:
+        """Return the posterior expectations of means, given numbers and sums of rewards."""
+        if self.gaussian:
+            m, tau2 = prior
+            strength = self.sd**2 / tau2
+            return (strength * m + s) / (strength + n)
+        return (1.0 + s) / (2.0 + n)
 
     def natural(self, B: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
         """Return eta and A at these means."""
