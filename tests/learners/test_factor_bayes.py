@@ -212,10 +212,11 @@ def told(mean: FloatMatrix, share: float, seed: int) -> Data:
     """Return two rewards with noise 1 of each pair that is not missing."""
     rng = np.random.default_rng(seed)
     y = mean + rng.normal(size=(2, *mean.shape))
-    n: FloatMatrix = np.where(rng.random(mean.shape) < share, 2.0, 0.0)
-    x = np.where(n > 0, y.mean(axis=0), 0.0)
-    squares = float(((y - y.mean(axis=0)) ** 2)[:, n > 0].sum())
-    return Data(n, x, squares, float(y[:, n > 0].var()), coins=False)
+    context, arm = np.nonzero(rng.random(mean.shape) < share)
+    y, n = y[:, context, arm], np.full(len(arm), 2.0)
+    squares = float(((y - y.mean(axis=0)) ** 2).sum())
+    shape = mean.shape[0], mean.shape[1]
+    return Data(shape, context, arm, n, y.mean(axis=0), squares, float(y.var()), coins=False)
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0])
@@ -260,11 +261,12 @@ def likelihood(fit: factor_analysis.Factors, data: Data) -> float:
     q, total = fit.rank, 0.0
     L, m = fit.arms.mean[:, :q], fit.arms.mean[:, q]
     law = L @ L.T + fit.level + np.diag(fit.own)
-    for n, x in zip(data.plays, data.mean, strict=True):
-        tried = n > 0
-        if tried.any():
-            cover = law[np.ix_(tried, tried)] + np.diag(fit.noise[tried] / n[tried])
-            total += float(stats.multivariate_normal.logpdf(x[tried], m[tried], cover))
+    for i in range(data.shape[0]):
+        own = data.context == i
+        if own.any():
+            arm, n, x = data.arm[own], data.plays[own], data.mean[own]
+            cover = law[np.ix_(arm, arm)] + np.diag(fit.noise[arm] / n)
+            total += float(stats.multivariate_normal.logpdf(x, m[arm], cover))
     return total
 
 

@@ -254,14 +254,14 @@ class FactorBayes(Compiled):
 
     def _data(self) -> Data | None:
         """Return what there is to fit to; None as long as all rewards are equal."""
-        state, played = self.state, self.state.plays > 0.0
-        seen = state.mean[played]
-        if state.squares[0] == 0.0 and seen.min() == seen.max():
+        state = self.state
+        context, arm = np.nonzero(state.plays)
+        n, x, squares = state.plays[context, arm], state.mean[context, arm], state.squares[0]
+        if squares == 0.0 and x.min() == x.max():
             return None
-        n = state.plays[played]
-        centre = np.average(seen, weights=n)
-        variance = (state.squares[0] + np.sum(n * (seen - centre) ** 2)) / self.tells
-        return Data(state.plays, state.mean, state.squares[0], variance, bool(state.coins[0]))
+        variance = (squares + np.sum(n * (x - np.average(x, weights=n)) ** 2)) / self.tells
+        shape, coins = (self.contexts, self.arms), bool(state.coins[0])
+        return Data(shape, context, arm, n, x, squares, variance, coins)
 
     def refit(self) -> None:
         """Sweep from a draw of the arms, so that a factor that faded can come back.

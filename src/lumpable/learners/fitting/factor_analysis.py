@@ -18,10 +18,12 @@ its covariance says how sure each arm is. Knows no learner.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from lumpable.base.arrays import FloatMatrix, FloatVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine import cached_njit
 
 USUAL = 0.1
 """The prior guess of a variance, as a share of the variance of all rewards."""
@@ -52,18 +54,27 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What is fitted to."""
+    """What is fitted to: the pairs that were played."""
 
-    plays: FloatMatrix
-    """n_ij."""
-    mean: FloatMatrix
-    """x_ij; anything where n_ij = 0."""
+    shape: tuple[int, int]
+    """S and K."""
+    context: IntVector
+    """Of each pair."""
+    arm: IntVector
+    plays: FloatVector
+    """n of each pair."""
+    mean: FloatVector
+    """x of each pair."""
     squares: float
     """The sum of all squared distances from their pair's mean."""
     variance: float
     """Of all rewards."""
     coins: bool
     """Whether all rewards are 0 or 1: then v_j is p (1 - p), p the mean of the arm."""
+
+    def by_arm(self, values: FloatVector) -> FloatVector:
+        """Return the sum over the pairs of each arm."""
+        return np.bincount(self.arm, values, self.shape[1]).astype(np.float64, copy=False)
 
 
 @dataclass(slots=True)
@@ -87,21 +98,21 @@ class Factors:
 
     def sweep(self, data: Data) -> None:
         """E step for contexts, M step for arms, M step for all variances."""
-        q, n = self.rank, data.plays
-        t = n / (n * self.own + self.noise)  # precision of x_ij around y_i . a_j
+        q, (S, K), n = self.rank, data.shape, data.plays
+        t = n / (n * self.own[data.arm] + self.noise[data.arm])  # precision of x around y . a
         precision, free = np.ones(q), [*range(q)]
         if self.levels:
             precision, free = np.append(precision, 1.0 / self.level), [*free, q + 1]
-        nothing = np.zeros(len(free))
-        self.contexts = regress(t, data.mean, self.arms.sure(), free, q, precision, nothing)
+        law = Law(free, q, precision, np.zeros(len(free)))
+        self.contexts = regress(S, data.context, data.arm, t, data.mean, self.arms.sure(), law)
         precision = np.full(q + 1, 1.0 / (LOADING * data.variance))
         precision[q] = 1.0 / self.differ
         centre = np.zeros(q + 1)
         centre[q] = self.centre
-        free, known = [*range(q + 1)], q + 1 if self.levels else None
-        self.arms = regress(t.T, data.mean.T, self.contexts, free, known, precision, centre)
+        law = Law([*range(q + 1)], q + 1 if self.levels else None, precision, centre)
+        self.arms = regress(K, data.arm, data.context, t, data.mean, self.contexts, law)
         self._fit_priors(data)
-        self._fit_cells(data)
+        self._fit_pairs(data)
 
     def _fit_priors(self, data: Data) -> None:
         """Fit beta, kappa^2 and lambda^2: the laws that arms' means and levels come from."""
@@ -111,26 +122,22 @@ class Factors:
         squares = np.sum((m - self.centre) ** 2 + doubt)
         self.differ = float((guess + squares) / (GUESSES + len(m)))
         if self.levels:
-            seen = data.plays.any(axis=1)
+            seen = np.unique(data.context)
             g, doubt = self.contexts.mean[seen, -1], self.contexts.cover[seen, -1, -1]
-            self.level = float((guess + np.sum(g**2 + doubt)) / (GUESSES + seen.sum()))
+            self.level = float((guess + np.sum(g**2 + doubt)) / (GUESSES + len(seen)))
 
-    def _fit_cells(self, data: Data) -> None:
+    def _fit_pairs(self, data: Data) -> None:
         """Fit D and v by what is left of each pair's mean, r = x - y . a, of which e is a part."""
-        n, played = data.plays, data.plays > 0.0
-        contexts, arms = self.contexts, self.arms
-        S, K = n.shape
-        doubt = contexts.cover.reshape(S, -1) @ arms.squares().reshape(K, -1).T
-        doubt += contexts.sure().squares().reshape(S, -1) @ arms.cover.reshape(K, -1).T
-        left = np.where(played, (data.mean - contexts.mean @ arms.mean.T) ** 2 + doubt, 0.0)
-        part = n * self.own / (n * self.own + self.noise)  # E e = part r
-        rest = np.where(played, self.own * (1.0 - part), 0.0)  # Var e given r
-        pairs = played.sum(axis=0)
-        guess = GUESSES * USUAL * data.variance
+        n, own, noise = data.plays, self.own[data.arm], self.noise[data.arm]
+        left = expected_squares(data.context, data.arm, data.mean, self.contexts, self.arms)
+        part = n * own / (n * own + noise)  # E e = part r
+        rest = own * (1.0 - part)  # Var e given r
+        pairs, deviation = data.by_arm(np.ones(len(n))), data.by_arm(part**2 * left + rest)
+        guess, K = GUESSES * USUAL * data.variance, data.shape[1]
         alike = (guess + self.own.sum()) / (GUESSES + K)  # arms count the same, however often tried
-        self.own = (ALIKE * alike + np.sum(part**2 * left + rest, axis=0)) / (ALIKE + pairs)
+        self.own = (ALIKE * alike + deviation) / (ALIKE + pairs)
         if data.coins:
-            p = (1.0 + np.sum(n * data.mean, axis=0)) / (2.0 + n.sum(axis=0))
+            p = (1.0 + data.by_arm(n * data.mean)) / (2.0 + data.by_arm(n))
             self.noise = p * (1.0 - p)
         else:
             within = data.squares + np.sum(n * ((1.0 - part) ** 2 * left + rest))
@@ -139,7 +146,7 @@ class Factors:
 
 def start(data: Data, rank: int, levels: bool) -> Factors:
     """Return what is believed before the first sweep: no factor, all arms alike."""
-    S, K = data.plays.shape
+    S, K = data.shape
     size, usual = rank + 1 + levels, USUAL * data.variance
     centre = float(np.sum(data.plays * data.mean) / data.plays.sum())
     contexts = Vectors(np.zeros((S, size)), np.zeros((S, size, size)))
@@ -152,38 +159,89 @@ def start(data: Data, rank: int, levels: bool) -> Factors:
     return Factors(contexts, arms, own, noise, centre, usual, usual, rank, levels)
 
 
+class Law(NamedTuple):
+    """What vectors are before any data."""
+
+    free: list[int]
+    """Entries that are fitted."""
+    known: int | None
+    """An entry that is 1."""
+    precision: FloatVector
+    """Of the free entries' normal law."""
+    centre: FloatVector
+
+
 def regress(
-    weight: FloatMatrix,
-    mean: FloatMatrix,
+    rows: int,
+    row: IntVector,
+    column: IntVector,
+    weight: FloatVector,
+    mean: FloatVector,
     on: Vectors,
-    free: list[int],
-    known: int | None,
-    precision: FloatVector,
-    centre: FloatVector,
+    law: Law,
 ) -> Vectors:
-    """Return the laws of the rows' vectors, given cells that are normal around their products.
+    """Return the rows' vectors, given cells that are normal around their products with columns'.
 
     Parameters
     ----------
-    weight, mean
-        Precision of each cell, 0 where it is missing, and the cell.
+    row, column, weight, mean
+        Of each cell that is not missing; its weight is its precision.
     on
         The columns' vectors.
-    free, known
-        Entries of a row's vector that are fitted, and one that is 1.
-    precision, centre
-        Of the free entries' normal law before any data.
+    law
+        What the rows' vectors are before any data.
     """
-    columns, size = on.mean.shape
-    rows, squares = len(weight), on.squares()
-    among = squares[:, free][:, :, free].reshape(columns, -1)
-    P = (weight @ among).reshape(rows, len(free), len(free)) + np.diag(precision)
-    b = (weight * mean) @ on.mean[:, free] + precision * centre
+    free, size = law.free, on.mean.shape[1]
+    squares = on.squares()
+    P = np.tile(np.diag(law.precision), (rows, 1, 1))
+    b = np.tile(law.precision * law.centre, (rows, 1))
+    taken = on.mean[:, free] * 0.0 if law.known is None else squares[:, law.known, free]
+    among = np.ascontiguousarray(squares[:, free][:, :, free])
+    _gather(row, column, weight, mean, on.mean[:, free], taken, among, P, b)
+    seen, cover = np.unique(row), np.tile(np.diag(1.0 / law.precision), (rows, 1, 1))
+    cover[seen] = np.linalg.inv(P[seen])
     found = Vectors(np.zeros((rows, size)), np.zeros((rows, size, size)))
-    if known is not None:
-        b = b - weight @ squares[:, known, free]
-        found.mean[:, known] = 1.0
-    cover = np.linalg.inv(P)
     found.mean[:, free] = (cover @ b[:, :, None])[:, :, 0]
     found.cover[np.ix_(range(rows), free, free)] = cover
+    if law.known is not None:
+        found.mean[:, law.known] = 1.0
     return found
+
+
+@cached_njit(error_model="numpy")
+def _gather(
+    row: IntVector, column: IntVector, weight: FloatVector, mean: FloatVector, x: FloatMatrix,
+    taken: FloatMatrix, squares: FloatMatrix, P: FloatMatrix, b: FloatMatrix,
+) -> None:  # fmt: skip
+    """Add each cell to the precision and the shift of its row."""
+    for c in range(len(row)):
+        i, j, w = row[c], column[c], weight[c]
+        for d in range(b.shape[1]):
+            b[i, d] += w * (mean[c] * x[j, d] - taken[j, d])
+            for e in range(b.shape[1]):
+                P[i, d, e] += w * squares[j, d, e]
+
+
+def expected_squares(
+    row: IntVector, column: IntVector, mean: FloatVector, rows: Vectors, columns: Vectors
+) -> FloatVector:
+    """Return the expected square of each cell less the product of its row and its column."""
+    found: FloatVector = np.empty(len(row))
+    _square(row, column, mean, rows.mean, rows.cover, columns.mean, columns.cover, found)
+    return found
+
+
+@cached_njit(error_model="numpy")
+def _square(
+    row: IntVector, column: IntVector, mean: FloatVector, y: FloatMatrix, Y: FloatMatrix,
+    a: FloatMatrix, A: FloatMatrix, found: FloatVector,
+) -> None:  # fmt: skip
+    """E (x - y . a)^2 = (x - E y . E a)^2 + tr(Cov y E a a') + (E y)' Cov a (E y)."""
+    for c in range(len(row)):
+        i, j, left, doubt = row[c], column[c], mean[c], 0.0
+        for d in range(y.shape[1]):
+            left -= y[i, d] * a[j, d]
+            for e in range(y.shape[1]):
+                doubt += Y[i, d, e] * (a[j, d] * a[j, e] + A[j, d, e])
+                doubt += y[i, d] * y[i, e] * A[j, d, e]
+        found[c] = left * left + doubt
