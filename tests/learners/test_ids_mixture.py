@@ -180,7 +180,7 @@ def made_up(seed: int, blocks: int, K: int, M: int) -> tuple[list[float], list[f
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_way_to_draw_an_arm_has_a_smaller_ratio(seed: int) -> None:
-    """Proposition 6 of the paper: two arms are enough. 20,000 random p over all arms, near corners
+    """What the paper shows: two arms are enough. 20,000 random p over all arms, near corners
     and not, none below what the pair has; and the arms are drawn with the pair's shares. Each
     pair's share is the best of a grid of a thousand."""
     regret, gain = made_up(seed, 3, 5, 20)

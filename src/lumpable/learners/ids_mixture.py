@@ -1,13 +1,13 @@
 """Information-directed sampling: Russo and Van Roy, "Learning to optimize via ...", NIPS 2014.
 
 "Learning to optimize via information-directed sampling" (also Operations Research 66, 2018), with
-the variance-based ratio of its section 6.3, on a mixture of bandits, which is ours: contexts fall
-into at most `most` groups, whose number is not known. Let a* be the context's best arm. Play what
+their variance-based ratio, on a mixture of bandits, which is ours: contexts fall into at most
+`most` groups, whose number is not known. Let a* be the context's best arm. Play what
 minimises
 
     Delta(p)^2 / v(p),   Delta_j = E[mu_{a*} - mu_j],   v_j = Var(E[mu_j | a*]),
 
-both linear in p, over all ways p of drawing an arm; two arms are enough (their Proposition 6).
+both linear in p, over all ways p of drawing an arm; two arms are enough, as they show.
 
 The posterior is that of `fitting.gibbs`, with Dirichlet weights of 1 / most, so that groups nobody
 needs stay empty. Given the groups z of the others, that of the context has chances

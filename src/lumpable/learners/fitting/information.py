@@ -2,7 +2,7 @@
 
 Russo and Van Roy, "Learning to optimize via information-directed sampling", NIPS 2014 and
 Operations Research 66 (2018): with a* the best arm, the ratio Delta^2 / v of expected regret and
-information, here v_j = Var(E[mu_j | a*]), is least for some mixture of two arms (Proposition 6).
+information, here v_j = Var(E[mu_j | a*]), is least for some mixture of two arms.
 Draws come in blocks, B (blocks, K, M) with weights (blocks, M) that sum to 1; a block without
 weight is skipped. Knows no learner.
 """
