@@ -18,6 +18,8 @@ SETTINGS: dict[str, tuple[str, Sequence[float | None]]] = {
     "shrinkage": ("spread", (1.0, 0.6, 0.4, 0.25)),
     "maillard-mannor": ("width", (1.0, 0.4, 0.2, 0.1, 0.05)),
     "bmf": ("spread", (1.0, 0.6, 0.4, 0.25)),
+    "factor-bayes": ("spread", (1.0, 0.4, 0.25, 0.15)),
+    "ids-mixture": ("spread", (1.0, 0.6, 0.4)),
     "thompson-one": ("spread", (1.0, 0.4, 0.2)),
     "beta-thompson-one": ("spread", (1.0, 0.4, 0.2)),
     "ucb-one": ("width", (1.0, 0.2, 0.1)),
@@ -45,10 +47,12 @@ SLOW: dict[str, dict[str, str]] = {
     "s": {},
     "b": {
         "particle": "about 15 s for 60,000 rounds",
+        "ids-mixture": "about a minute for 60,000 rounds",
         "cab": "about 4 s for 60,000 rounds, and behind CLUB and SCLUB",
     },
     "w": {
         "particle": "its cost grows with the number of arms",
+        "ids-mixture": "its cost grows with the square of the number of arms",
         "cab": "its cost grows with the number of arms",
         "linucb-additive": "about 6 s for 12,000 rounds, and far behind",
         "falcon-low-rank": "about 6 s for 12,000 rounds, and far behind",

@@ -8,57 +8,23 @@ import numpy as np
 import pytest
 
 import lumpable as lb
-from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.mixture import MixtureThompson
 from lumpable.learners.thompson_beta import BetaThompson
 from twins.agree import LONG_MEMORY, agree
+from twins.gibbs import Draw, LiteralGibbs
 from twins.stream import Stream
 
-Draw = tuple[list[float], list[list[float]]]
 
-
-class LiteralMixture:
-    """The model and its Gibbs sampler cell by cell, from a list of all that was told."""
+class LiteralMixture(LiteralGibbs):
+    """The choices of a round; the spread divides all evidence by its square."""
 
     def __init__(
         self, S: int, K: int, r: int, gaussian: bool, sd: float, spread: float, seed: int
     ) -> None:
-        self.S, self.K, self.r, self.sd, self.spread, self.seed = S, K, r, sd, spread, seed
-        self.gaussian, self.stream = gaussian, Stream(seed)
-        self.told: list[tuple[int, int, float]] = []
-        self.z, self.prior = [0] * S, (0.0, sd**2)
+        super().__init__(S, K, r, gaussian, sd, weight=1.0)
+        self.spread, self.seed, self.stream = spread, seed, Stream(seed)
         self.last: Draw | None = None
         self.due = S
-
-    def rewards(self, users: set[int], arm: int) -> list[float]:
-        return [y for i, j, y in self.told if i in users and j == arm]
-
-    def members(self, z: list[int], g: int) -> set[int]:
-        return {i for i in range(self.S) if z[i] == g}
-
-    def log_likelihood(self, y: float, mean: float) -> float:
-        if self.gaussian:
-            return (y * mean - mean**2 / 2) / self.sd**2  # less what does not depend on the mean
-        return y * math.log(mean) + (1 - y) * math.log(1 - mean)
-
-    def log_chances(self, context: int, draw: Draw) -> list[float]:
-        pi, B = draw
-        own = [(j, y) for i, j, y in self.told if i == context]
-        return [
-            math.log(pi[g]) + sum(self.log_likelihood(y, B[g][j]) for j, y in own)
-            for g in range(self.r)
-        ]
-
-    @staticmethod
-    def pick(logs: list[float], u: float) -> int:
-        chance = [math.exp(x - max(logs)) for x in logs]
-        at = u * sum(chance)
-        return next(g for g in range(len(logs)) if sum(chance[: g + 1]) > at)
-
-    def normal(self, seen: list[float], prior: tuple[float, float]) -> tuple[float, float]:
-        """Mean and variance of the posterior; the spread divides all evidence by its square."""
-        precision = 1 / prior[1] + len(seen) / self.sd**2
-        return (prior[0] / prior[1] + sum(seen) / self.sd**2) / precision, 1 / precision
 
     def ask(self, context: int) -> int:
         self.stream.begin_choice(context)
@@ -88,61 +54,9 @@ class LiteralMixture:
     def refit(self) -> None:
         t = len(self.told)
         rng = np.random.default_rng([self.seed, t])
-        cells = [[self.rewards({i}, j) for j in range(self.K)] for i in range(self.S)]
-        plays = [[len(x) for x in row] for row in cells]
-        mean = [[sum(x) / len(x) if x else 0.0 for x in row] for row in cells]
-        nearest = lloyd(plays, mean, self.r, rng)[0].tolist()
-        chains = [self.chain(start, rng) for start in (self.z, nearest)]
-        values = [self.value(z) for z, _ in chains]
-        self.z, self.prior = chains[1] if values[1] > values[0] + 1e-6 else chains[0]
+        self.search(self.r, rng)
         self.last = self.draw(self.z, self.prior, rng)
         self.due = t + max(self.S, math.ceil(0.05 * t))
-
-    def draw(self, z: list[int], prior: tuple[float, float], rng: np.random.Generator) -> Draw:
-        gammas = [rng.standard_gamma(1 + len(self.members(z, g))) for g in range(self.r)]
-        B = [[0.0] * self.K for _ in range(self.r)]
-        for g in range(self.r):
-            for j in range(self.K):
-                seen = self.rewards(self.members(z, g), j)
-                if self.gaussian:
-                    mean, variance = self.normal(seen, prior)
-                    B[g][j] = mean + math.sqrt(variance) * rng.standard_normal()
-                else:
-                    B[g][j] = rng.beta(1 + sum(seen), 1 + len(seen) - sum(seen))
-        return [x / sum(gammas) for x in gammas], B
-
-    def chain(
-        self, z: list[int], rng: np.random.Generator
-    ) -> tuple[list[int], tuple[float, float]]:
-        m, tau2 = self.prior
-        for _ in range(10):
-            draw = self.draw(z, (m, tau2), rng)
-            if self.gaussian:
-                every = [b for row in draw[1] for b in row]
-                m = sum(every) / len(every) + math.sqrt(tau2 / len(every)) * rng.standard_normal()
-                rate = 0.1 * self.sd**2 + sum((b - m) ** 2 for b in every) / 2
-                tau2 = rate / rng.standard_gamma(1 + len(every) / 2)
-            z = [self.pick(self.log_chances(i, draw), rng.random()) for i in range(self.S)]
-        return z, (m, tau2)
-
-    def value(self, z: list[int]) -> float:
-        """ln P(z, rewards), reward by reward: each given those before it, pi and B summed out."""
-        total = 0.0
-        for g in range(self.r):
-            users = self.members(z, g)
-            total += sum(math.log(k) for k in range(1, len(users) + 1))
-            for j in range(self.K):
-                seen = self.rewards(users, j)
-                if self.gaussian:
-                    for k, y in enumerate(seen):
-                        mean, variance = self.normal(seen[:k], self.prior)
-                        variance += self.sd**2
-                        total -= 0.5 * (math.log(variance) + (y - mean) ** 2 / variance)
-                else:
-                    for k, y in enumerate(seen):
-                        success = (1 + sum(seen[:k])) / (2 + k)
-                        total += math.log(success if y == 1 else 1 - success)
-        return total
 
 
 @pytest.mark.parametrize(

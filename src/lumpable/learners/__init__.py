@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from lumpable.learners.dynucb import DynUCB as DynUCB
     from lumpable.learners.exp4 import ConstantExperts as ConstantExperts
     from lumpable.learners.exp4_lumpable import LumpableExperts as LumpableExperts
+    from lumpable.learners.factor_bayes import FactorBayes as FactorBayes
     from lumpable.learners.falcon import FALCON as FALCON
+    from lumpable.learners.ids_mixture import InformationMixture as InformationMixture
     from lumpable.learners.jain_pal import OCTAL as OCTAL
     from lumpable.learners.jedra import SpectralPolicy as SpectralPolicy
     from lumpable.learners.klucb import KLUCB as KLUCB

@@ -60,6 +60,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "elimination": _at("successive:SuccessiveElimination", "successive elimination per context"),
     "shrinkage": _at("shrinkage:Shrinkage", "empirical-Bayes Thompson, one group"),
+    "factor-bayes": _at("factor_bayes:FactorBayes", "empirical-Bayes Thompson, factors and levels"),
     # experts and linear models
     "exp4": _at("exp4_lumpable:LumpableExperts", "EXP4, lumpable experts"),
     "exp4-constant": _at("exp4:ConstantExperts", "EXP4, constant experts"),
@@ -88,6 +89,7 @@ CATALOGUE: dict[str, Entry] = {
     "maillard-mannor": _at("maillard_mannor:AgnosticClusters", "Maillard and Mannor, agnostic"),
     "lattice": _at("lattice:LATTICE", "LATTICE"),
     "mixture": _at("mixture:MixtureThompson", "mixture Thompson, Gibbs"),
+    "ids-mixture": _at("ids_mixture:InformationMixture", "information-directed sampling, mixture"),
     "oracle-groups": _at("oracle_groups:KnownGroups", "Thompson that knows the grouping"),
     # low rank
     "nmf": _at("nmf:NMFGreedy", "NMF epsilon-greedy"),

@@ -1,10 +1,8 @@
 """Thompson sampling for a mixture of bandits with a known number of groups, by Gibbs sampling.
 
 The model is that of Hong, Kveton, Zaheer, Chow, Ahmed and Boutilier, "Latent bandits revisited",
-NeurIPS 2020. The sampler for unknown means B, and r groups, is ours: pi ~ Dirichlet(1, .., 1), z_i
-~ pi, B_gj from a conjugate prior, reward ~ f(B_{z_i j}). Both likelihoods are f(y) ~ exp(y eta -
-A), so counts and totals of the cells are enough: Bernoulli, eta = ln(B / (1 - B)), A = -ln(1 - B),
-B ~ Beta(1, 1); or normal with a known sd, eta = B / sd^2, A = B^2 / (2 sd^2), B ~ N(m, tau^2).
+NeurIPS 2020. The sampler for unknown means B, and r groups, is ours (`fitting.gibbs`, whose letters
+these are): pi ~ Dirichlet(1, .., 1), z_i ~ pi, B_gj from a conjugate prior, reward ~ f(B_{z_i j}).
 """
 
 from __future__ import annotations
@@ -17,18 +15,13 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine import Clock, Kernels, beta, by_log_weight, kernel, largest, normal
+from lumpable.learners.fitting.gibbs import Mixture
 from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.learners.learner import Cells, Compiled, PerArm, PerContext, zeros
 
 MODELS = ("auto", "gaussian")
 GROWTH = 0.05
 """A refit comes when the tells have grown by this share since the last one, or by S."""
-VAGUE = 0.1
-"""tau^2 has an inverse gamma prior with shape 1 and this rate, in units of sd^2."""
-SAME = 1e-6
-"""Groups whose ln P differ by less are the same up to names and rounding."""
-EDGE = 1e-12
-"""Draws of a probability stay this far from 0 and 1."""
 
 
 class State(NamedTuple):
@@ -159,98 +152,30 @@ class MixtureThompson(Compiled):
         )
         super().__init__(S, K, seed, state)
 
-    def refit(self) -> None:
-        """Run both chains; draw B and pi given the groups of the better one.
-
-        Random draws of a sweep, in this order: r gammas for pi; B, row by row; in the normal model
-        one normal and one gamma for its prior; S uniforms for z.
-        """
-        state, rng = self.state, np.random.default_rng([self.seed, self.tells])
-        mean = state.total / np.maximum(state.plays, 1.0)
-        nearest, _ = lloyd(state.plays, mean, self.groups, rng)
-        (z, prior), other = (self._chain(z, rng) for z in (state.group.copy(), nearest))
-        if self._value(other[0]) > self._value(z) + SAME:
-            z, prior = other
-        state.prior[:] = prior
-        state.group[:] = z
-        state.group_plays[:], state.group_total[:] = self._counts(z)
-        state.likely[:], B = self._draw(z, prior, rng)
-        state.eta[:], state.cost[:] = self._natural(B)
-        state.due[0] = self.tells + max(self.contexts, math.ceil(GROWTH * self.tells))
-
-    def _chain(self, z: IntVector, rng: np.random.Generator) -> tuple[IntVector, FloatVector]:
-        """Sweep over pi and B given z, the prior given B, and z given pi and B."""
-        prior, cells = self.state.prior.copy(), self.groups * self.arms
-        for _ in range(self.sweeps):
-            likely, B = self._draw(z, prior, rng)
-            if self.state.gaussian[0]:
-                prior[0] = B.mean() + math.sqrt(prior[1] / cells) * rng.standard_normal()
-                rate = VAGUE * self.state.sd**2 + 0.5 * np.sum((B - prior[0]) ** 2)
-                prior[1] = rate / rng.standard_gamma(1.0 + 0.5 * cells)
-            chance = np.cumsum(np.exp(likely - likely.max(axis=1, keepdims=True)), axis=1)
-            at = rng.random(self.contexts) * chance[:, -1]
-            z = np.sum(chance <= at[:, None], axis=1)
-        return z, prior
-
-    def _counts(self, z: IntVector) -> tuple[FloatMatrix, FloatMatrix]:
-        """Return plays and total rewards of the groups."""
-        member = (z == np.arange(self.groups)[:, None]).astype(np.float64)
-        return member @ self.state.plays, member @ self.state.total
-
-    def _draw(
-        self, z: IntVector, prior: FloatVector, rng: np.random.Generator
-    ) -> tuple[FloatMatrix, FloatMatrix]:
-        """Draw pi and B given z; return ln pi_g + ln f(rewards of i | B_g), and B."""
-        n, s = self._counts(z)
-        pi = rng.standard_gamma(1.0 + np.bincount(z, minlength=self.groups))
-        if self.state.gaussian[0]:
-            precision = 1.0 / prior[1] + n / self.state.sd**2
-            B = (prior[0] / prior[1] + s / self.state.sd**2) / precision
-            B = B + rng.standard_normal(B.shape) / np.sqrt(precision)
-        else:
-            B = rng.beta(1.0 + s, 1.0 + np.maximum(n - s, 0.0))
-        eta, cost = self._natural(B)
-        return np.log(pi / pi.sum()) + self.state.total @ eta.T - self.state.plays @ cost.T, B
-
-    def _natural(self, B: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
-        """Return eta and A at these means."""
-        if self.state.gaussian[0]:
-            return B / self.state.sd**2, B**2 / (2.0 * self.state.sd**2)
-        B = np.clip(B, EDGE, 1.0 - EDGE)
-        return np.log(B / (1.0 - B)), -np.log(1.0 - B)
-
-    def _value(self, z: IntVector) -> float:
-        """Return ln P(z and all rewards), up to a constant, with pi and B summed out."""
-        n, s = self._counts(z)
-        value = sum(math.lgamma(1.0 + size) for size in np.bincount(z, minlength=self.groups))
-        if self.state.gaussian[0]:
-            m, tau2 = self.state.prior
-            precision = 1.0 / tau2 + n / self.state.sd**2
-            b = m / tau2 + s / self.state.sd**2
-            return value + 0.5 * float(np.sum(b**2 / precision - np.log(precision)))
-        f = np.maximum(n - s, 0.0)
-        return value + float(np.sum(_lgamma(1.0 + s) + _lgamma(1.0 + f) - _lgamma(2.0 + s + f)))
-
-    def _means(self) -> FloatMatrix:
-        """Return the posterior means of B given the groups."""
+    def _mixture(self) -> Mixture:
         state = self.state
-        if state.gaussian[0]:
-            m, tau2 = state.prior
-            ratio = state.sd**2 / tau2
-            return (ratio * m + state.group_total) / (ratio + state.group_plays)
-        return (1.0 + state.group_total) / (2.0 + state.group_plays)
+        return Mixture(state.plays, state.total, self.groups, bool(state.gaussian[0]), state.sd)
+
+    def refit(self) -> None:
+        """Run both chains; draw B and pi given the groups of the better one."""
+        state, rng = self.state, np.random.default_rng([self.seed, self.tells])
+        mixture, mean = self._mixture(), state.total / np.maximum(state.plays, 1.0)
+        nearest, _ = lloyd(state.plays, mean, self.groups, rng)
+        starts = [state.group.copy(), nearest]
+        z, state.prior[:] = mixture.search(starts, state.prior, self.sweeps, rng)
+        state.group[:] = z
+        state.group_plays[:], state.group_total[:] = mixture.counts(z)
+        state.likely[:], B = mixture.draw(z, state.prior, rng)
+        state.eta[:], state.cost[:] = mixture.natural(B)
+        state.due[0] = self.tells + max(self.contexts, math.ceil(GROWTH * self.tells))
 
     def policy(self) -> IntVector:
         """Return each context's arm with the largest mean, over the groups that it may be in."""
-        likely = self.state.likely
+        state, likely = self.state, self.state.likely
         chance = np.exp(likely - likely.max(axis=1, keepdims=True))
-        return np.argmax(chance @ self._means(), axis=1)
+        means = self._mixture().expected(state.group_plays, state.group_total, state.prior)
+        return np.argmax(chance @ means, axis=1)
 
     def labels(self) -> IntVector:
         """Return the most likely group of each context."""
         return np.argmax(self.state.likely, axis=1)
-
-
-def _lgamma(x: FloatMatrix) -> FloatMatrix:
-    """Return ln Gamma of each entry."""
-    return np.array([math.lgamma(value) for value in x.ravel()])
