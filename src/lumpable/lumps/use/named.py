@@ -19,7 +19,8 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector
 from lumpable.base.errors import BadArgument
-from lumpable.lumps.belief import alternatives, beliefs, residuals, summary
+from lumpable.lumps.belief import advice, alternatives, beliefs, residuals, summary
+from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import Expected, Group, Mean, Member
 from lumpable.lumps.belief.residuals import Residuals
@@ -237,6 +238,55 @@ class Lumps(NamedLearner[ThreeLevels]):
         ones = np.ones(len(ids), dtype=np.int64)
         tell = partial(named.tell_rows, contexts, arms, values, ones)
         self._book.change(self.core, drop=[number for number, _ in found], tell=tell)
+
+    # --- Advice -------------------------------------------------------------------------------
+
+    @alone
+    def best(
+        self, context: Name, allowed: Iterable[Name] | None = None, *, level: float = beliefs.LEVEL
+    ) -> Advice:
+        """Return the arm that is believed best for a context, how sure that is, and the next one.
+
+        It reads what is believed, where `ask` explores. An unknown context gets what is best for
+        any.
+        """
+        named, name = self._named, self._named.contexts.plain(context)
+        choices = self._left(name, self._mask(allowed, new=False))
+        return advice.advise(
+            self.core, np.array([named.place(name)]), [choices], level, context_names=[name],
+            arm_names=named.arms.listed,
+        )[0]  # fmt: skip
+
+    @alone
+    def policy(
+        self, allowed: Iterable[Name] | None = None, *, level: float = beliefs.LEVEL
+    ) -> list[Advice]:
+        """Return the row of `best` for each known context.
+
+        Contexts that were shown every arm as often as `at_most` allows have no row.
+        """
+        named, mask, limits = self._named, self._mask(allowed, new=False), self._limits()
+        names, masks = named.contexts.listed, [mask] * len(named.contexts)
+        if limits is not None:
+            masks = [mask & (limits.room(name) >= 1.0) for name in names]
+        rows = np.array([k for k, own in enumerate(masks) if own.any()], dtype=np.int64)
+        return advice.advise(
+            self.core, rows, [masks[k] for k in rows], level,
+            context_names=[names[k] for k in rows], arm_names=named.arms.listed,
+        )  # fmt: skip
+
+    @alone
+    def lift(self, *, level: float = beliefs.LEVEL) -> Lift:
+        """Return what each context's best arm brings over one arm for all, with an interval.
+
+        Known contexts count by their rewards plus one; `at_most` is left out on both sides. Both
+        policies are chosen by what is believed and judged by the same draws of what may be true.
+        """
+        named, _ = self._named, self._mask(None)
+        if not named.contexts.listed:
+            raise BadArgument("contexts", "at least one known context", "none")
+        places = np.arange(len(named.contexts))
+        return advice.lift(self.core, places, level, arm_names=named.arms.listed)
 
     # --- Beliefs ------------------------------------------------------------------------------
 
