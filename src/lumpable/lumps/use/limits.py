@@ -32,9 +32,9 @@ class AtMost(NamedTuple):
         return cls(everyone=_times(given))
 
     @property
-    def to_save(self) -> int | list[tuple[Name, int]]:
-        """What a file holds of this."""
-        return int(self.everyone) if self.everyone < np.inf else list(self.by_name.items())
+    def given(self) -> int | dict[Name, int]:
+        """What `of` takes for this."""
+        return int(self.everyone) if self.everyone < np.inf else dict(self.by_name)
 
     def each(self, arms: Names) -> FloatVector:
         """Return the limit of each arm."""

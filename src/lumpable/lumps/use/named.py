@@ -156,6 +156,11 @@ class Lumps(NamedLearner[ThreeLevels]):
         self._book.change(self.core, drop=[self._book.find(self._named, decision)[0]])
 
     @property
+    def at_most(self) -> int | dict[Name, int] | None:
+        """How often an arm may be shown to one context; None: as often as it is chosen."""
+        return None if self._at_most is None else self._at_most.given
+
+    @property
     def outstanding(self) -> int:
         """The number of decisions whose reward has not come."""
         return len(self.core.under_way)
@@ -353,12 +358,12 @@ class Lumps(NamedLearner[ThreeLevels]):
     # --- Files --------------------------------------------------------------------------------
 
     def _to_save(self) -> dict[str, object]:
-        book, limits = self._book, self._at_most
+        book, limits = self._book, self.at_most
         return {
             "floor": self.floor, "most": book.most, "made": book.made,
             "forgotten": book.forgotten, "lost": book.lost, "tags": book.tags.since,
             "waiting": [(number, *pull) for number, pull in self.core.under_way.items()],
-            "at_most": None if limits is None else limits.to_save,
+            "at_most": list(limits.items()) if isinstance(limits, dict) else limits,
         }  # fmt: skip
 
     def _part(self) -> None:
