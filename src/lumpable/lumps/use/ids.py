@@ -53,8 +53,9 @@ class Tags:
             _, _, digits = id.rpartition("-")
             number = int(digits) if digits.isdecimal() and len(digits) < 20 else -1
         else:
-            number = _plain(id)
-        if number >= 0 and self.id_of(number) == id:
+            number = _whole(id)
+        own = self.id_of(number) if number >= 0 else None
+        if own == (id if isinstance(id, str) else number):
             return number
         raise self._foreign(id)
 
@@ -66,11 +67,11 @@ class Tags:
         return BadArgument("id", f"the id of a decision, such as {example!r}", repr(id))
 
 
-def _plain(id: object) -> int:
-    """Return the id of an old decision as an int; integers of numpy count."""
+def _whole(id: object) -> int:
+    """Return the id of an old decision as an int, integers of numpy too; -1 if it is none."""
     if not isinstance(id, bool | np.bool_) and hasattr(id, "__index__"):
         try:
             return operator.index(id)
         except TypeError:  # an array, a length of time
             pass
-    raise BadArgument("id", "the id of a decision", repr(id))
+    return -1
