@@ -301,9 +301,10 @@ class Lumps(NamedLearner[ThreeLevels]):
 
         For an unknown context, this is what is expected of any.
         """
-        named, place = self._named, self._named.place(self._named.contexts.plain(context))
-        named.mask(None)
-        return beliefs.expected(self.core, place, arm_names=named.arms.listed)
+        named, name = self._named, self._named.contexts.plain(context)
+        open, number = self._left(name, named.mask(None)), named.arms.number
+        rows = beliefs.expected(self.core, named.place(name), arm_names=named.arms.listed)
+        return [row for row in rows if open[number[row.arm]]]
 
     @alone
     def groups(self, level: float = beliefs.LEVEL) -> list[Group]:
