@@ -12,7 +12,7 @@ from scipy import stats
 import lumpable as lb
 from lumpable import Lumps
 from lumpable.base.arrays import FloatMatrix
-from lumpable.lumps.belief.drawn import DRAWS, Draws
+from lumpable.lumps.belief.drawn import DRAWS, FEWEST, Draws
 from lumpable.lumps.belief.posterior import averaged_posterior, beta_shape
 from lumpable.lumps.core.state import M0
 
@@ -122,7 +122,7 @@ def test_draws_have_the_moments_that_are_believed(real: bool) -> None:
         lumps.tell_many({"context": [i for i, _ in cells], "arm": [int(j) for _, j in cells],
                          "reward": values})  # fmt: skip
         assert lumps.core.state.loading.shape[1] > 0
-    draws = Draws(lumps.core)
+    draws = Draws(lumps.core, 3, lumps.core.arms)
     for context in (0, 7, 23):
         mean = draws.believed(context)
         drawn = draws.means(context, np.arange(len(mean)), mean)
@@ -153,6 +153,14 @@ def test_one_row_is_that_of_the_table_and_reading_changes_nothing() -> None:
     for name, value in lumps.core.state._asdict().items():
         if name not in ("weight", "mean", "spread", "cover", "factor", "score"):
             assert value.tobytes() == before[name], name
+
+
+def test_large_tables_take_fewer_draws() -> None:
+    """Small ones all the same number, so that a row alone is that of the table."""
+    core = Lumps(["a"]).core
+    assert Draws(core, 1, 200).number == Draws(core, 1000, 200).number == DRAWS
+    assert Draws(core, 10_000, 100).number == 400
+    assert Draws(core, 20_000, 200).number == FEWEST
 
 
 def test_only_arms_that_may_be_chosen_are_advised() -> None:

@@ -26,6 +26,9 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 def test_a_copy_beside_a_thread_is_whole(way: str) -> None:
     lumps, stop = Lumps(["red", "green"], seed=1), threading.Event()
     failed: list[BaseException] = []
+    for t in range(60):  # all is compiled
+        lumps.reward(lumps.decide_many([f"user {t}", "ann"])[0], float(t % 2))
+    copy.deepcopy(lumps)
 
     def learn() -> None:
         rng, user = np.random.default_rng(1), 0

@@ -1,8 +1,8 @@
 """What to do with what is believed: the best arm for each context, and what choosing by it brings.
 
 Nothing here explores. Draws are from the joint posterior: the groups' means once for all contexts,
-then each context's group, its factors and its own deviation from them. They have fixed seeds, so a
-context gets the same row however many are asked for. Pure reads of a learner.
+then each context's group, its factors and its own deviation from them. They have fixed seeds; large
+tables take fewer of them. Pure reads of a learner.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.lumps.belief.beliefs import LEVEL
-from lumpable.lumps.belief.drawn import DRAWS, Draws
+from lumpable.lumps.belief.drawn import Draws
 from lumpable.lumps.core.learning import Levels
 
 FAR = 4.0
@@ -67,7 +67,8 @@ def advise(
     *, context_names: Names, arm_names: Names,
 ) -> list[Advice]:  # fmt: skip
     """Return a row for each of these contexts; `allowed` says which arms each may have."""
-    level, draws, rows = _level(level), Draws(learner), []
+    level, rows = _level(level), []
+    draws = Draws(learner, len(contexts), learner.arms)
     for context, name, mask in zip(contexts.tolist(), context_names, allowed, strict=True):
         mean = np.where(mask, draws.believed(context), -np.inf)
         rows.append(Advice(name, *_compare(draws, context, mean, level, arm_names)))
@@ -99,11 +100,12 @@ def lift(learner: Levels, contexts: IntVector, level: float = LEVEL, *, arm_name
     """
     level, weight = _level(level), learner.state.visits[contexts] + 1.0
     weight /= weight.sum()
-    draws, allowed, all_arms = Draws(learner), learner.state.allowed, np.zeros(learner.arms)
+    draws, allowed = Draws(learner, len(contexts), 2), learner.state.allowed
+    all_arms = np.zeros(learner.arms)
     for context, w in zip(contexts.tolist(), weight.tolist(), strict=True):
         all_arms += w * draws.believed(context)
     one = int(np.argmax(np.where(allowed, all_arms, -np.inf)))
-    value, single, policy_mean = np.zeros(DRAWS), np.zeros(DRAWS), 0.0
+    value, single, policy_mean = np.zeros(draws.number), np.zeros(draws.number), 0.0
     for context, w in zip(contexts.tolist(), weight.tolist(), strict=True):
         mean = draws.believed(context)
         best = int(np.argmax(np.where(allowed, mean, -np.inf)))

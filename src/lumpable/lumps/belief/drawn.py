@@ -19,8 +19,10 @@ from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.belief.posterior import Posterior, averaged_posterior, beta_shape
 from lumpable.lumps.core.learning import Levels
 
-DRAWS = 2000
-"""The standard error of a probability is at most 0.011."""
+DRAWS, FEWEST = 2000, 250
+"""The standard error of a probability is at most 0.011; in large tables, at most 0.032."""
+WORK = 400_000_000
+"""Means that are drawn for one table at most, if not all have the fewest draws."""
 GROUPS, CONTEXTS = 23, 29
 """Streams of chance."""
 KEPT = 20_000_000
@@ -36,8 +38,10 @@ def own_variance(seen: Posterior, spread: FloatMatrix, n: FloatVector) -> FloatM
 class Draws:
     """The joint posterior of a learner's contexts, as draws."""
 
-    def __init__(self, learner: Levels) -> None:
+    def __init__(self, learner: Levels, contexts: int, arms: int) -> None:
         self.learner, self.seen = learner, averaged_posterior(learner)
+        self.number = max(FEWEST, min(DRAWS, WORK // max(1, contexts * arms)))
+        """Draws of each mean, for a table of so many contexts and arms."""
         self._theta: dict[int, FloatVector] = {}
         self._spread = self.seen.spread
 
@@ -47,17 +51,17 @@ class Draws:
         return mean
 
     def means(self, context: int, arms: IntVector, mean: FloatVector) -> FloatMatrix:
-        """Return draws of a context's means of these arms, (DRAWS, arms), around `mean`."""
+        """Return draws of a context's means of these arms, (draws, arms), around `mean`."""
         seen, n = self.seen, self._rewards(context)[arms]
         member, share = self._member(context), self._share(n)
         rng = np.random.default_rng([CONTEXTS, context])
-        group = np.searchsorted(np.cumsum(member)[:-1], rng.random(DRAWS), side="right")
-        at = np.arange(DRAWS) * len(member) + group
+        group = np.searchsorted(np.cumsum(member)[:-1], rng.random(self.number), side="right")
+        at = np.arange(self.number) * len(member) + group
         theta = np.column_stack([self._group_means(j)[at] for j in arms.tolist()])
         drawn: FloatMatrix = mean + share * (theta - seen.mean[arms] @ member)
         if (cover := self._cover(context)) is not None:
             root = np.linalg.cholesky(cover)
-            factor = rng.standard_normal((DRAWS, len(root))) @ root.T
+            factor = rng.standard_normal((self.number, len(root))) @ root.T
             drawn += share * (factor @ self.learner.state.loading[arms].T)
         if not seen.counts.real:
             drawn = np.clip(drawn, EDGE, 1.0 - EDGE)
@@ -89,7 +93,7 @@ class Draws:
             rng, mean, variance = (
                 np.random.default_rng([GROUPS, j]), self.seen.mean[j], self.seen.variance[j],
             )  # fmt: skip
-            size = (DRAWS, len(mean))
+            size = (self.number, len(mean))
             if self.seen.counts.real:
                 theta = rng.normal(mean, np.sqrt(variance), size)
             else:
