@@ -14,7 +14,7 @@ from lumpable.lumps.core.top_two import TopTwo
 
 WORLD = lb.worlds.lumpable(12, 4, 2, noise="bernoulli", seed=4)
 USERS = [f"user {i}" for i in range(12)]
-OFFERS: list[str | int] = ["red", 1, "1", "blue"]
+OFFERS: list[str | int] = ["red", 1, "one", "blue"]
 
 
 def play(finder: PolicyFinder, rounds: int, seed: int = 1) -> list[str | int]:

@@ -19,15 +19,23 @@ DATA = Path(__file__).parents[1] / "data"
 NAMES = ("young", "groups", "factors")
 
 
+def number(decision: Any) -> int:
+    """Return what chance goes by; these files were written before ids had tags."""
+    return int(str(decision.id).rpartition("-")[2])
+
+
 def go_on(lumps: Lumps, rounds: int, seed: int) -> list[list[Any]]:
-    """Decide, reward, tell and grow, all drawn by a seed; return what was decided."""
+    """Decide, reward, tell and grow, all drawn by a seed; return what was decided.
+
+    Outstanding decisions of an old file are rewarded by their integers.
+    """
     rng, made = np.random.default_rng(seed), []
     waiting = [decision.id for decision in lumps.waiting()]
     for t in range(rounds):
         i = int(rng.integers(40))
         decision = lumps.decide(i if i % 2 else f"user {i}")
         waiting.append(decision.id)
-        made.append([decision.id, decision.context, decision.arm, decision.propensity])
+        made.append([number(decision), decision.context, decision.arm, decision.propensity])
         for _ in range(int(rng.integers(3)) if waiting else 0):
             if waiting:
                 id = waiting.pop(int(rng.integers(len(waiting))))

@@ -29,6 +29,9 @@ def make(
 ) -> Learner:
     """Make a learner, from its name or a callable, with the parameters that it names.
 
+    `lumpable.Lumps` and `lumpable.PolicyFinder`, which take names, are taken for the learners of
+    numbers that they play by.
+
     >>> from lumpable import worlds
     >>> scene = Scene(worlds.lumpable(contexts=6, arms=4, groups=2, seed=1))
     >>> make("ucb", scene, horizon=100, seed=1, given={"width": 0.2}).state.width
@@ -38,14 +41,40 @@ def make(
     name = learner if isinstance(learner, str) else getattr(learner, "__name__", repr(learner))
     signature = inspect.signature(maker).parameters
     known = facts_of(scene, horizon, seed)
+    if _takes_names(maker):
+        known = {"seed": seed}
     chosen = {k: v for k, v in known.items() if k in signature} | sets | dict(given or {})
     for key in chosen:
         if key not in signature:
             raise BadArgument(name, why=f"has no parameter {key!r}{nearest(key, signature)}")
     made = maker(**chosen)
+    if _takes_names(type(made)):
+        made = _learner_of_numbers(name, made, scene)
     if getattr(made, "unit_rewards", False) and scene.world.noise != "bernoulli":
         raise Unfit(f"{name}: needs rewards in [0, 1], got {scene.world.noise} noise")
     return made
+
+
+def _takes_names(maker: object) -> bool:
+    from lumpable.lumps.use.named_learner import NamedLearner
+
+    return isinstance(maker, type) and issubclass(maker, NamedLearner)
+
+
+def _learner_of_numbers(name: str, made: Any, scene: Scene) -> Learner:
+    """Return a learner with names as one of numbers, for this scene."""
+    from lumpable.lumps.core.levels import ThreeLevels
+    from lumpable.lumps.core.top_two import TopTwo
+    from lumpable.lumps.use.finder import PolicyFinder
+
+    S, K = scene.world.contexts, scene.world.arms
+    if made.core.tells > 0:
+        raise BadArgument(name, "a learner that has seen nothing", repr(made))
+    if isinstance(made, PolicyFinder):
+        return TopTwo(S, K, epsilon=made.epsilon, delta=made.delta, seed=made.seed)
+    if made.floor > 0.0 or made.at_most is not None:
+        raise BadArgument(name, why="plays by `ask` in comparisons: without floor and at_most")
+    return ThreeLevels(S, K, seed=made.seed)
 
 
 def facts_of(scene: Scene, horizon: int, seed: int) -> dict[str, Any]:

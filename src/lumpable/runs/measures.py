@@ -65,8 +65,11 @@ def measure(
 
 
 def current_policy(learner: Any, contexts: int, arms: int) -> IntVector:
-    """Return what a learner recommends: its `policy()` or, without one, what it would play."""
-    if hasattr(learner, "policy"):
+    """Return what a learner recommends: its `policy()` or, without one, what it would play.
+
+    The policy of a learner with names is for people; it, too, is asked.
+    """
+    if hasattr(learner, "policy") and not hasattr(learner, "core"):
         return _one_each(learner, "policy()", learner.policy(), contexts, arms)
     asked = [learner.ask(context) for context in range(contexts)]
     return _one_each(learner, "ask", asked, contexts, arms)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+import re
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -13,6 +14,9 @@ from lumpable.lumps.use.outstanding import Outstanding
 from lumpable.lumps.use.registry import Core, Named
 from lumpable.lumps.use.rewards import Accepted
 
+TAG = re.compile(r"[a-z0-9]*")
+Times = Annotated[int, msgspec.Meta(ge=1)]
+
 
 class SavedNames(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """What is saved of every learner with names."""
@@ -21,6 +25,7 @@ class SavedNames(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     arms: list[Name]
     open: list[bool]
     listed: bool
+    new_arms: bool = False
     rewards: str | tuple[float, float] = "any"
 
     def wrong(self, core: Levels) -> str:
@@ -40,7 +45,9 @@ class SavedNames(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         """Return a core with these names."""
         core.state.allowed[:] = self.open
         accepted = Accepted.of(self.rewards)
-        return Named(core, accepted, self.contexts, self.arms, listed=self.listed)
+        return Named(
+            core, accepted, self.contexts, self.arms, listed=self.listed, new_arms=self.new_arms
+        )
 
 
 class SavedLumps(SavedNames, forbid_unknown_fields=True, kw_only=True):
@@ -51,7 +58,11 @@ class SavedLumps(SavedNames, forbid_unknown_fields=True, kw_only=True):
     made: int
     forgotten: int
     waiting: list[tuple[int, Name, int, float, int]]
-    """Id, context, arm, propensity and group of each outstanding decision."""
+    """Number, context, arm, propensity and group of each outstanding decision."""
+    lost: int = 0
+    tags: tuple[tuple[int, str], ...] = ((0, ""),)
+    """From which number on decisions have which tag; "" is none, as in older files."""
+    at_most: Times | list[tuple[Name, Times]] | None = None
 
     def wrong(self, core: Levels) -> str:
         """Say what no learner with this core could have saved; nothing if all is well."""
@@ -64,15 +75,27 @@ class SavedLumps(SavedNames, forbid_unknown_fields=True, kw_only=True):
             if not 0.0 < propensity <= 1.0:
                 return f"expected propensities in (0, 1], got {propensity}"
             last = id
-        if not -1 <= self.forgotten < self.made:
+        if not -1 <= self.forgotten < self.made or not 0 <= self.lost <= self.made:
             return "expected only known decisions"
+        first = [number for number, _ in self.tags]
+        rising = first == sorted(set(first)) and first[:1] == [0] and first[-1] <= self.made
+        if not rising or not all(TAG.fullmatch(tag) for _, tag in self.tags):
+            return f"expected tags of decisions, got {self.tags}"
         return super().wrong(core)
 
     def outstanding(self, core: Levels) -> Outstanding:
         """Return the counters of decisions, whose pulls are under way in the core again."""
         pulls = {row[0]: Pull(*row[1:]) for row in self.waiting}
         core.recover(pulls, core.state.group_visits)
-        return Outstanding(self.most, self.made, self.forgotten)
+        book = Outstanding(self.most, self.made, self.forgotten, self.lost, self.tags)
+        if self.tags[-1][1] == "":
+            book.tags.part(self.made)
+        return book
+
+    @property
+    def limits(self) -> int | dict[Name, int] | None:
+        """What `Lumps` takes as `at_most`."""
+        return dict(self.at_most) if isinstance(self.at_most, list) else self.at_most
 
 
 class SavedFinder(SavedNames, forbid_unknown_fields=True, kw_only=True):

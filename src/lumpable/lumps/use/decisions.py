@@ -1,32 +1,33 @@
 """Decisions, and the random draws behind them.
 
-Which arm a decision plays is a pure function of the seed, its id and the arm with the largest
+Which arm a decision plays is a pure function of the seed, its number and the arm with the largest
 index, so no generator is kept. Knows no learner.
 """
 
 from __future__ import annotations
 
 import hashlib
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from lumpable.base.arrays import BoolVector, FloatVector, IntVector
+from lumpable.base.arrays import BoolVector, FloatVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.splitmix import GOLDEN, MASK, UNIT, mix, request_key
 from lumpable.lumps.core.under_way import Name
+from lumpable.lumps.use.ids import Id
 
 DECISIONS, BATCHES = 0, 1
-"""Streams of chance: decisions by their id, batches by the number of rewards before them."""
+"""Streams of chance: decisions by their number, batches by the number of rewards before them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """An arm that was chosen for a context, and how likely that was."""
 
-    id: int
+    id: Id
+    """The tag of its learner and its number, as in "k3f9x2-17"."""
     context: Name
     arm: Name
     propensity: float
@@ -65,6 +66,8 @@ def uniform(seed: int, stream: int, number: int) -> float:
 
 def draw_arm(best: int, allowed: BoolVector, floor: float, u: float) -> tuple[int, float]:
     """Return the arm that u draws and its propensity: `floor` for each allowed arm but the best."""
+    if floor == 0.0:
+        return best, 1.0
     most = 1.0 - (int(np.count_nonzero(allowed)) - 1) * floor
     if u < most:
         return best, most
@@ -73,11 +76,14 @@ def draw_arm(best: int, allowed: BoolVector, floor: float, u: float) -> tuple[in
     return int(others[min(int((u - most) / floor), len(others) - 1)]), floor
 
 
-def check_floor(floor: float, allowed: int) -> None:
-    """Refuse a floor that this many allowed arms cannot all have."""
-    if floor * allowed >= 1.0:
+def check_floor(floor: float, allowed: BoolVector, more: int = 0) -> None:
+    """Refuse a floor that the allowed arms, and more that come, cannot all have."""
+    if floor == 0.0:
+        return
+    arms = int(np.count_nonzero(allowed)) + more
+    if floor * arms >= 1.0:
         raise BadArgument(
-            "floor", f"less than 1 / {allowed} where {allowed} arms are allowed", f"{floor}"
+            "floor", f"less than 1 / {arms} where {arms} arms are allowed", f"{floor}"
         )
 
 
@@ -88,20 +94,10 @@ def luck(name: Name, turn: int) -> int:
     return int.from_bytes(digest[:8], "little")
 
 
-def draw_batch(
-    seed: int, tells: int, names: Sequence[Name], best: IntVector, allowed: BoolVector, floor: float
-) -> tuple[IntVector, FloatVector]:
-    """Return the arms that a batch plays, and their propensities: a context's luck is its own."""
-    arms, propensity, turns = best.copy(), np.ones(len(best)), dict[Name, int]()
-    for row in range(len(arms) if floor > 0.0 else 0):
-        turn = turns[names[row]] = turns.get(names[row], -1) + 1
-        u = uniform(seed, BATCHES + tells, luck(names[row], turn))
-        arms[row], propensity[row] = draw_arm(int(best[row]), allowed, floor, u)
-    return arms, propensity
-
-
-def plain_id(id: object) -> int:
-    """Return the id of a decision as an int; integers of numpy count."""
-    if isinstance(id, bool) or not hasattr(id, "__index__"):
-        raise BadArgument("id", "the id of a decision", repr(id))
-    return operator.index(id)
+def chances(seed: int, tells: int, names: Sequence[Name]) -> list[float]:
+    """Return the luck of each row of a batch: a context has its own, and anew each time."""
+    turns, drawn = dict[Name, int](), []
+    for name in names:
+        turn = turns[name] = turns.get(name, -1) + 1
+        drawn.append(uniform(seed, BATCHES + tells, luck(name, turn)))
+    return drawn

@@ -10,7 +10,9 @@ from lumpable.lumps.core.top_two import TopTwo
 from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use import contents, stored
 from lumpable.lumps.use.locking import alone
-from lumpable.lumps.use.registry import FIRST_ROOM, Named, NamedLearner
+from lumpable.lumps.use.named_learner import NamedLearner
+from lumpable.lumps.use.registry import FIRST_ROOM, Named
+from lumpable.lumps.use.versions import stamp_of
 
 
 class PolicyFinder(NamedLearner[TopTwo]):
@@ -22,7 +24,8 @@ class PolicyFinder(NamedLearner[TopTwo]):
     arms that come later take it back until it is judged again.
 
     `rewards` says which rewards are accepted: "any" number, "binary" (0 or 1), or a range, as in
-    (0, 5). Others are refused and change nothing.
+    (0, 5). Others are refused and change nothing. Where arms were listed, so are rewards of others,
+    unless `new_arms` is true.
 
     >>> finder = PolicyFinder(["tea", "coffee"], ["ann", "bob"], epsilon=0.1, seed=1)
     >>> while not finder.finished:
@@ -41,10 +44,11 @@ class PolicyFinder(NamedLearner[TopTwo]):
         epsilon: float = 0.05,
         delta: float = 0.05,
         rewards: str | tuple[float, float] = "any",
+        new_arms: bool = False,
         seed: int = 0,
     ) -> None:
         core = TopTwo(FIRST_ROOM, 1, epsilon=epsilon, delta=delta, seed=seed)
-        super().__init__(Named.start(core, rewards, contexts, arms))
+        super().__init__(Named.start(core, rewards, contexts, arms, new_arms=new_arms))
 
     def __repr__(self) -> str:
         return f"PolicyFinder: {self._named}{', finished' if self.finished else ''}"
@@ -79,9 +83,11 @@ class PolicyFinder(NamedLearner[TopTwo]):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a file that `save` wrote: the same next choices, the same stop."""
+        stamp = stamp_of(path)
         core, extra = stored.load(path, TopTwo)
         saved = contents.read(contents.SavedFinder, extra, core, path)
         core.epsilon, core.delta, core.finished = saved.epsilon, saved.delta, saved.finished
         finder = cls()
         finder._named = saved.named(core)
+        finder._files.know(path, stamp)
         return finder

@@ -9,7 +9,7 @@ comes with the next reward.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -17,21 +17,26 @@ from typing import Any, Self
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.arrays import BoolVector, IntVector
+from lumpable.base.arrays import BoolVector
 from lumpable.base.errors import BadArgument
-from lumpable.lumps.belief import alternatives, beliefs, residuals, summary
+from lumpable.lumps.belief import advice, alternatives, beliefs, residuals, summary
+from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import Expected, Group, Mean, Member
 from lumpable.lumps.belief.residuals import Residuals
-from lumpable.lumps.core import batches
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use import contents, decisions, stored
+from lumpable.lumps.use.choosing import choose_many
 from lumpable.lumps.use.decisions import Batch, Decision
+from lumpable.lumps.use.ids import Id
+from lumpable.lumps.use.limits import AtMost, Limits, Shown
 from lumpable.lumps.use.locking import alone
-from lumpable.lumps.use.outstanding import Outstanding, as_decision
-from lumpable.lumps.use.registry import FIRST_ROOM, Named, NamedLearner
+from lumpable.lumps.use.named_learner import NamedLearner
+from lumpable.lumps.use.outstanding import Outstanding
+from lumpable.lumps.use.registry import FIRST_ROOM, Named
 from lumpable.lumps.use.rewards import rewards_by_id
+from lumpable.lumps.use.versions import stamp_of
 
 BELOW_0, BELOW_1 = math.nextafter(0.0, -1.0), math.nextafter(1.0, 0.0)
 
@@ -41,9 +46,10 @@ class Lumps(NamedLearner[ThreeLevels]):
 
     Contexts (users, sites, tenants) and arms (offers, prompts, solvers) are strings or integers and
     may come at any time. An unknown context is served from what is known of all; asking about it
-    leaves no trace. Where arms were listed, by `arms` or `add_arm`, rewards of others count, but
-    these arms are not chosen until they are added; without a list, every arm that comes may be
-    chosen. Threads may share a learner.
+    leaves no trace. Where arms were listed, by `arms` or `add_arm`, others are refused, as they may
+    be slips; without a list, or with `new_arms`, every arm that comes may be chosen. Threads may
+    share a learner. A copy goes on apart: it knows the decisions that were outstanding, and gives
+    its own ones ids with a tag of their own.
 
     `floor` is the least probability with which a decision plays each allowed arm, for those who
     evaluate other policies on the log. It costs `floor` times the sum of the allowed arms' gaps to
@@ -51,6 +57,9 @@ class Lumps(NamedLearner[ThreeLevels]):
 
     `rewards` says which rewards are accepted: "any" number, "binary" (0 or 1), or a range, as in
     (0, 5). Others are refused and change nothing.
+
+    `at_most` says how often an arm may be shown to one context, as a number for all arms or a
+    mapping from arms to numbers. Rewards and decisions outstanding count, cancelled ones do not.
 
     >>> lumps = Lumps(arms=["red", "green"], rewards="binary")
     >>> lumps.tell("ann", "green", 1.0)
@@ -70,13 +79,16 @@ class Lumps(NamedLearner[ThreeLevels]):
         *,
         floor: float = 0.0,
         rewards: str | tuple[float, float] = "any",
+        at_most: int | Mapping[Name, int] | None = None,
+        new_arms: bool = False,
         seed: int = 0,
         outstanding: int = 100_000,
     ) -> None:
         self.floor = checks.real("floor", floor, "a number in [0, 1)", BELOW_0, BELOW_1)
         self._book = Outstanding(checks.whole("outstanding", outstanding, 1))
         core = ThreeLevels(FIRST_ROOM, 1, seed=seed)
-        super().__init__(Named.start(core, rewards, contexts, arms))
+        super().__init__(Named.start(core, rewards, contexts, arms, new_arms=new_arms))
+        self._at_most = AtMost.of(at_most, self._named.arms)
 
     def __repr__(self) -> str:
         return f"Lumps: {self._named}, {self.outstanding:,} outstanding"
@@ -88,13 +100,24 @@ class Lumps(NamedLearner[ThreeLevels]):
         All others keep their rewards; groups are fitted anew, without it.
         """
         named, name = self._named, self._named.contexts.plain(context)
-        ids = [id for id, pull in self.core.under_way.items() if pull.context == name]
-        if ids and name not in named.contexts.number:  # it has decisions and no rewards
-            self._book.change(self.core, drop=ids)
+        own = [number for number, pull in self.core.under_way.items() if pull.context == name]
+        if own and name not in named.contexts.number:  # it has decisions and no rewards
+            self._book.change(self.core, drop=own)
         else:
             self._named = named.without(name)
 
     # --- Decisions ----------------------------------------------------------------------------
+
+    @alone
+    def ask(self, context: Name, allowed: Iterable[Name] | None = None) -> Name:
+        """Return the arm to play for a context now, of those that are allowed.
+
+        It explores: the arm may be one that is worth a try (`best` says which is believed best).
+        Changes nothing: asked twice, it answers the same.
+        """
+        named, name = self._named, self._named.contexts.plain(context)
+        choices = self._left(name, self._mask(allowed, new=False))
+        return named.arms.listed[self._ask(name, choices)]
 
     @alone
     def decide(self, context: Name, allowed: Iterable[Name] | None = None) -> Decision:
@@ -103,52 +126,82 @@ class Lumps(NamedLearner[ThreeLevels]):
         Retired arms among the allowed ones are left out. Of more than `outstanding` decisions
         without a reward the oldest is forgotten.
         """
-        name, mask = self._named.contexts.plain(context), self._mask(allowed)
-        best = self.core.ask(self._named.place(name), None if allowed is None else mask)
-        return self._book.decide(self._named, self.floor, [name], [best], mask)[0]
+        name, mask, propensity = self._named.contexts.plain(context), self._mask(allowed), 1.0
+        choices = self._left(name, mask)
+        decisions.check_floor(self.floor, choices)
+        arm = self._ask(name, choices)
+        if self.floor > 0.0:
+            u = self._book.chances(self.seed, 1)[0]
+            arm, propensity = decisions.draw_arm(arm, choices, self.floor, u)
+        return self._book.decide(self._named, [(name, arm, propensity)])[0]
 
     @alone
-    def reward(self, decision: Decision | int, value: float) -> None:
+    def reward(self, decision: Decision | Id, value: float) -> None:
         """Report the reward of a decision, or of its id, once.
 
-        Ids count from 0 in each learner. If the learner may have been loaded from an older file
-        since, pass the whole decision: one that is not remembered is refused.
+        An id names its learner: those of others are refused. If the learner may have been loaded
+        from an older file since, pass the whole decision: one that is not remembered is refused.
         """
-        id, pull = self._book.find(self._named, decision)
-        number, named = self._named.accepted.one(value), self._named
+        number, pull = self._book.find(self._named, decision)
+        reward, named = self._named.accepted.one(value), self._named
         if pull.context not in named.contexts.number:
             named.register([pull.context], [])
         place = named.contexts.number[pull.context]
-        tell = partial(self.core.tell, place, pull.arm, number)
-        self._book.change(self.core, drop=[id], tell=tell)
+        tell = partial(self.core.tell, place, pull.arm, reward)
+        self._book.change(self.core, drop=[number], tell=tell)
 
     @alone
-    def cancel(self, decision: Decision | int) -> None:
+    def cancel(self, decision: Decision | Id) -> None:
         """Take back a decision that was not played: it takes no reward any more."""
         self._book.change(self.core, drop=[self._book.find(self._named, decision)[0]])
+
+    @property
+    def at_most(self) -> int | dict[Name, int] | None:
+        """How often an arm may be shown to one context; None: as often as it is chosen."""
+        return None if self._at_most is None else self._at_most.given
 
     @property
     def outstanding(self) -> int:
         """The number of decisions whose reward has not come."""
         return len(self.core.under_way)
 
+    @property
+    def forgotten(self) -> int:
+        """The number of decisions that were forgotten, as too many were outstanding."""
+        return self._book.lost
+
     @alone
     def waiting(self) -> list[Decision]:
         """Return the decisions whose reward has not come, the oldest first."""
         pulls = self.core.under_way.items()
-        return [as_decision(self._named, id, pull) for id, pull in pulls]
+        return [self._book.as_decision(self._named, number, pull) for number, pull in pulls]
 
     def _mask(self, allowed: Iterable[Name] | None, *, new: bool = True) -> BoolVector:
-        """Return which arms may be chosen with this floor; without a list, also `new` ones."""
+        """Return which arms may be chosen; without a list of arms, also `new` ones."""
         named = self._named
         names = None if allowed is None else named.arms.plains(allowed)
-        if new and names is not None and not named.listed:
+        if new and names is not None and not named.closed:
             arms = named.arms.new(names)
-            decisions.check_floor(self.floor, len(arms) + int(named.open.sum()))
+            decisions.check_floor(self.floor, named.open, len(arms))
             named.register([], arms)
-        mask = named.mask(names)
-        decisions.check_floor(self.floor, int(np.count_nonzero(mask)))
-        return mask
+        return named.mask(names)
+
+    def _limits(self) -> Limits | None:
+        if self._at_most is None:
+            return None
+        if self._book.shown is None:
+            self._book.shown = Shown()
+        return Limits(self._at_most, self.core, self._named.arms, self._book.shown)
+
+    def _left(self, name: Name, mask: BoolVector) -> BoolVector:
+        """Return which of these arms may still be shown to a context."""
+        limits = None if self._at_most is None else self._limits()
+        return mask if limits is None else limits.left(name, mask)
+
+    def _ask(self, name: Name, choices: BoolVector) -> int:
+        """Return the arm that the core plays for a context."""
+        allowed = None if choices is self._named.open else choices
+        return self.core.ask(self._named.place(name), allowed)
 
     # --- Tables -------------------------------------------------------------------------------
 
@@ -161,14 +214,9 @@ class Lumps(NamedLearner[ThreeLevels]):
         """
         named, mask = self._named, self._mask(allowed, new=False)
         names = named.contexts.plains(contexts)
-        arms, propensity = decisions.draw_batch(
-            self.seed, self.core.tells, names, self._best(names, mask), mask, self.floor
-        )
+        chance = decisions.chances(self.seed, self.core.tells, names) if self.floor > 0.0 else []
+        arms, propensity = choose_many(named, self._limits(), names, mask, self.floor, chance)
         return Batch(names, [named.arms.listed[j] for j in arms], propensity)
-
-    def _best(self, names: list[Name], mask: BoolVector) -> IntVector:
-        places = np.array([self._named.place(name) for name in names], dtype=np.int64)
-        return batches.ask_many(self.core, places, mask)
 
     @alone
     def decide_many(
@@ -176,20 +224,74 @@ class Lumps(NamedLearner[ThreeLevels]):
     ) -> list[Decision]:
         """Choose for many contexts at once, as `ask_many` does, and remember each decision."""
         names, mask = self._named.contexts.plains(contexts), self._mask(allowed)
-        best = self._best(names, mask).tolist()
-        return self._book.decide(self._named, self.floor, names, best, mask)
+        chance = self._book.chances(self.seed, len(names)) if self.floor > 0.0 else []
+        arms, propensity = choose_many(self._named, self._limits(), names, mask, self.floor, chance)
+        rows = list(zip(names, arms.tolist(), propensity.tolist(), strict=True))
+        return self._book.decide(self._named, rows)
 
     @alone
     def reward_many(self, table: Any) -> None:
-        """Report the rewards of many decisions: columns id and reward. All count, or none."""
+        """Report the rewards of many decisions: columns id and reward. All count, or none.
+
+        An error names every id that takes no reward, and its row.
+        """
         named = self._named
         ids, values = rewards_by_id(table, named.accepted)
-        pulls = [self._book.find(named, id)[1] for id in ids]
-        contexts, arms = [pull.context for pull in pulls], [pull.arm for pull in pulls]
+        found = self._book.find_all(named, ids)
+        contexts, arms = [pull.context for _, pull in found], [pull.arm for _, pull in found]
         named.register(contexts, [])
         ones = np.ones(len(ids), dtype=np.int64)
         tell = partial(named.tell_rows, contexts, arms, values, ones)
-        self._book.change(self.core, drop=ids, tell=tell)
+        self._book.change(self.core, drop=[number for number, _ in found], tell=tell)
+
+    # --- Advice -------------------------------------------------------------------------------
+
+    @alone
+    def best(
+        self, context: Name, allowed: Iterable[Name] | None = None, *, level: float = beliefs.LEVEL
+    ) -> Advice:
+        """Return the arm that is believed best for a context, how sure that is, and the next one.
+
+        It reads what is believed, where `ask` explores. An unknown context gets what is best for
+        any.
+        """
+        named, name = self._named, self._named.contexts.plain(context)
+        choices = self._left(name, self._mask(allowed, new=False))
+        return advice.advise(
+            self.core, np.array([named.place(name)]), [choices], level, context_names=[name],
+            arm_names=named.arms.listed,
+        )[0]  # fmt: skip
+
+    @alone
+    def policy(
+        self, allowed: Iterable[Name] | None = None, *, level: float = beliefs.LEVEL
+    ) -> list[Advice]:
+        """Return the row of `best` for each known context.
+
+        Contexts that were shown every arm as often as `at_most` allows have no row.
+        """
+        named, mask, limits = self._named, self._mask(allowed, new=False), self._limits()
+        names, masks = named.contexts.listed, [mask] * len(named.contexts)
+        if limits is not None:
+            masks = [mask & (limits.room(name) >= 1.0) for name in names]
+        rows = np.array([k for k, own in enumerate(masks) if own.any()], dtype=np.int64)
+        return advice.advise(
+            self.core, rows, [masks[k] for k in rows], level,
+            context_names=[names[k] for k in rows], arm_names=named.arms.listed,
+        )  # fmt: skip
+
+    @alone
+    def lift(self, *, level: float = beliefs.LEVEL) -> Lift:
+        """Return what each context's best arm brings over one arm for all, with an interval.
+
+        Known contexts count by their rewards plus one; `at_most` is left out on both sides. Both
+        policies are chosen by what is believed and judged by the same draws of what may be true.
+        """
+        named, _ = self._named, self._mask(None)
+        if not named.contexts.listed:
+            raise BadArgument("contexts", "at least one known context", "none")
+        places = np.arange(len(named.contexts))
+        return advice.lift(self.core, places, level, arm_names=named.arms.listed)
 
     # --- Beliefs ------------------------------------------------------------------------------
 
@@ -199,9 +301,10 @@ class Lumps(NamedLearner[ThreeLevels]):
 
         For an unknown context, this is what is expected of any.
         """
-        named, place = self._named, self._named.place(self._named.contexts.plain(context))
-        named.mask(None)
-        return beliefs.expected(self.core, place, arm_names=named.arms.listed)
+        named, name = self._named, self._named.contexts.plain(context)
+        open, number = self._left(name, named.mask(None)), named.arms.number
+        rows = beliefs.expected(self.core, named.place(name), arm_names=named.arms.listed)
+        return [row for row in rows if open[number[row.arm]]]
 
     @alone
     def groups(self, level: float = beliefs.LEVEL) -> list[Group]:
@@ -256,18 +359,24 @@ class Lumps(NamedLearner[ThreeLevels]):
     # --- Files --------------------------------------------------------------------------------
 
     def _to_save(self) -> dict[str, object]:
-        book = self._book
+        book, limits = self._book, self.at_most
         return {
             "floor": self.floor, "most": book.most, "made": book.made,
-            "forgotten": book.forgotten,
-            "waiting": [(id, *pull) for id, pull in self.core.under_way.items()],
+            "forgotten": book.forgotten, "lost": book.lost, "tags": book.tags.since,
+            "waiting": [(number, *pull) for number, pull in self.core.under_way.items()],
+            "at_most": list(limits.items()) if isinstance(limits, dict) else limits,
         }  # fmt: skip
+
+    def _part(self) -> None:
+        self._book.tags.part(self._book.made)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a file that `save` wrote: the same next choices, the same decisions outstanding."""
+        stamp = stamp_of(path)
         core, extra = stored.load(path, ThreeLevels)
         saved = contents.read(contents.SavedLumps, extra, core, path)
-        lumps = cls(floor=saved.floor)
+        lumps = cls(floor=saved.floor, at_most=saved.limits)
         lumps._named, lumps._book = saved.named(core), saved.outstanding(core)
+        lumps._files.know(path, stamp)
         return lumps

@@ -1,4 +1,4 @@
-"""A learner of numbers whose contexts and arms have names: what `Lumps` and `PolicyFinder` share.
+"""A learner of numbers whose contexts and arms have names.
 
 Names and room for them come together: an interrupted call leaves both or neither. Knows no
 decisions.
@@ -7,9 +7,7 @@ decisions.
 from __future__ import annotations
 
 import itertools
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -22,9 +20,8 @@ from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.growth import grow
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.under_way import Name
-from lumpable.lumps.use import stored
-from lumpable.lumps.use.locking import Lock, alone
 from lumpable.lumps.use.naming import Names
+from lumpable.lumps.use.notes import Notes
 from lumpable.lumps.use.rewards import Accepted, rewards_of
 
 FIRST_ROOM = 64
@@ -42,22 +39,28 @@ class Named(Generic[Core]):
 
     def __init__(
         self, core: Core, accepted: Accepted, contexts: Iterable[Name], arms: Iterable[Name],
-        *, listed: bool,
+        *, listed: bool, new_arms: bool = False, notes: Notes | None = None,
     ) -> None:  # fmt: skip
-        self.core, self.accepted = core, accepted
-        self.contexts, self.arms = Names("context", contexts), Names("arm", arms)
+        self.core, self.accepted, self.notes = core, accepted, notes or Notes()
+        self.contexts = Names("context", contexts, self.notes)
+        self.arms = Names("arm", arms, self.notes)
         self.listed = listed
-        """Whether arms were listed, so that others are not chosen."""
+        """Whether arms were listed, ..."""
+        self.new_arms = new_arms
+        """... and others may come all the same."""
         core.numbers = self.contexts.number
         if not self.arms:
             core.state.allowed[:] = False
 
     @classmethod
     def start(
-        cls, core: Core, rewards: object, contexts: Iterable[object], arms: Iterable[object]
-    ) -> Named[Core]:
+        cls, core: Core, rewards: object, contexts: Iterable[object], arms: Iterable[object],
+        *, new_arms: bool,
+    ) -> Named[Core]:  # fmt: skip
         """Name the contexts and arms of a new learner."""
-        named = cls(core, Accepted.of(rewards), (), (), listed=False)
+        if not isinstance(new_arms, bool):
+            raise BadArgument("new_arms", "True or False", repr(new_arms))
+        named = cls(core, Accepted.of(rewards), (), (), listed=False, new_arms=new_arms)
         named.register(named.contexts.plains(contexts), named.arms.plains(arms))
         named.listed = len(named.arms) > 0
         return named
@@ -70,7 +73,8 @@ class Named(Generic[Core]):
         """Return the fields of `contents.SavedNames`."""
         return {
             "contexts": self.contexts.listed, "arms": self.arms.listed,
-            "open": self.open.tolist(), "listed": self.listed, "rewards": self.accepted.given,
+            "open": self.open.tolist(), "listed": self.listed, "new_arms": self.new_arms,
+            "rewards": self.accepted.given,
         }  # fmt: skip
 
     # --- Names and room -----------------------------------------------------------------------
@@ -81,28 +85,36 @@ class Named(Generic[Core]):
         open: BoolVector = self.core.state.allowed
         return open
 
+    @property
+    def closed(self) -> bool:
+        """Whether only the arms that are known may come."""
+        return self.listed and not self.new_arms
+
     def arms_that_are(self, *, open: bool) -> tuple[Name, ...]:
         """Return the arms that may be chosen, or those that may not."""
         return tuple(itertools.compress(self.arms.listed, self.open == open))
 
     def register(
-        self, contexts: Iterable[Name], arms: Iterable[Name], *, open: bool | None = None
+        self, contexts: Iterable[Name], arms: Iterable[Name], *, adding: bool = False
     ) -> None:
-        """Give plain names that are new numbers and room.
+        """Give plain names that are new numbers and room; new arms may be chosen.
 
-        New arms are open, which means that they may be chosen, unless arms were listed.
+        Where arms were listed, others must be added first, unless new ones may come.
         """
         new_contexts, new_arms = self.contexts.new(contexts), self.arms.new(arms)
         if not new_contexts and not new_arms:
             return
-        open = not self.listed if open is None else open
+        if new_arms and self.closed and not adding:
+            names = ", ".join(map(repr, new_arms))
+            expected = "a known arm (else use add_arm first, or new_arms=True)"
+            raise BadArgument("arm", expected, names)
         self.core.change_names()
         before = len(self.contexts), len(self.arms)
         S, K = before[0] + len(new_contexts), before[1] + len(new_arms)
         try:
             self.contexts.add(new_contexts)
             self.arms.add(new_arms)
-            self._make_room(open)
+            self._make_room()
         except BaseException:
             named = (len(self.contexts), len(self.arms)) == (S, K)
             if not named or self.core.contexts <= S or self.core.arms < K:
@@ -110,19 +122,19 @@ class Named(Generic[Core]):
                 self.arms.cut(before[1])
             raise
         if new_arms and before[1] == 0:
-            self.open[0] = open  # room for the first arm was there
+            self.open[0] = True  # room for the first arm was there
 
-    def _make_room(self, open: bool) -> None:
+    def _make_room(self) -> None:
         room = self.core.contexts
         while room <= len(self.contexts):
             room *= 2
         if room > self.core.contexts or len(self.arms) > self.core.arms:
-            grow(self.core, room, max(1, len(self.arms)), allowed=open)
+            grow(self.core, room, max(1, len(self.arms)))
 
     def add_arm(self, name: object) -> None:
         """Let an arm be chosen: a new one, or a retired one."""
         arm = self.arms.plain(name)
-        self.register([], [arm], open=True)
+        self.register([], [arm], adding=True)
         self.core.change_names()
         self.open[self.arms.number[arm]] = True
         self.listed = True
@@ -139,7 +151,10 @@ class Named(Generic[Core]):
         """Return the same without a known context; those after it move up by one number."""
         core = without(self.core, self.known(context))
         others = [name for name in self.contexts.listed if name != context]
-        return Named(core, self.accepted, others, self.arms.listed, listed=self.listed)
+        return Named(
+            core, self.accepted, others, self.arms.listed, listed=self.listed,
+            new_arms=self.new_arms, notes=self.notes,
+        )  # fmt: skip
 
     # --- From names to numbers ----------------------------------------------------------------
 
@@ -197,75 +212,3 @@ class Named(Generic[Core]):
         """Tell the core rewards of known contexts and of arms by their numbers."""
         places = np.array([self.contexts.number[name] for name in contexts], dtype=np.int64)
         batches.tell_many(self.core, places, np.array(arms, dtype=np.int64), reward, count)
-
-
-class NamedLearner(ABC, Generic[Core]):
-    """A learner with names, as people use it; threads may share it."""
-
-    def __init__(self, named: Named[Core]) -> None:
-        self._lock, self._named = Lock(), named
-
-    @property
-    def core(self) -> Core:
-        """The learner of numbers that learns for this one; read it, do not tell it."""
-        return self._named.core
-
-    @property
-    def seed(self) -> int:
-        """The seed of all chance."""
-        return self.core.seed
-
-    @property
-    def contexts(self) -> tuple[Name, ...]:
-        """The contexts that were given at the start or had a reward."""
-        return tuple(self._named.contexts.listed)
-
-    @property
-    def arms(self) -> tuple[Name, ...]:
-        """The arms that may be chosen."""
-        return self._named.arms_that_are(open=True)
-
-    @property
-    def retired(self) -> tuple[Name, ...]:
-        """The arms that are out of choices; their rewards still count."""
-        return self._named.arms_that_are(open=False)
-
-    @alone
-    def add_arm(self, name: Name) -> None:
-        """Let an arm be chosen from now on: a new one, or a retired one with all its evidence."""
-        self._named.add_arm(name)
-
-    @alone
-    def retire_arm(self, name: Name) -> None:
-        """Choose an arm no more. What it taught stays, and its rewards still count."""
-        self._named.retire_arm(name)
-
-    @alone
-    def ask(self, context: Name, allowed: Iterable[Name] | None = None) -> Name:
-        """Return the arm to play for a context now, of those that are allowed.
-
-        Changes nothing: asked twice, it answers the same.
-        """
-        return self._named.ask(context, allowed)
-
-    @alone
-    def tell(self, context: Name, arm: Name, reward: float) -> None:
-        """Report the reward of an arm that was played for a context, at any time, in any order."""
-        self._named.tell(context, arm, reward)
-
-    @alone
-    def tell_many(self, table: Any) -> None:
-        """Report a table of rewards: any frame, a mapping of columns, or a list of rows.
-
-        Columns: context, arm, reward and, where rows stand for several equal rewards, count.
-        """
-        self._named.tell_many(table)
-
-    @alone
-    def save(self, path: str | Path) -> None:
-        """Write everything to a file; the old one stays whole until the new one is."""
-        stored.save(self.core, path, self._named.to_save() | self._to_save())
-
-    @abstractmethod
-    def _to_save(self) -> dict[str, object]:
-        """Return what else a file must hold."""

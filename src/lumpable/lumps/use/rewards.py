@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any
@@ -12,7 +11,6 @@ import numpy as np
 from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.learners.learner import LARGEST
-from lumpable.lumps.use.decisions import plain_id
 
 MOST_COUNT = 10**12
 """A row stands for fewer rewards than this, so that sums of many rows are exact as floats."""
@@ -89,14 +87,10 @@ def rewards_of(table: Any, accepted: Accepted) -> Rewards:
     return Rewards(columns["context"], columns["arm"], reward, count.astype(np.int64))
 
 
-def rewards_by_id(table: Any, accepted: Accepted) -> tuple[list[int], FloatVector]:
-    """Take the columns id and reward of a table; an id stands in it once."""
+def rewards_by_id(table: Any, accepted: Accepted) -> tuple[list[object], FloatVector]:
+    """Take the columns id and reward of a table."""
     columns = _columns(table, ("id", "reward"))
-    ids = [plain_id(id) for id in columns["id"]]
-    if len(set(ids)) < len(ids):
-        twice = next(id for id, times in Counter(ids).items() if times > 1)
-        raise BadArgument("id", "each decision once", f"{twice} several times")
-    return ids, _rewards(columns["reward"], accepted)
+    return columns["id"], _rewards(columns["reward"], accepted)
 
 
 def _rewards(column: list[Any], accepted: Accepted) -> FloatVector:
@@ -122,7 +116,7 @@ def _columns(
         if name not in columns:
             raise BadArgument("table", f"a column {name!r}", f"{list(columns)}")
     wanted = [*needed, *(name for name in optional if name in columns)]
-    lists = {name: _as_list(columns[name]) for name in wanted}
+    lists = {name: _as_list(name, columns[name]) for name in wanted}
     lengths = {name: len(column) for name, column in lists.items()}
     if len(set(lengths.values())) > 1:
         raise BadArgument("table", "columns of one length", f"{lengths}")
@@ -144,7 +138,11 @@ def _frame(table: Any) -> dict[str, Any]:
     return {name: frame[name] for name in frame.columns}
 
 
-def _as_list(column: Any) -> list[Any]:
+def _as_list(name: str, column: Any) -> list[Any]:
+    """Return a column as a list; times, whose lists may be of bare integers, are an error."""
+    kind = getattr(column, "dtype", None)
+    if isinstance(kind, np.dtype) and kind.kind in "mM":
+        raise BadArgument(name, "numbers or names", f"a column of {kind}")
     for way in ("to_list", "tolist"):
         if hasattr(column, way):
             return list(getattr(column, way)())
@@ -154,11 +152,13 @@ def _as_list(column: Any) -> list[Any]:
 def _numbers(name: str, column: list[Any]) -> FloatVector:
     """Return a column as floats; anything but numbers is an error."""
     odd = {kind for kind in set(map(type, column)) if not issubclass(kind, NUMBERS)}
+    odd |= {np.timedelta64} & set(map(type, column))  # which numpy calls an integer
     if odd:
         value = next(value for value in column if type(value) in odd)
         raise BadArgument(name, "a number", repr(value))
     try:
-        return np.array(column, dtype=np.float64)
+        with np.errstate(over="ignore"):  # what becomes infinite is refused for that
+            return np.array(column, dtype=np.float64)
     except OverflowError:
         raise BadArgument(name, "a number", "one that no float can hold") from None
 

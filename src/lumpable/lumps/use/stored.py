@@ -127,6 +127,7 @@ def save(learner: Levels, path: str | Path, extra: dict[str, object]) -> None:
 
 def load(path: str | Path, kind: type[Kind]) -> tuple[Kind, dict[str, object]]:
     """Open a saved learner, and its `extra`; it goes on as if it had never stopped."""
+    _check_readable(Path(path))
     with archive.Reader(Path(path)) as reader:
         header = _read_header(reader.header, FORMATS[kind])
         shelf = Shelf(reader, header.sizes, Path(path).stat().st_size)
@@ -157,6 +158,18 @@ def load(path: str | Path, kind: type[Kind]) -> tuple[Kind, dict[str, object]]:
     )
     learner.become(state, last_fit=fit, next_fit=next_fit)
     return learner, extra
+
+
+def _check_readable(path: Path) -> None:
+    """Say what is in the way of reading: no such file, a folder, a file of others."""
+    if path.is_dir():
+        raise BadArgument("path", "a saved learner", f"the folder {str(path)!r}")
+    try:
+        path.open("rb").close()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"no such file: {str(path)!r}") from None
+    except OSError as cause:
+        raise type(cause)(f"cannot read {str(path)!r}: {cause.strerror}") from None
 
 
 def _read_header(raw: bytes, format: str) -> Header:

@@ -1,0 +1,139 @@
+"""What to do with what is believed: the best arm for each context, and what choosing by it brings.
+
+Nothing here explores. Draws are from the joint posterior: the groups' means once for all contexts,
+then each context's group, its factors and its own deviation from them. They have fixed seeds; large
+tables take fewer of them. Pure reads of a learner.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lumpable.base import checks
+from lumpable.base.arrays import BoolVector, FloatVector, IntVector
+from lumpable.lumps.belief.beliefs import LEVEL
+from lumpable.lumps.belief.drawn import Draws
+from lumpable.lumps.core.learning import Levels
+
+FAR = 4.0
+"""Arms this many standard deviations below the best one are not drawn: one in 30,000 is missed."""
+BELOW_1 = math.nextafter(1.0, 0.0)
+Names = Sequence[Hashable]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The arm that is believed best for a context, and how sure that is."""
+
+    context: Any
+    best_arm: Any
+    mean: float
+    """Its mean reward for this context, and the ends of an interval."""
+    low: float
+    high: float
+    probability_best: float
+    runner_up: Any
+    """The arm with the next largest mean, and this mean; None where there is no other arm."""
+    runner_up_mean: float | None
+    expected_loss: float
+    """What a wrong choice costs on average: how far the best mean lies above this arm's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """What each context's own best arm brings over one arm for all, per reward."""
+
+    one_arm: Any
+    one_mean: float
+    policy_mean: float
+    lift: float
+    """How much more the policy brings, and the ends of an interval."""
+    low: float
+    high: float
+    probability_positive: float
+    relative: float | None
+    """The same as a part of the one arm's mean; None where that may be 0 or less."""
+    relative_low: float | None
+    relative_high: float | None
+
+
+def advise(
+    learner: Levels, contexts: IntVector, allowed: Sequence[BoolVector], level: float = LEVEL,
+    *, context_names: Names, arm_names: Names,
+) -> list[Advice]:  # fmt: skip
+    """Return a row for each of these contexts; `allowed` says which arms each may have."""
+    level, rows = _level(level), []
+    draws = Draws(learner, len(contexts), learner.arms)
+    for context, name, mask in zip(contexts.tolist(), context_names, allowed, strict=True):
+        mean = np.where(mask, draws.believed(context), -np.inf)
+        rows.append(Advice(name, *_compare(draws, context, mean, level, arm_names)))
+    return rows
+
+
+def _compare(
+    draws: Draws, context: int, mean: FloatVector, level: float, names: Names
+) -> tuple[Any, ...]:
+    """Return a row without its context; arms that may not be chosen have a mean of -infinity."""
+    best, *others = np.argsort(-mean, kind="stable")[: min(2, int(np.isfinite(mean).sum()))]
+    sd = np.sqrt(draws.variance(context, mean))
+    arms = np.flatnonzero(mean + FAR * np.hypot(sd, sd[best]) >= mean[best])
+    drawn = draws.means(context, arms, mean[arms])
+    own, top = drawn[:, int(np.searchsorted(arms, best))], drawn.max(axis=1)
+    low, high = _interval(own, level)
+    return (
+        names[int(best)], float(mean[best]), low, high, float((own >= top).mean()),
+        names[int(others[0])] if others else None, float(mean[others[0]]) if others else None,
+        float((top - own).mean()),
+    )  # fmt: skip
+
+
+def lift(learner: Levels, contexts: IntVector, level: float = LEVEL, *, arm_names: Names) -> Lift:
+    """Return what each context's own best arm brings over the best arm for all.
+
+    Both are chosen by posterior means, then each draw of the posterior judges both. A context
+    counts as often as it had rewards, and once more.
+    """
+    level, weight = _level(level), learner.state.visits[contexts] + 1.0
+    weight /= weight.sum()
+    draws, allowed = Draws(learner, len(contexts), 2), learner.state.allowed
+    all_arms = np.zeros(learner.arms)
+    for context, w in zip(contexts.tolist(), weight.tolist(), strict=True):
+        all_arms += w * draws.believed(context)
+    one = int(np.argmax(np.where(allowed, all_arms, -np.inf)))
+    value, single, policy_mean = np.zeros(draws.number), np.zeros(draws.number), 0.0
+    for context, w in zip(contexts.tolist(), weight.tolist(), strict=True):
+        mean = draws.believed(context)
+        best = int(np.argmax(np.where(allowed, mean, -np.inf)))
+        drawn = draws.means(context, np.array([best, one]), mean[[best, one]])
+        value += w * drawn[:, 0]
+        single += w * (drawn[:, 0] if best == one else drawn[:, 1])
+        policy_mean += w * float(mean[best])
+    return _as_lift(arm_names[one], float(all_arms[one]), policy_mean, value, single, level)
+
+
+def _as_lift(
+    one_arm: Any, one_mean: float, policy_mean: float, value: FloatVector, single: FloatVector,
+    level: float,
+) -> Lift:  # fmt: skip
+    more = value - single
+    relative: tuple[float | None, float | None, float | None] = (None, None, None)
+    if one_mean > 0.0 and (single > 0.0).all():
+        relative = policy_mean / one_mean - 1.0, *_interval(more / single, level)
+    return Lift(
+        one_arm, one_mean, policy_mean, policy_mean - one_mean, *_interval(more, level),
+        float((more > 0.0).mean()), *relative,
+    )  # fmt: skip
+
+
+def _interval(drawn: FloatVector, level: float) -> tuple[float, float]:
+    low, high = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    return float(low), float(high)
+
+
+def _level(level: float) -> float:
+    return checks.real("level", level, "a probability in (0, 1)", 0.0, BELOW_1)

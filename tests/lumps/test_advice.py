@@ -1,0 +1,289 @@
+"""What is believed best for whom: against brute force, and as often right as it says."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lumpable as lb
+from lumpable import Lumps
+from lumpable.base.arrays import FloatMatrix
+from lumpable.lumps.belief.drawn import DRAWS, FEWEST, Draws
+from lumpable.lumps.belief.posterior import averaged_posterior, beta_shape
+from lumpable.lumps.core.state import M0
+
+SE = 5.0
+"""Draws may be off by this many standard errors: p < 1e-6."""
+
+
+def two_kinds(real: bool, rewards: int = 12, seed: int = 2) -> Lumps:
+    """Return a learner of two groups, fitted to all it was told."""
+    lumps, rng = Lumps(["a", "b", "c"], range(24), seed=seed), np.random.default_rng(seed)
+    mean = np.array([[0.8, 0.6, 0.2], [0.2, 0.6, 0.8]])[np.arange(24) % 2]
+    own = (0.4 if real else 0.1) * rng.standard_normal(mean.shape)
+    mean = 3.0 * mean + own if real else np.clip(mean + own, 0.02, 0.98)
+    rows = [(i, j) for i in range(24) for j in range(3) for _ in range(1 + rewards * (i + j) // 26)]
+    drawn = [
+        rng.normal(mean[i, j], 0.4) if real else float(rng.random() < mean[i, j]) for i, j in rows
+    ]
+    arms = [lumps.arms[j] for _, j in rows]
+    lumps.tell_many({"context": [i for i, _ in rows], "arm": arms, "reward": drawn})
+    core = lumps.core
+    core.adopt(core.fit(core.counts(), core.last_fit))
+    return lumps
+
+
+def brute_force(lumps: Lumps, context: int, draws: int, m0: float, seed: int) -> FloatMatrix:
+    """Draw a context's means one by one, as the model says: group, theta, then its own rewards."""
+    core, seen, rng = lumps.core, averaged_posterior(lumps.core), np.random.default_rng(seed)
+    member, counts = core.membership(np.array([context]))[0], core.counts()
+    cells = slice(counts.first[context], counts.first[context + 1])
+    own = {
+        int(j): (float(n), float(s))
+        for j, n, s in zip(counts.arm[cells], counts.n[cells], counts.s[cells], strict=True)
+    }
+    drawn = np.empty((draws, core.arms))
+    for d in range(draws):
+        g = rng.choice(len(member), p=member)
+        for j in range(core.arms):
+            n, s = own.get(j, (0.0, 0.0))
+            center, around = seen.mean[j, g], seen.variance[j, g]
+            if counts.real:
+                theta = rng.normal(center, math.sqrt(around))
+                mean, variance = (m0 * theta + s) / (m0 + n), seen.noise / (m0 + n)
+                drawn[d, j] = rng.normal(mean, math.sqrt(variance))
+            else:
+                theta = rng.beta(*beta_shape(np.array([center]), np.array([around])))[0]
+                drawn[d, j] = rng.beta(m0 * theta + s, m0 * (1.0 - theta) + n - s)
+    return drawn
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_rows_agree_with_brute_force(real: bool) -> None:
+    """With two groups and own deviations; a context in doubt, one with most rewards, and others."""
+    lumps, draws = two_kinds(real), 4000
+    m0 = float(lumps.core.state.value[M0])
+    assert len(lumps.groups()) == 2
+    assert math.isfinite(m0)
+    doubt = lumps.core.membership(np.arange(24)).max(axis=1).argmin()
+    for context in (int(doubt), 23, 4):
+        row, drawn = lumps.best(context), brute_force(lumps, context, draws, m0, context)
+        best = lumps.arms.index(str(row.best_arm))
+        own, top = drawn[:, best], drawn.max(axis=1)
+        both = 1.0 / draws + 1.0 / DRAWS
+        p = float((own == top).mean())
+        assert abs(row.probability_best - p) < SE * math.sqrt(max(p * (1.0 - p), 0.002) * both)
+        loss = top - own
+        bar = SE * float(loss.std()) * math.sqrt(both) + 0.002
+        assert abs(row.expected_loss - loss.mean()) < bar
+        assert abs(row.mean - own.mean()) < SE * float(own.std()) * math.sqrt(both) + 0.003
+        tail = SE * math.sqrt(0.05 * 0.95 * both)
+        assert abs(float((own < row.low).mean()) - 0.05) < tail
+        assert abs(float((own > row.high).mean()) - 0.05) < tail
+
+
+def test_rows_agree_with_exact_integrals() -> None:
+    """Contexts alike and one group: two Beta laws, integrated on a fine grid."""
+    lumps = Lumps(["a", "b"], range(5))
+    rows = [(t % 5, "ab"[t // 30], float(t % (3 + t // 30) == 0)) for t in range(60)]
+    lumps.tell_many({"context": [r[0] for r in rows], "arm": [r[1] for r in rows],
+                     "reward": [r[2] for r in rows]})  # fmt: skip
+    lumps.core.state.value[M0] = math.inf
+    seen, row = averaged_posterior(lumps.core), lumps.best("new")
+    laws: list[Any] = [
+        stats.beta(*beta_shape(seen.mean[j, 0], seen.variance[j, 0])) for j in range(2)
+    ]
+    x = np.linspace(0.0, 1.0, 20_001)
+    a, b = (law.cdf(x) for law in laws)
+    p = float((laws[0].pdf(x) * b).mean())
+    top = float((1.0 - a * b).mean())  # E max, as the integral of 1 - F
+    assert row.best_arm == "a"
+    assert abs(row.probability_best - p) < SE * math.sqrt(p * (1.0 - p) / DRAWS)
+    sd = float(np.sqrt(laws[0].var() + laws[1].var()))
+    assert abs(row.expected_loss - (top - row.mean)) < SE * sd / math.sqrt(DRAWS)
+    for end, q in ((row.low, 0.05), (row.high, 0.95)):
+        assert abs(laws[0].cdf(end) - q) < SE * math.sqrt(q * (1 - q) / DRAWS)
+    assert lumps.best(0).probability_best == pytest.approx(row.probability_best, abs=1e-12)
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_draws_have_the_moments_that_are_believed(real: bool) -> None:
+    """Factors included: contexts that differ along a direction."""
+    rng, S, K = np.random.default_rng(4), 60, 10
+    lumps = Lumps(range(K), range(S)) if real else two_kinds(False)
+    if real:
+        f, loading = rng.normal(size=S), rng.normal(size=K)
+        cells = [(i, j) for i in range(S) for j in rng.permutation(K)[:7]]
+        values = [float(rng.normal(f[i] * loading[j], 0.1)) for i, j in cells]
+        lumps.tell_many({"context": [i for i, _ in cells], "arm": [int(j) for _, j in cells],
+                         "reward": values})  # fmt: skip
+        assert lumps.core.state.loading.shape[1] > 0
+    draws = Draws(lumps.core, 3, lumps.core.arms)
+    for context in (0, 7, 23):
+        mean = draws.believed(context)
+        drawn = draws.means(context, np.arange(len(mean)), mean)
+        sd = np.sqrt(draws.variance(context, mean))
+        assert (np.abs(drawn.mean(axis=0) - mean) < SE * sd / math.sqrt(DRAWS) + 1e-3).all()
+        assert np.allclose(drawn.std(axis=0), sd, rtol=0.15)
+
+
+def test_one_row_is_that_of_the_table_and_reading_changes_nothing() -> None:
+    lumps = two_kinds(False)
+    before = {name: value.tobytes() for name, value in lumps.core.state._asdict().items()}
+    table = lumps.policy()
+    assert [row.context for row in table] == list(range(24))
+    assert all(lumps.best(row.context) == row for row in table)
+    for row, member in zip(table, lumps.members(), strict=True):
+        assert row.best_arm == member.best_arm
+        assert row.mean == pytest.approx(member.expected_reward)
+        assert row.low < row.mean < row.high
+        assert row.runner_up != row.best_arm
+        assert row.runner_up_mean is not None
+        assert row.runner_up_mean <= row.mean
+        assert row.expected_loss >= 0.0
+    wide, narrow = lumps.best(3, level=0.99), lumps.best(3, level=0.5)
+    assert wide.low < narrow.low < narrow.high < wide.high
+    assert lumps.best("new").context == "new"
+    assert lumps.best("new").mean == lumps.best("newer").mean
+    lumps.lift()
+    for name, value in lumps.core.state._asdict().items():
+        if name not in ("weight", "mean", "spread", "cover", "factor", "score"):
+            assert value.tobytes() == before[name], name
+
+
+def test_large_tables_take_fewer_draws() -> None:
+    """Small ones all the same number, so that a row alone is that of the table."""
+    core = Lumps(["a"]).core
+    assert Draws(core, 1, 200).number == Draws(core, 1000, 200).number == DRAWS
+    assert Draws(core, 10_000, 100).number == 400
+    assert Draws(core, 20_000, 200).number == FEWEST
+
+
+def test_only_arms_that_may_be_chosen_are_advised() -> None:
+    lumps = two_kinds(False)
+    first = lumps.best(0)
+    second = lumps.best(0, allowed=[str(arm) for arm in lumps.arms if arm != first.best_arm])
+    assert second.best_arm == first.runner_up
+    assert second.mean == first.runner_up_mean
+    alone = lumps.best(0, ["b"])
+    assert (alone.best_arm, alone.runner_up, alone.runner_up_mean) == ("b", None, None)
+    assert (alone.probability_best, alone.expected_loss) == (1.0, 0.0)
+    assert {row.best_arm for row in lumps.policy(["a", "b"])} <= {"a", "b"}
+    lumps.retire_arm(first.best_arm)
+    assert lumps.best(0).best_arm == first.runner_up
+    assert lumps.lift().one_arm in lumps.arms
+    with pytest.raises(ValueError, match="expected known arms"):
+        lumps.best(0, ["d"])
+    for level in (0.0, 1.0, math.nan, "0.9"):
+        with pytest.raises(ValueError, match=r"level: expected a probability in \(0, 1\)"):
+            lumps.best(0, level=level)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=r"level: expected a probability in \(0, 1\)"):
+            lumps.lift(level=level)  # type: ignore[arg-type]
+
+
+def test_without_arms_or_contexts() -> None:
+    for call in (Lumps().policy, Lumps(contexts=["ann"]).lift, lambda: Lumps().best("ann")):
+        with pytest.raises(ValueError, match="expected an arm that may be chosen, but there are n"):
+            call()
+    lumps = Lumps(["red", "green"])
+    assert lumps.policy() == []
+    with pytest.raises(ValueError, match="contexts: expected at least one known context, got none"):
+        lumps.lift()
+    row = lumps.best("ann")
+    assert row.mean == row.runner_up_mean == 0.5
+    assert abs(row.probability_best - 0.5) < SE * math.sqrt(0.25 / DRAWS)
+
+
+# --- Lift -------------------------------------------------------------------------------------
+
+
+def test_where_one_arm_is_best_for_all_there_is_no_lift() -> None:
+    lumps = Lumps(["red", "green"], range(6))
+    for t in range(240):
+        lumps.tell(t % 6, ("red", "green")[t % 2], float(t % 2 == 0))
+    found = lumps.lift()
+    assert (found.one_arm, found.lift, found.low, found.high) == ("red", 0.0, 0.0, 0.0)
+    assert found.probability_positive == 0.0
+    assert (found.relative, found.relative_low, found.relative_high) == (0.0, 0.0, 0.0)
+
+
+def test_the_lift_is_what_was_believed_weighted_by_visits() -> None:
+    lumps = two_kinds(False)
+    found, table = lumps.lift(), lumps.policy()
+    visits = np.array([row.rewards for row in lumps.members()]) + 1.0
+    mean = lumps.core.posterior_means(np.arange(24))
+    one = visits @ mean / visits.sum()
+    assert found.one_arm == lumps.arms[int(one.argmax())]
+    assert found.one_mean == pytest.approx(one.max())
+    assert found.policy_mean == pytest.approx(visits @ [row.mean for row in table] / visits.sum())
+    assert found.lift == pytest.approx(found.policy_mean - found.one_mean)
+    assert found.low < found.lift < found.high
+    assert found.relative == pytest.approx(found.lift / found.one_mean)
+    assert found.probability_positive > 0.9
+
+
+def test_a_lift_over_nothing_has_no_ratio() -> None:
+    lumps = Lumps(["red", "green"], range(6))
+    for t in range(80):
+        lumps.tell(t % 6, ("red", "green")[t % 2], -1.0 - float((t % 6 < 3) == t % 2) + 0.01 * t)
+    found = lumps.lift()
+    assert (found.relative, found.relative_low, found.relative_high) == (None, None, None)
+
+
+# --- Calibration ------------------------------------------------------------------------------
+
+
+def drawn_world(rng: np.random.Generator, real: bool) -> FloatMatrix:
+    """Draw the means of 40 contexts of three groups from the model."""
+    group = rng.integers(3, size=40)
+    if real:
+        return rng.normal(rng.normal(0.0, 1.0, (3, 4))[group], 0.3)
+    p = rng.beta(4.0, 4.0, 4)
+    theta = np.clip(rng.beta(3.0 * p, 3.0 * (1.0 - p), (3, 4)), 1e-3, 1.0 - 1e-3)[group]
+    return rng.beta(20.0 * theta, 20.0 * (1.0 - theta))
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_advice_is_right_as_often_as_it_says(real: bool) -> None:
+    """One context of each of 60 worlds, some of its arms never tried: binomial laws, p < 1e-6."""
+    right, said, loss, inside, lifted = [], [], [], [], []
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 7])
+        mu = drawn_world(rng, real)
+        context, arm = np.repeat(np.arange(40), 8), rng.integers(4, size=320)
+        chance = rng.standard_normal(320) if real else rng.random(320)
+        reward = mu[context, arm] + chance if real else (chance < mu[context, arm]).astype(float)
+        lumps = Lumps(range(4), range(40), seed=seed)
+        lumps.tell_many({"context": context, "arm": arm, "reward": reward})
+        row, found = lumps.best(seed % 40), lumps.lift()
+        truth = mu[seed % 40]
+        best: Any = row.best_arm
+        right.append(best == truth.argmax())
+        said.append(row.probability_best)
+        loss.append(truth.max() - truth[best] - row.expected_loss)
+        inside.append(row.low <= truth[best] <= row.high)
+        policy = lumps.core.posterior_means(np.arange(40)).argmax(axis=1)
+        more = mu[np.arange(40), policy] - mu[:, int(found.one_arm)]
+        lifted.append(found.low <= more.mean() <= found.high)
+    p = np.array(said)
+    assert p.std() > 0.1  # some are sure and some are not
+    assert abs(np.sum(right) - p.sum()) < SE * math.sqrt(float((p * (1.0 - p)).sum()))
+    assert abs(np.mean(loss)) < SE * float(np.std(loss)) / math.sqrt(60)
+    for held in (inside, lifted):
+        assert stats.binomtest(int(np.sum(held)), 60, 0.9).pvalue > 1e-6
+
+
+# --- In comparisons ---------------------------------------------------------------------------
+
+
+def test_a_learner_with_names_can_still_be_played() -> None:
+    """Its policy is for people; what it is measured by is what it plays."""
+    world = lb.worlds.lumpable(6, 4, 2, noise="bernoulli", seed=1)
+    for kind in (lb.Lumps, lb.PolicyFinder):
+        learner: Any = kind(range(4), range(6), seed=1)
+        played = lb.play(learner, world, horizon=200, seed=1)
+        assert played.rounds == 200
