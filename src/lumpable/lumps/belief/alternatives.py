@@ -17,7 +17,7 @@ from lumpable.lumps.model.evidence import evidence
 from lumpable.lumps.model.factors import low_rank
 from lumpable.lumps.model.fit import Fit, memberships
 from lumpable.lumps.model.rivals import neighbours
-from lumpable.lumps.model.strengths import OWN_STRENGTHS, middle_level, top_level
+from lumpable.lumps.model.strengths import middle_level, own_strength_grid, top_level
 
 EM_STEPS = 5
 
@@ -75,7 +75,7 @@ def _best_of_each(fits: Iterable[Fit]) -> list[Fit]:
 def _alike_or_not(counts: Counts, own: Fit) -> Iterator[Fit]:
     """Yield the same groups with contexts that deviate if they are alike now, and the reverse."""
     if own.rank == 0:
-        others = OWN_STRENGTHS[:-1] if math.isinf(own.m0) else [math.inf]
+        others = own_strength_grid(counts)[:-1] if math.isinf(own.m0) else [math.inf]
         held = (_held(counts, own, float(m0)) for m0 in others)
         yield max(held, key=lambda fit: fit.evidence)
 

@@ -62,7 +62,7 @@ class Draws:
         if (cover := self._cover(context)) is not None:
             root = np.linalg.cholesky(cover)
             factor = rng.standard_normal((self.number, len(root))) @ root.T
-            drawn += share * (factor @ self.learner.state.loading[arms].T)
+            drawn += share * (factor @ self.learner.effects[arms].T)
         if not seen.counts.real:
             drawn = np.clip(drawn, EDGE, 1.0 - EDGE)
         if math.isinf(seen.m0):
@@ -79,7 +79,7 @@ class Draws:
         around = seen.mean - (seen.mean @ member)[:, None]
         variance: FloatVector = share**2 * ((seen.variance + around**2) @ member)
         if (cover := self._cover(context)) is not None:
-            loading = self.learner.state.loading
+            loading = self.learner.effects
             variance += share**2 * ((loading @ cover) * loading).sum(axis=1)
         if math.isinf(seen.m0):
             return variance

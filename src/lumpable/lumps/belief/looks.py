@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from lumpable.base.arrays import FloatVector
 from lumpable.base.words import counted, number
 from lumpable.lumps.belief.halves import SHOWN, apart
 from lumpable.lumps.core.learning import Levels
@@ -54,8 +55,8 @@ class Looks:
             return "All rewards are 0 or 1."
         ends = f"{number(self.least)} to {number(self.largest)}"
         how = (
-            f"Rewards are numbers from {ends}. Contexts are compared {self.scored}; means are those "
-            "of the rewards themselves."
+            f"Rewards are numbers from {ends}. Contexts are compared {self.scored}; means are "
+            "those of the rewards themselves."
         )
         return " ".join([how, *self.notes])
 
@@ -87,7 +88,7 @@ def _how(score: Score) -> str:
     return "by value" if len(score.knot) == 2 else "by rank"
 
 
-def _sorted(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+def _sorted(counts: Counts) -> tuple[FloatVector, FloatVector]:
     others = counts.others
     assert others is not None
     ones, odd = float(counts.s.sum()), float(others.times.sum())
@@ -98,7 +99,7 @@ def _sorted(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
     return value[times > 0], times[times > 0]
 
 
-def _heavy(value: np.ndarray, times: np.ndarray) -> float:
+def _heavy(value: FloatVector, times: FloatVector) -> float:
     size = np.abs(value - float(np.median(value)) if value[0] < 0.0 else value)
     order = np.argsort(-size, kind="stable")
     before = np.cumsum(times[order]) - times[order]
@@ -138,8 +139,8 @@ def _about_wild(counts: Counts, score: Score, wild: int) -> list[str]:
         verb = "is" if odd == 1 else "are"
         clipped = f", and {wild} of them in means as the fence" if wild else ""
         return [
-            f"{odd:,} of {int(counts.rewards):,} rewards {verb} neither 0 nor 1, such as {example}: "
-            f"counted as 0 or 1 in finding groups{clipped}. Is that a mistake in the log?"
+            f"{odd:,} of {int(counts.rewards):,} rewards {verb} neither 0 nor 1, such as "
+            f"{example}: counted as 0 or 1 in finding groups{clipped}. Is that a mistake?"
         ]
     if wild == 0:
         return []

@@ -10,7 +10,6 @@ from lumpable.base.words import counted, number
 from lumpable.lumps.belief.looks import looks
 from lumpable.lumps.belief.posterior import posterior_now
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.core.state import REAL
 from lumpable.lumps.model.search import PULLS_FOR_GROUPS
 
 OPEN = 0.8
@@ -68,7 +67,5 @@ def explained(learner: Levels) -> tuple[float, float]:
     arm = pulls / max(float(pulls.sum()), 1e-300)
     share = seen.member.mean(axis=0) if seen.counts.contexts else np.ones(seen.mean.shape[1])
     around = seen.mean - (seen.mean @ share)[:, None]
-    state = learner.state
-    loading = state.worth_loading if state.value[REAL] > 0.0 else state.loading
-    between = float(arm @ (around**2 @ share)) + float(arm @ (loading**2).sum(axis=1))
+    between = float(arm @ (around**2 @ share)) + float(arm @ (learner.effects**2).sum(axis=1))
     return between, float(arm @ (seen.own @ share))

@@ -198,14 +198,20 @@ class Levels(Compiled):
             factor = np.linalg.solve(
                 state.precision[contexts], state.precision_mean[contexts][:, :, None]
             )
-            real = state.value[REAL] > 0.0
-            mean = mean + factor[:, :, 0] @ (state.worth_loading if real else state.loading).T
+            mean = mean + factor[:, :, 0] @ self.effects.T
         if not math.isinf(m0):
             for row, i in enumerate(contexts):
                 cells = slice(state.start[i], state.start[i] + state.length[i])
                 arm, n, s = state.arm[cells], state.pulls[cells], state.total[cells]
                 mean[row, arm] = (m0 * mean[row, arm] + s) / (m0 + n)
         return mean
+
+    @property
+    def effects(self) -> FloatMatrix:
+        """What a context's factors add to the mean reward of each arm, (K, q)."""
+        state = self.state
+        table: FloatMatrix = state.worth_loading if state.value[REAL] > 0.0 else state.loading
+        return table
 
     def group_means(self) -> FloatMatrix:
         """Return the mean reward of every arm in each group, (M, K), as believed now."""

@@ -23,7 +23,7 @@ from lumpable.lumps.model.counts import Counts, group_sums
 from lumpable.lumps.model.fit import memberships
 from lumpable.lumps.model.fitted import coins_of
 from lumpable.lumps.model.scores import scored
-from lumpable.lumps.model.strengths import OWN_STRENGTHS, score_own_strengths
+from lumpable.lumps.model.strengths import own_strength_grid, score_own_strengths
 from lumpable.lumps.model.worth import own_strength, worth
 
 CAUTION = 1.5
@@ -128,7 +128,7 @@ def wider_beliefs(learner: Levels, caution: float) -> Iterator[tuple[float, Stat
     member, less = learner.membership(counts.context), 1.0 / caution**2
     share = learner.share
     chances = own_strengths(learner, counts, member)
-    for m0, chance in zip(OWN_STRENGTHS, chances, strict=True):
+    for m0, chance in zip(own_strength_grid(counts), chances, strict=True):
         if chance == 0.0:
             continue
         likely = _members(learner, counts, member, share, float(m0))

@@ -48,6 +48,8 @@ class Counts:
     """How many rewards there were."""
     others: Others | None = None
     """The rewards that are neither 0 nor 1; None if there are none."""
+    unit: float = 1.0
+    """How many rewards one of these coins is worth."""
 
     @property
     def contexts(self) -> int:

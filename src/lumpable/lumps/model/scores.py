@@ -145,7 +145,8 @@ def _telling(counts: Counts, score: Score) -> float:
 def tempered(counts: Counts, cells: Cells, phi: FloatVector) -> Counts:
     """Return the cells as coins: n / phi_j of them, u / phi_j heads."""
     each = phi[counts.arm]
-    return replace(counts, n=cells.n / each, s=cells.u / each, others=None)
+    n = cells.n / each
+    return replace(counts, n=n, s=cells.u / each, others=None, unit=counts.rewards / float(n.sum()))
 
 
 # --- How much scores vary -----------------------------------------------------------------------

@@ -108,7 +108,7 @@ def _better(best: Fit, tried: Fit) -> Fit:
 def one_group(counts: Counts) -> Fit:
     """Fit the model with one group: every context around the population."""
     S, K = counts.contexts, counts.arms
-    member, m0 = np.ones((S, 1)), USUAL_OWN_STRENGTH
+    member, m0 = np.ones((S, 1)), USUAL_OWN_STRENGTH / counts.unit
     for _ in range(ROUNDS):
         pulls, totals = group_sums(counts, member, m0)
         k0, p0 = top_level(pulls[:, 0], totals[:, 0])

@@ -5,6 +5,7 @@ Strengths are counted in rewards and chosen from grids, by the likelihood of wha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,13 @@ OWN_STRENGTHS: FloatVector = np.append(2.0 ** np.arange(-4.0, 11.0), np.inf)
 """Values of m0 that are compared. Below 1, contexts like an arm or do not; infinity: contexts of a
 group are alike."""
 USUAL_OWN_STRENGTH = 8.0
-"""Median of the prior of a finite m0: log-normal with a scale of 2."""
+"""Median of the prior of a finite m0, in rewards: log-normal with a scale of 2."""
+
+
+def own_strength_grid(counts: Counts) -> FloatVector:
+    """Return the values of m0 that are compared, up to as many coins as 1,024 rewards are worth."""
+    more = max(0, round(-math.log2(counts.unit)))
+    return np.concatenate([OWN_STRENGTHS[:-1], 2.0 ** np.arange(11.0, 11.0 + more), [np.inf]])
 
 
 def score_own_strengths(
@@ -31,11 +38,11 @@ def score_own_strengths(
 
     m0 says how closely contexts keep to their group, judged by means without themselves.
     """
-    grid = OWN_STRENGTHS
+    grid = own_strength_grid(counts)
     likely = likelihoods.compare_strengths(
         *counts.rows, counts.weight(before), member, pulls, totals, centre, kappa, grid
     )
-    finite = np.minimum(grid, 1e300)
+    finite = np.minimum(counts.unit * grid, 1e300)
     prior = np.where(np.isinf(grid), 0.0, -((np.log(finite / USUAL_OWN_STRENGTH) / 2) ** 2) / 2)
     scores: FloatVector = likely + prior
     return scores
@@ -43,7 +50,7 @@ def score_own_strengths(
 
 def own_strength(counts: Counts, *fitted: Any) -> float:
     """Return the likeliest m0; arguments are those of `score_own_strengths`."""
-    return float(OWN_STRENGTHS[np.argmax(score_own_strengths(counts, *fitted))])
+    return float(own_strength_grid(counts)[np.argmax(score_own_strengths(counts, *fitted))])
 
 
 def top_level(weight: FloatVector, total: FloatVector) -> tuple[float, float]:
