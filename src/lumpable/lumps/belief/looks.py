@@ -47,6 +47,11 @@ class Looks:
     """What one should know before trusting groups and means; empty if all is well."""
 
     @property
+    def shown(self) -> bool:
+        """Whether groups, if there are any, are shown to differ in their means."""
+        return self.apart is None or self.apart >= SHOWN
+
+    @property
     def words(self) -> str:
         """All of it in sentences."""
         if self.rewards == 0:
@@ -58,7 +63,8 @@ class Looks:
             f"Rewards are numbers from {ends}. Contexts are compared {self.scored}; means are "
             "those of the rewards themselves."
         )
-        return " ".join([how, *self.notes])
+        apart = "" if self.shown else "That the means of the groups differ is not shown."
+        return " ".join(filter(None, [how, *self.notes, apart]))
 
 
 def looks(learner: Levels) -> Looks:
@@ -76,7 +82,6 @@ def looks(learner: Levels) -> Looks:
     far = _apart(learner, counts, fit) if fit.groups > 1 else None
     notes = itertools.chain(
         _about_wild(counts, score, wild), _about_tails(heavy, score), _about_repeats(repeated),
-        _about_means(far),
     )  # fmt: skip
     return Looks(
         int(counts.rewards), float(value[0]), float(value[-1]), _how(score), wild,
@@ -160,9 +165,3 @@ def _about_repeats(repeated: float) -> list[str]:
         return []
     part = f"{100.0 * repeated:.0f} %"
     return [f"{part} of the rewards repeat another exactly: are they logged more than once?"]
-
-
-def _about_means(far: float | None) -> list[str]:
-    if far is None or far >= SHOWN:
-        return []
-    return ["The rewards of the groups differ in kind; that their means do is not shown yet."]

@@ -18,10 +18,11 @@ OPEN = 0.8
 
 def summary(learner: Levels) -> str:
     """Say in a few sentences what is believed of contexts, and what that rests on."""
-    return " ".join([_structure(learner), *looks(learner).notes])
+    seen = looks(learner)
+    return " ".join([_structure(learner, shown=seen.shown), *seen.notes])
 
 
-def _structure(learner: Levels) -> str:
+def _structure(learner: Levels, *, shown: bool) -> str:
     """Say whether contexts differ, and how.
 
     The explained share is the variance of group means between contexts, arms weighted by pulls,
@@ -51,6 +52,8 @@ def _structure(learner: Levels) -> str:
         return "Contexts look alike: one group, and no sign of a difference between contexts."
     if M == 1:
         return f"Groups not yet identified: contexts differ, but in no common way{own}."
+    if not shown:
+        return f"Contexts' rewards are of {M} kinds, but that their means differ is not shown."
     sure = float(seen.member.max(axis=1).mean())
     if sure < OPEN:
         return (

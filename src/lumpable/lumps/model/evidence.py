@@ -21,12 +21,18 @@ def evidence(counts: Counts, fit: Fit) -> float:
     """Return the log evidence: the mixture's likelihood at the fitted means, and what they cost.
 
     Each fitted mean costs the ratio of its marginal to its fitted likelihood (Occam), and so do the
-    population's means and the shares, whose prior is Dirichlet(1, .., 1). That would be all if
+    population's means and the shares, whose prior is Dirichlet(1, .., 1). Contexts that deviate may
+    have means of a Beta law, or one of two values only. That would be all if
     members were known; means of uncertain members are less sharp and cost less (Laplace). The
     numberings of the groups are counted.
     """
     mean = np.clip(fit.means, EDGE, 1.0 - EDGE)
     likely = likelihoods.mixture_likelihood(*counts.rows, mean, fit.share, fit.member, fit.m0)
+    if counts.ends is not None and math.isfinite(fit.m0):
+        two = likelihoods.two_valued_likelihood(
+            *counts.rows, mean, fit.share, fit.member, *counts.ends
+        )
+        likely = max(likely, two)
     return likely + price(counts, fit) + blur(counts, fit, mean) + numberings(fit.member)
 
 

@@ -79,6 +79,39 @@ def mixture_likelihood(
 
 
 @cached_njit(error_model="numpy")
+def two_valued_likelihood(
+    first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, mean: FloatMatrix,
+    share: FloatVector, member: FloatMatrix, low: float, high: float,
+) -> float:  # fmt: skip
+    """Return the same if a context's own mean is `low` or `high`, which average to the group's."""
+    M = len(share)
+    row = np.empty(M)
+    rise, fall = math.log(high / low), math.log((1.0 - high) / (1.0 - low))
+    total = 0.0
+    for i in range(len(first) - 1):
+        top = -math.inf
+        for g in range(M):
+            row[g] = -math.inf
+            if member[i, g] < 1e-6:
+                continue
+            row[g] = share[g]
+            for c in range(first[i], first[i + 1]):
+                part = min(max((mean[arm[c], g] - low) / (high - low), 1e-3), 1.0 - 1e-3)
+                odds = s[c] * rise + (n[c] - s[c]) * fall  # of the high value against the low one
+                base = s[c] * math.log(low) + (n[c] - s[c]) * math.log(1.0 - low)
+                if odds > 0.0:
+                    row[g] += base + odds + math.log(part + (1.0 - part) * math.exp(-odds))
+                else:
+                    row[g] += base + math.log(1.0 - part + part * math.exp(odds))
+            top = max(top, row[g])
+        whole = 0.0
+        for g in range(M):
+            whole += math.exp(row[g] - top)
+        total += top + math.log(whole)
+    return total
+
+
+@cached_njit(error_model="numpy")
 def factor_likelihood(
     first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, centre: FloatVector,
     loading: FloatMatrix, f: FloatMatrix, m0: float, edge: float,

@@ -31,6 +31,10 @@ LEAST_PHI, LEAST_PART = 0.01, 0.2
 """No arm varies less than this part of a coin, nor than this part of all arms."""
 PRIOR_FREEDOM = 5.0
 """The variance of all scores counts as this many degrees of freedom within cells."""
+EDGE = 1e-3
+"""They stay this far from 0 and 1."""
+FEWEST_CELLS, CLUSTER_STEPS = 20, 10
+"""Two values of contexts' own means are sought in so many cells at least, and so many steps."""
 FEW = 4.0
 """Arms with fewer degrees of freedom take the dispersion of all arms."""
 
@@ -146,7 +150,27 @@ def tempered(counts: Counts, cells: Cells, phi: FloatVector) -> Counts:
     """Return the cells as coins: n / phi_j of them, u / phi_j heads."""
     each = phi[counts.arm]
     n = cells.n / each
-    return replace(counts, n=n, s=cells.u / each, others=None, unit=counts.rewards / float(n.sum()))
+    return replace(
+        counts, n=n, s=cells.u / each, others=None, unit=counts.rewards / float(n.sum()),
+        ends=_two_values(cells),
+    )  # fmt: skip
+
+
+def _two_values(cells: Cells) -> tuple[float, float] | None:
+    """Return the centres of two clusters of the cells' averages, of cells with several rewards."""
+    several = cells.n >= 2.0
+    if several.sum() < FEWEST_CELLS:
+        return None
+    n, mean = cells.n[several], (cells.u / cells.n)[several]
+    low, high = np.quantile(mean, [0.1, 0.9])
+    for _ in range(CLUSTER_STEPS):
+        upper = mean > (low + high) / 2.0
+        if upper.all() or not upper.any():
+            return None
+        low = (n * mean).sum(where=~upper) / n.sum(where=~upper)
+        high = (n * mean).sum(where=upper) / n.sum(where=upper)
+    low, high = max(float(low), EDGE), min(float(high), 1.0 - EDGE)
+    return (low, high) if low < high else None
 
 
 # --- How much scores vary -----------------------------------------------------------------------

@@ -19,10 +19,11 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector
 from lumpable.base.errors import BadArgument
-from lumpable.lumps.belief import advice, alternatives, beliefs, residuals, summary
+from lumpable.lumps.belief import advice, alternatives, beliefs, looks, residuals, summary
 from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import Expected, Group, Mean, Member
+from lumpable.lumps.belief.looks import Looks
 from lumpable.lumps.belief.residuals import Residuals
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.under_way import Name
@@ -37,6 +38,7 @@ from lumpable.lumps.use.outstanding import Outstanding
 from lumpable.lumps.use.registry import FIRST_ROOM, Named
 from lumpable.lumps.use.rewards import rewards_by_id
 from lumpable.lumps.use.versions import stamp_of
+from lumpable.lumps.use.wild import surprise
 
 BELOW_0, BELOW_1 = math.nextafter(0.0, -1.0), math.nextafter(1.0, 0.0)
 
@@ -143,7 +145,7 @@ class Lumps(NamedLearner[ThreeLevels]):
         from an older file since, pass the whole decision: one that is not remembered is refused.
         """
         number, pull = self._book.find(self._named, decision)
-        reward, named = self._named.accepted.one(value), self._named
+        reward, named = self._named.one(value), self._named
         if pull.context not in named.contexts.number:
             named.register([pull.context], [])
         place = named.contexts.number[pull.context]
@@ -237,6 +239,7 @@ class Lumps(NamedLearner[ThreeLevels]):
         """
         named = self._named
         ids, values = rewards_by_id(table, named.accepted)
+        named.notice(surprise(self.core, values))
         found = self._book.find_all(named, ids)
         contexts, arms = [pull.context for _, pull in found], [pull.arm for _, pull in found]
         named.register(contexts, [])
@@ -338,6 +341,11 @@ class Lumps(NamedLearner[ThreeLevels]):
     def summary(self) -> str:
         """Say in a sentence or two what is believed of contexts."""
         return summary.summary(self.core)
+
+    @alone
+    def looks(self) -> Looks:
+        """Return what the rewards look like, how they are read, and what one should know of it."""
+        return looks.looks(self.core)
 
     @alone
     def residuals(self) -> Residuals:

@@ -23,6 +23,7 @@ from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.notes import Notes
 from lumpable.lumps.use.rewards import Accepted, rewards_of
+from lumpable.lumps.use.wild import surprise, surprising
 
 FIRST_ROOM = 64
 """Room for contexts at first; it doubles when they fill it."""
@@ -191,9 +192,20 @@ class Named(Generic[Core]):
         place, mask = self.place(self.contexts.plain(context)), self.mask(allowed)
         return self.arms.listed[self.core.ask(place, None if allowed is None else mask)]
 
+    def one(self, reward: object) -> float:
+        """Return a reward as the core takes it; one that is not like the others is warned of."""
+        value = self.accepted.one(reward)
+        self.notice(surprising(self.core, value))
+        return value
+
+    def notice(self, words: str) -> None:
+        """Warn of wild rewards, once."""
+        if words:
+            self.notes.once("wild rewards", words)
+
     def tell(self, context: object, arm: object, reward: object) -> None:
         """Tell the core a reward."""
-        value = self.accepted.one(reward)
+        value = self.one(reward)
         who, what = self.contexts.plain(context), self.arms.plain(arm)
         if who not in self.contexts.number or what not in self.arms.number:
             self.register([who], [what])
@@ -202,6 +214,7 @@ class Named(Generic[Core]):
     def tell_many(self, table: Any) -> None:
         """Tell the core a table of rewards."""
         rows = rewards_of(table, self.accepted)
+        self.notice(surprise(self.core, rows.reward))
         contexts, arms = self.contexts.plains(rows.context), self.arms.plains(rows.arm)
         self.register(contexts, arms)
         self.tell_rows(contexts, [self.arms.number[name] for name in arms], rows.reward, rows.count)

@@ -16,7 +16,7 @@ from typing import Any
 from lumpable.base import checks
 from lumpable.base.version import __version__
 from lumpable.base.words import counted
-from lumpable.lumps.belief import alternatives, beliefs, residuals, summary
+from lumpable.lumps.belief import alternatives, beliefs, looks, residuals, summary
 from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import LEVEL, Group, Mean, Member, Names
 from lumpable.lumps.core.levels import ThreeLevels
@@ -114,11 +114,10 @@ def facts(rows: Beliefs, contexts_known: int | None) -> list[tuple[str, str]]:
     known = "" if contexts_known is None else f" of {contexts_known:,}"
     allowed = int(learner.state.allowed.sum())
     retired = f", and {learner.arms - allowed:,} retired" if allowed < learner.arms else ""
-    kind = ", real numbers" if learner.counts().real else ", all of them 0 or 1"
     return [
         ("contexts", f"{len(rows.members):,} seen{known}"),
         ("arms", f"{allowed:,}{retired}"),
-        ("rewards", f"{learner.tells:,}{kind if learner.tells else ''}"),
+        ("rewards", f"{learner.tells:,}. {looks.looks(learner).words}"),
         ("made", f"{datetime.now(UTC):%Y-%m-%d}, with lumpable {__version__}"),
     ]
 
