@@ -1,7 +1,7 @@
 """Rewards of any law as coins: bounded scores, and how much less than a coin's they vary.
 
 Who is alike is found on scores in [0, 1]. A score is the reward itself, between the outer half
-percents of all rewards, if the noise has tails no heavier than a normal law's, and else its rank: so
+percents of all rewards, if the noise has tails no heavier than a normal law's; else its rank. So
 no single reward can make a group. Scores vary less than coins of the same mean, by a factor phi_j
 of each arm; a cell of n scores with sum u counts as n / phi_j coins, u / phi_j of them heads.
 Rewards of 0 and 1 are their own scores, also beside a few wild ones.
