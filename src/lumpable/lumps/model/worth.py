@@ -27,7 +27,7 @@ USUAL_RATIO = 8.0
 """Variances between arms farther from the usual noise over this are less likely beforehand."""
 OWN_WIDTH = 2.0
 """How far m0 of rewards may be from that of scores, as the width of its prior in logarithms."""
-CEILING = 0.9
+CEILING = 0.75
 RIDGE = 5.0
 """Loadings are drawn to 0 as by this many rewards with usual factors."""
 
@@ -55,7 +55,7 @@ class Worth:
     loading: FloatMatrix
     """(K, q), what a context's factors add to each arm."""
     ceiling: float
-    """What the best arms that contexts have found are worth to them, but for the best tenth."""
+    """What the best arms that contexts have found are worth to them, but for the best quarter."""
 
     @property
     def means(self) -> FloatMatrix:
