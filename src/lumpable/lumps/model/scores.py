@@ -159,18 +159,19 @@ def scored(counts: Counts, score: Score) -> Cells:
         squares = zero * (ends[0] - mean) ** 2 + one * (ends[1] - mean) ** 2
         sums += [total, squares + np.bincount(others.cell, away, minlength=size)]
     u, u_squares, s, s_squares = sums
-    return Cells(counts.n, u, u_squares, s, s_squares, _telling(counts, score))
+    ends = np.clip([0.0, 1.0], score.low, score.high)
+    all_values = np.append(kept, ends), np.append(others.times, [zero.sum(), one.sum()])
+    return Cells(counts.n, u, u_squares, s, s_squares, _telling(*all_values))
 
 
-def _telling(counts: Counts, score: Score) -> float:
+def _telling(value: FloatVector, times: FloatVector) -> float:
     """Return 2 / (kurtosis - 1), at most 1: so much less a variance is known than a normal one."""
-    value, weight = _all_values(counts)
-    value, weight = np.clip(value, score.low, score.high), weight / weight.sum()
-    square = (value - weight @ value) ** 2
-    variance = float(weight @ square)
+    share = times / times.sum()
+    square = (value - (share * value).sum()) ** 2  # not `@`, which wakes threads up
+    variance = float((share * square).sum())
     if variance <= 0.0:
         return 1.0
-    kurtosis = float(weight @ (square / variance) ** 2)
+    kurtosis = float((share * (square / variance) ** 2).sum())
     return 2.0 / max(kurtosis - 1.0, 2.0)
 
 
