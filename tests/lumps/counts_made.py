@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,17 @@ def drawn(rewards: npt.NDArray[np.float64]) -> Counts:
     S, K, n = rewards.shape
     context, arm, _ = np.indices((S, K, n))
     return counted(context.ravel(), arm.ravel(), rewards.ravel(), K)
+
+
+def equal(one: Any, two: Any) -> bool:
+    """Whether two fits, counts or parts of them are the same to the last bit."""
+    if type(one) is not type(two):
+        return False
+    if is_dataclass(one) and not isinstance(one, type):
+        return all(equal(getattr(one, x.name), getattr(two, x.name)) for x in fields(one))
+    if isinstance(one, tuple):
+        return len(one) == len(two) and all(map(equal, one, two))
+    return np.array_equal(one, two)
 
 
 def blocks(groups: int, contexts: int, low: float = 0.15, high: float = 0.9) -> FloatMatrix:
