@@ -46,7 +46,9 @@ class LiteralLevels:
 
     def s(self, i: int) -> FloatVector:
         """Return the totals of these rewards; wild ones count as the fence."""
-        return np.array([sum(map(self.fenced, self.rewards.get((i, j), []))) for j in range(self.K)])
+        return np.array(
+            [sum(map(self.fenced, self.rewards.get((i, j), []))) for j in range(self.K)]
+        )
 
     def fenced(self, reward: float) -> float:
         if self.scale is None:
@@ -205,7 +207,11 @@ class LiteralLevels:
         self.centre, self.prior_weight, self.loading = fit.centre, fit.prior_weight, fit.loading
         self.pulls, self.totals = fit.pulls.copy(), fit.totals.copy()
         self.pending = np.zeros_like(fit.pulls)
-        self.own, self.worth_pulls, self.worth_totals = fit.m0, self.pending.copy(), self.pending.copy()
+        self.own, self.worth_pulls, self.worth_totals = (
+            fit.m0,
+            self.pending.copy(),
+            self.pending.copy(),
+        )
         if fit.scale is not None:
             worth = fit.scale.worth
             self.own = worth.own
