@@ -1,4 +1,4 @@
-"""Counts for tests of the model and of the search: from tables, from rewards, with planted groups."""
+"""Counts for tests of the model and of the search: from tables, from rewards, and from groups."""
 
 from __future__ import annotations
 

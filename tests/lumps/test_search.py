@@ -139,8 +139,8 @@ def test_groups_with_deviations_keep_their_number_and_show_their_strength(
 
 
 def test_contexts_without_structure_are_each_on_their_own() -> None:
-    """Uniform means are Beta(2 x 1/2, 2 x 1/2): m0 = 2, up to the grid's next point. Of rewards with
-    a noise of 1, twelve are worth as much as the variance of 1/12."""
+    """Uniform means are Beta(2 x 1/2, 2 x 1/2): m0 = 2, up to the grid's next point. Of rewards
+    with a noise of 1, twelve are worth as much as the variance of 1/12."""
     for seed in range(3):
         rng = np.random.default_rng([seed, 9])
         fit = fitted.fit(rewarded(rng.random((100, 8)), 20, None, seed))
@@ -163,8 +163,8 @@ def test_contexts_without_structure_and_with_little_noise_are_one_group() -> Non
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_directions_are_counted(rank: int) -> None:
-    """100 contexts on 8 arms, averages of 20 rewards with an error of 0.11, and means that spread by
-    0.33 to 0.58 along the directions: the smallest is above the noise, and no other one is. All
+    """100 contexts on 8 arms, averages of 20 rewards with an error of 0.11, and means that spread
+    by 0.33 to 0.58 along the directions: the smallest is above the noise, and no other one is. All
     means are bounded, so that scores are linear; ranks would bend directions."""
     for seed in range(3):
         rng = np.random.default_rng([seed, rank])
@@ -231,9 +231,10 @@ def test_few_contexts_and_few_arms(sd: float | None, shape: tuple[int, int]) -> 
 def test_ten_thousand_arms_and_few_cells(real: bool) -> None:
     rng = np.random.default_rng(14)
     few = rng.integers(0, [40, 10_000], (300, 2)).repeat(2, axis=0)
-    many = np.stack(np.indices((40, 3, 5))[:2], axis=-1).reshape(-1, 2)
+    many = np.indices((40, 3, 5))[:2].reshape(2, -1).T
     context, arm = np.concatenate([few, many]).T
-    reward = rng.normal(size=len(arm)) if real else (rng.random(len(arm)) < 0.4) * 1.0
+    reward = rng.normal(size=len(arm))
+    reward = reward if real else np.where(reward > 0.25, 1.0, 0.0)
     fit = fitted.fit(counted(context, arm, reward, 10_000))
     assert sound(fit)
     assert fit.means.shape[0] == 10_000

@@ -20,7 +20,6 @@ from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.model.scores import KNOTS
 from lumpable.lumps.model.strengths import own_strength
 
-
 UNITS = [(1e6, 0.0), (1e-6, 0.0), (1e6, 3e6), (0.2, 2e6)]
 """Factors and shifts; by the last one rewards are 1e7 times as large as they differ."""
 
