@@ -113,6 +113,12 @@ def together(fit: Fit) -> FloatMatrix:
     return np.asarray(fit.member @ fit.member.T)
 
 
+def same_order(one: Fit, two: Fit) -> IntVector:
+    """Return the groups of the first fit in the order in which the second one has them."""
+    order: IntVector = np.argmax(two.member.T @ one.member, axis=1)
+    return order
+
+
 def alike(group: IntVector) -> FloatMatrix:
     """Return which contexts are together in truth."""
     return np.asarray(group[:, None] == group, dtype=np.float64)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from counts_made import blocks, counted, listed, made, mapped, rewarded, together
+from counts_made import blocks, counted, listed, made, mapped, rewarded, same_order, together
 
 import lumpable as lb
 from lumpable.base.arrays import FloatMatrix, IntVector
@@ -16,7 +16,6 @@ from lumpable.lumps.core.batches import ask_many
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.model import fitted, search
 from lumpable.lumps.model.counts import Counts, group_sums
-from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.model.scores import KNOTS
 from lumpable.lumps.model.strengths import own_strength
 
@@ -30,12 +29,6 @@ def normal(mean: FloatMatrix, n: int, seed: int) -> Counts:
 
 def lognormal(mean: FloatMatrix, n: int, seed: int) -> Counts:
     return mapped(rewarded(3.0 * mean, n, 0.6, seed), np.exp)
-
-
-def same_order(one: Fit, two: Fit) -> IntVector:
-    """Return the groups of the first fit in the order in which the second one has them."""
-    order: IntVector = np.argmax(two.member.T @ one.member, axis=1)
-    return order
 
 
 @pytest.mark.parametrize(("scale", "shift"), UNITS)
