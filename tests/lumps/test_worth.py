@@ -116,10 +116,13 @@ def integrated(y: FloatVector, variance: FloatVector) -> float:
     middle = float(np.average(y, weights=1.0 / variance))
     wide = 12.0 * float(np.sqrt(variance.max()))
 
-    def inside(p: float) -> float:
-        return float(np.exp(stats.norm.logpdf(y, p, np.sqrt(variance)).sum() - top))
+    def height(p: float) -> float:
+        return float(np.sum(stats.norm.logpdf(y, p, np.sqrt(variance))))
 
-    top = float(stats.norm.logpdf(y, middle, np.sqrt(variance)).sum())
+    def inside(p: float) -> float:
+        return math.exp(height(p) - top)
+
+    top = height(middle)
     return top + math.log(integrate.quad(inside, middle - wide, middle + wide, limit=200)[0])
 
 
