@@ -14,7 +14,7 @@ from lumpable import Lumps
 from lumpable.base.arrays import FloatMatrix
 from lumpable.lumps.belief.drawn import DRAWS, FEWEST, Draws
 from lumpable.lumps.belief.posterior import averaged_posterior, beta_shape
-from lumpable.lumps.core.state import M0
+from lumpable.lumps.core.state import M0, OWN
 
 SE = 5.0
 """Draws may be off by this many standard errors: p < 1e-6."""
@@ -40,11 +40,11 @@ def two_kinds(real: bool, rewards: int = 12, seed: int = 2) -> Lumps:
 def brute_force(lumps: Lumps, context: int, draws: int, m0: float, seed: int) -> FloatMatrix:
     """Draw a context's means one by one, as the model says: group, theta, then its own rewards."""
     core, seen, rng = lumps.core, averaged_posterior(lumps.core), np.random.default_rng(seed)
-    member, counts = core.membership(np.array([context]))[0], core.counts()
-    cells = slice(counts.first[context], counts.first[context + 1])
+    member, counts, state = core.membership(np.array([context]))[0], core.counts(), core.state
+    cells = slice(state.start[context], state.start[context] + state.length[context])
     own = {
         int(j): (float(n), float(s))
-        for j, n, s in zip(counts.arm[cells], counts.n[cells], counts.s[cells], strict=True)
+        for j, n, s in zip(state.arm[cells], state.pulls[cells], state.total[cells], strict=True)
     }
     drawn = np.empty((draws, core.arms))
     for d in range(draws):
@@ -54,7 +54,7 @@ def brute_force(lumps: Lumps, context: int, draws: int, m0: float, seed: int) ->
             center, around = seen.mean[j, g], seen.variance[j, g]
             if counts.real:
                 theta = rng.normal(center, math.sqrt(around))
-                mean, variance = (m0 * theta + s) / (m0 + n), seen.noise / (m0 + n)
+                mean, variance = (m0 * theta + s) / (m0 + n), seen.spread[j, g] / (m0 + n)
                 drawn[d, j] = rng.normal(mean, math.sqrt(variance))
             else:
                 theta = rng.beta(*beta_shape(np.array([center]), np.array([around])))[0]
@@ -66,7 +66,7 @@ def brute_force(lumps: Lumps, context: int, draws: int, m0: float, seed: int) ->
 def test_rows_agree_with_brute_force(real: bool) -> None:
     """With two groups and own deviations; a context in doubt, one with most rewards, and others."""
     lumps, draws = two_kinds(real), 4000
-    m0 = float(lumps.core.state.value[M0])
+    m0 = float(lumps.core.state.value[OWN])
     assert len(lumps.groups()) == 2
     assert math.isfinite(m0)
     doubt = lumps.core.membership(np.arange(24)).max(axis=1).argmin()
@@ -92,7 +92,7 @@ def test_rows_agree_with_exact_integrals() -> None:
     rows = [(t % 5, "ab"[t // 30], float(t % (3 + t // 30) == 0)) for t in range(60)]
     lumps.tell_many({"context": [r[0] for r in rows], "arm": [r[1] for r in rows],
                      "reward": [r[2] for r in rows]})  # fmt: skip
-    lumps.core.state.value[M0] = math.inf
+    lumps.core.state.value[[M0, OWN]] = math.inf
     seen, row = averaged_posterior(lumps.core), lumps.best("new")
     laws: list[Any] = [
         stats.beta(*beta_shape(seen.mean[j, 0], seen.variance[j, 0])) for j in range(2)

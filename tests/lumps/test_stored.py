@@ -228,7 +228,7 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
     ({"format": "lumpable session"}, "expected a saved 'lumpable lumps', got 'lumpable session'"),
     ({"schema": 3, "new": 1}, "expected schema 2, got 3, of a newer version"),
     ({"schema": 0}, "expected schema 2, got 0$"),
-    ({"schema": 1}, "value: expected 5 numbers, got 7"),
+    ({"schema": 1}, "value: expected 5 numbers, got 9"),
     ({"new": 1}, "unknown field `new`"),
     ({"arms": 0}, "arms"),
     ({"contexts": "30"}, "contexts"),

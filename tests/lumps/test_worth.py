@@ -237,7 +237,7 @@ def test_loadings_are_a_regression_of_rewards_on_factors() -> None:
     found = worth(counts, cells, np.ones((20, 1)), 5.0, factor)
     for j in range(counts.arms):
         at = np.flatnonzero(counts.arm == j)
-        weight = np.sqrt(cells.n[at] * 5.0 / (5.0 + cells.n[at]))
+        weight = np.sqrt(cells.n[at] * found.own / (found.own + cells.n[at]))
         x = np.column_stack([np.ones(len(at)), factor[counts.row[at]]])
         ridge = math.sqrt(RIDGE * factor.var()) * np.eye(3)[1:]
         A = np.concatenate([weight[:, None] * x, ridge])

@@ -79,7 +79,8 @@ def scoring(counts: Counts) -> Score:
     fence = low - FENCE * (high - low), high + FENCE * (high - low)
     if low == high:
         return Score(np.array([low]), np.array([0.5]), *fence)
-    if _tails_are_light(counts, low, high):
+    at_ends = weight[(value == low) | (value == high)].sum() / weight.sum()
+    if at_ends >= 1.0 - 2.0 * OUTER or _tails_are_light(counts, low, high):
         return Score(np.array([low, high]), np.array([0.0, 1.0]), *fence)
     rank = (np.cumsum(weight) - 0.5 * weight) / weight.sum()
     first, last = np.searchsorted(value, [low, high])

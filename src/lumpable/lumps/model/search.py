@@ -21,7 +21,14 @@ from lumpable.lumps.model.counts import Counts, group_sums
 from lumpable.lumps.model.evidence import evidence
 from lumpable.lumps.model.factors import lead, low_rank, residual_sums
 from lumpable.lumps.model.fit import Fit, memberships
-from lumpable.lumps.model.strengths import USUAL_OWN_STRENGTH, middle_level, own_strength, top_level
+from lumpable.lumps.model.strengths import (
+    USUAL_OWN_STRENGTH,
+    like_coins,
+    middle_level,
+    own_strength,
+    own_strength_grid,
+    top_level,
+)
 
 STEPS = 25
 """Iterations of EM at most, between two fits of m0."""
@@ -122,7 +129,7 @@ def one_group(counts: Counts) -> Fit:
         counts.context, member, pulls, totals, np.zeros(1), k0, centre, never, m0, k0, p0,
         np.zeros((K, 0)), counts.rewards, 0.0,
     )  # fmt: skip
-    return replace(made, evidence=evidence(counts, made))
+    return _judge(counts, made)
 
 
 def settle(counts: Counts, member: FloatMatrix, like: Fit) -> Fit:
@@ -147,7 +154,25 @@ def settle(counts: Counts, member: FloatMatrix, like: Fit) -> Fit:
         counts.context, member, pulls, totals, share, kappa, centre, prior_weight, m0, k0, p0,
         none, counts.rewards, 0.0,
     )  # fmt: skip
-    return replace(made, evidence=evidence(counts, made))
+    return _judge(counts, made)
+
+
+def _judge(counts: Counts, fit: Fit) -> Fit:
+    """Return a fit with its evidence, and with the m0 that it favours if a short cut found m0."""
+    found = replace(fit, evidence=evidence(counts, fit))
+    if like_coins(counts) or math.isinf(fit.m0):
+        return found
+    grid = own_strength_grid(counts)
+    for factor in (2.0, 0.5):
+        while True:
+            m0 = factor * found.m0
+            pulls, totals = group_sums(counts, fit.member, m0)
+            tried = replace(found, m0=m0, pulls=pulls, totals=totals)
+            tried = replace(tried, evidence=evidence(counts, tried))
+            if tried.evidence <= found.evidence or m0 not in grid:
+                break
+            found = tried
+    return found
 
 
 def _share(member: FloatMatrix) -> FloatVector:

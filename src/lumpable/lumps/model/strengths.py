@@ -28,6 +28,11 @@ LIKE_COINS = 0.5
 """Scores that vary at least this part of what coins do are taken for coins; others for normal."""
 
 
+def like_coins(counts: Counts) -> bool:
+    """Whether the law of a cell is a coin's."""
+    return counts.unit > LIKE_COINS
+
+
 def own_strength_grid(counts: Counts) -> FloatVector:
     """Return the values of m0 that are compared, up to as many coins as 1,024 rewards are worth."""
     more = max(0, round(-math.log2(counts.unit)))
@@ -45,7 +50,7 @@ def score_own_strengths(
     grid = own_strength_grid(counts)
     likely = likelihoods.compare_strengths(
         *counts.rows, counts.weight(before), member, pulls, totals, centre, kappa, grid,
-        counts.unit > LIKE_COINS,
+        like_coins(counts),
     )  # fmt: skip
     finite = np.minimum(counts.unit * grid, 1e300)
     prior = np.where(np.isinf(grid), 0.0, -((np.log(finite / USUAL_OWN_STRENGTH) / 2) ** 2) / 2)

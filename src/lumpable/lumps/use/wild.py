@@ -25,8 +25,8 @@ def surprise(core: Levels, rewards: FloatVector) -> str:
         if len(odd) > FEW * seen:
             return ""
         return (
-            f"a reward of {odd[0]:g}, where all others of {seen:,} are 0 or 1: it counts in means, "
-            "and as 0 or 1 in finding groups; rewards='binary' would refuse it"
+            f"a reward of {odd[0]:g}, where nearly all of {seen:,} are 0 or 1: it counts in means, "
+            "within -3 to 4, and as 0 or 1 in finding groups; rewards='binary' would refuse it"
         )
     beyond = odd[(odd < value[LOW]) | (odd > value[HIGH])]
     if len(beyond) == 0 or core.tells < MANY:
