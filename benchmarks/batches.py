@@ -110,7 +110,7 @@ def adopt(learner: ThreeLevels, member: Any, m0: float) -> None:
     share = np.log(member.mean(axis=0))
     fit = Fit(
         counts.context, member, pulls, totals, share, 6.0, np.full(ARMS, 0.33), prior_weight, m0,
-        6.0, 0.33, False, 1.0, np.zeros((ARMS, 0)), float(counts.n.sum()), 0.0,
+        6.0, 0.33, np.zeros((ARMS, 0)), counts.rewards, 0.0,
     )  # fmt: skip
     learner.adopt(fit)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from counts_made import equal
 
 from lumpable.learners.engine.clock import kernel, seeded
 from lumpable.learners.engine.entries import Block, entry
@@ -15,9 +16,10 @@ from lumpable.lumps.core.asking import STALE
 from lumpable.lumps.core.batches import STEPS, _kinds, ask_many, tell_many
 from lumpable.lumps.core.kinds import sort_keys
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.core.state import KAPPA, M0, REAL, SQUARES
+from lumpable.lumps.core.state import KAPPA, M0, OWN, REAL
+from lumpable.lumps.model.worth import Worth
 
-SCRATCH = ("weight", "mean", "spread", "cover", "factor", "score")
+SCRATCH = ("weight", "mean", "spread", "scale", "cover", "factor", "score")
 NEVER = 10**15
 Rows = tuple[Any, Any, Any, Any]
 
@@ -48,10 +50,19 @@ def taught(
     share = np.log(np.arange(1.0, groups + 1) / np.arange(1, groups + 1).sum())
     member = 2.0 ** -rng.permuted(np.tile(np.arange(groups), (seen, 1)), axis=1)
     part = rng.random((2, K, groups)) * [[[20.0]], [[1.0]]] + [[[5.0]], [[0.0]]]
+    loading = 0.3 * rng.standard_normal((K, rank))
+    scale = learner.last_fit.scale
+    if scale is not None:
+        noise = rng.uniform(0.05, 0.5, (K, groups))
+        worth = Worth(
+            part[0], part[0] * part[1], noise, 0.1, rng.random(K), np.full(K, 40.0), m0, 0.5, 0.1,
+            0.5 * loading,
+        )  # fmt: skip
+        scale = scale._replace(worth=worth)
     fit = replace(
         learner.last_fit, m0=m0, share=share, member=member / member.sum(axis=1, keepdims=True),
         pulls=part[0], totals=part[0] * part[1], prior_weight=np.full(K, 9.0), kappa=2.0,
-        loading=0.3 * rng.standard_normal((K, rank)),
+        loading=loading, scale=scale,
     )  # fmt: skip
     learner.adopt(fit)
     learner._connect()
@@ -71,6 +82,7 @@ def same(before: dict[str, Any], after: dict[str, Any]) -> bool:
 KINDS: list[dict[str, Any]] = [
     {"m0": np.inf}, {"m0": 8.0}, {"m0": np.inf, "groups": 3}, {"m0": 2.0, "groups": 3},
     {"m0": 4.0, "real": True}, {"m0": np.inf, "real": True, "groups": 2}, {"m0": 4.0, "rank": 2},
+    {"m0": 3.0, "real": True, "groups": 3}, {"m0": 4.0, "real": True, "rank": 2},
 ]  # fmt: skip
 
 
@@ -86,7 +98,8 @@ def test_each_choice_is_the_best_after_those_before_it(kind: dict[str, Any]) -> 
     learner = taught(**kind)
     contexts = np.arange(59, -1, -1)
     arms = ask_many(learner, contexts)
-    m0, real = learner.state.value[M0], learner.state.value[REAL] > 0.0
+    m0, real = learner.state.value[OWN], learner.state.value[REAL] > 0.0
+    assert real == kind.get("real", False)
     visits, counted, last = learner.state.group_visits, learner.state.group_visits.copy(), None
     for k in turns(learner, contexts):
         i = int(contexts[k])
@@ -168,7 +181,7 @@ def test_the_leader_gets_more_as_evidence_grows() -> None:
     for pulls in (1, 10, 100, 1000):
         learner = ThreeLevels(1000, 20, seed=1)
         learner.state.due[0] = NEVER
-        learner.state.value[M0] = np.inf
+        learner.state.value[[M0, OWN]] = np.inf
         arm = np.arange(20)
         told = np.where(arm == 7, 11, 10) * pulls
         tell_many(learner, arm, arm, np.ones(20), told)
@@ -262,22 +275,18 @@ def test_cells_and_fits_are_those_of_single_tells_in_any_order(order: int | None
     for learner in (slow, fast):
         learner.next_fit = 0
         learner.refit()
-    assert np.array_equal(slow.state.value[:SQUARES], fast.state.value[:SQUARES])
+    assert equal(slow.last_fit, fast.last_fit)
+    assert np.array_equal(slow.state.value, fast.state.value)
     for name in ("log_weight", "group_pulls", "group_total", "group_visits"):
         assert np.array_equal(getattr(slow.state, name), getattr(fast.state, name)), name
 
 
 def alike(one: ThreeLevels, other: ThreeLevels) -> None:
-    a, b = one.counts(), other.counts()
-    for name in ("context", "first", "arm", "n", "s"):
-        assert np.array_equal(getattr(a, name), getattr(b, name)), name
-    assert a.real == b.real
-    assert a.squares == pytest.approx(b.squares, rel=1e-9)
+    assert equal(one.counts(), other.counts())
     assert one.tells == other.tells
 
 
 def test_real_rewards_too_and_they_are_fitted_at_once() -> None:
-    """Quarters add up without rounding, so that cells are equal and not only close."""
     contexts, arms, _, counts = rows(40, 9, 500)
     quarters = np.random.default_rng(6).integers(-8, 9, size=500) / 4.0
     slow, fast = ThreeLevels(40, 9), ThreeLevels(40, 9)
@@ -286,6 +295,8 @@ def test_real_rewards_too_and_they_are_fitted_at_once() -> None:
     alike(slow, fast)
     assert fast.last_fit is not None
     assert fast.last_fit.real
+    fresh = [learner.fit(learner.counts()) for learner in (slow, fast)]
+    assert equal(*fresh)
 
 
 @pytest.mark.parametrize("m0", [np.inf, 3.0])
@@ -293,11 +304,11 @@ def test_equal_rewards_of_a_cell_are_one_step(m0: float) -> None:
     """The evidence of a cell is a sum that telescopes: 1 and 6 more are 7 at once."""
     learners = [blank() for _ in range(3)]
     for learner, counts in zip(learners, ([7], [1, 6], [1] * 7), strict=True):
-        learner.state.value[M0] = m0
+        learner.state.value[[M0, OWN]] = m0
         rest = [np.full(len(counts), place) for place in (4, 2)]
         tell_many(learner, rest[0], rest[1], np.ones(len(counts)), np.array(counts))
     single = blank()
-    single.state.value[M0] = m0
+    single.state.value[[M0, OWN]] = m0
     one_by_one(single, ([4], [2], [1.0], [7]))
     for learner in learners:
         assert learner.state.group_pulls[0, 2] == pytest.approx(single.state.group_pulls[0, 2])

@@ -19,7 +19,7 @@ from lumpable import worlds
 from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.lumps.belief import alternatives, beliefs, posterior, residuals, summary
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.model import search
+from lumpable.lumps.model import fitted, search
 from lumpable.lumps.model.evidence import MOST_LOST, lost_part
 from lumpable.lumps.model.factors import low_rank
 from lumpable.runs.playing import play
@@ -43,7 +43,7 @@ def told(mean: FloatMatrix, rounds: int, seed: int, sd: float = 0.0) -> ThreeLev
     for i, j, y in zip(contexts.tolist(), arms.tolist(), rewards.tolist(), strict=True):
         learner.tell(i, j, y)
         learner.next_fit = learner.state.due[0] = rounds + 1
-    learner.adopt(search.fit(learner.counts()))
+    learner.adopt(fitted.fit(learner.counts()))
     return learner
 
 

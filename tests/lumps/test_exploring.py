@@ -13,7 +13,7 @@ import lumpable as lb
 from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.core.learning import FIRST_FIT, Levels
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.core.state import KAPPA, M0, NOISE, REAL, State
+from lumpable.lumps.core.state import BETWEEN, KAPPA, M0, OWN, REAL, State
 from lumpable.lumps.core.stopping import (
     CAUTION,
     good_enough,
@@ -32,6 +32,7 @@ GRID = (EDGES[1:] + EDGES[:-1]) / 2
 FEW = ((0, 1.0), (0, 0.0), (0, 1.0), (1, 0.0), (1, 1.0), (0, 1.0))
 """Arms and rewards, too few for a fit."""
 AnyLevels = TypeVar("AnyLevels", bound=Levels)
+WORTH = ("worth_pulls", "worth_total", "hold")
 APART = [[0.9, 0.1, 0.5], [0.1, 0.9, 0.5]]
 """Means of two groups that are found soon."""
 
@@ -123,35 +124,48 @@ def literal_losses(learner: Levels, draws: int, seed: int, caution: float) -> Fl
         lost = 0.0
         for i in range(learner.contexts):
             weight = np.exp(state.log_weight[i] - state.log_weight[i].max())
-            mean = theta[rng.choice(len(weight), p=weight / weight.sum())].copy()
-            m0 = state.value[M0]
+            g = rng.choice(len(weight), p=weight / weight.sum())
+            mean = theta[g].copy()
+            m0 = state.value[OWN]
             for j in range(learner.arms if np.isfinite(m0) else 0):
                 cells = range(state.start[i], state.start[i] + state.length[i])
                 n = sum(state.pulls[c] for c in cells if state.arm[c] == j)
                 s = sum(state.total[c] for c in cells if state.arm[c] == j)
-                mean[j] = literal_around(state, (m0 * mean[j] + s) / (m0 + n), m0 + n, rng)
+                noise = state.noise[g, j] if state.value[REAL] else None
+                mean[j] = literal_around((m0 * mean[j] + s) / (m0 + n), m0 + n, noise, rng)
             lost += share[i] * (mean.max() - mean[policy[i]])
         found.append(lost)
     return np.array(found)
 
 
-def literal_around(state: State, mean: float, x: float, rng: np.random.Generator) -> float:
-    if state.value[REAL]:
-        return float(rng.normal(mean, np.sqrt(state.value[NOISE] / x)))
+def literal_around(mean: float, x: float, noise: float | None, rng: np.random.Generator) -> float:
+    """Draw what x rewards tell about a mean: of real ones with this noise, or of coins."""
+    if noise is not None:
+        return float(rng.normal(mean, np.sqrt(noise / x)))
     mean = min(max(mean, 1e-4), 1 - 1e-4)
     return rng.beta(mean * x, (1 - mean) * x)
 
 
 def literal_means(state: State, rng: np.random.Generator) -> FloatMatrix:
+    """Draw p_j, then theta_gj around it."""
     M, K = state.group_pulls.shape
-    kappa, theta = state.value[KAPPA], np.empty((M, K))
+    theta = np.empty((M, K))
     for j in range(K):
-        p = state.centre[j]
+        if state.value[REAL]:
+            p = rng.normal(state.worth_centre[j], np.sqrt(1 / state.hold[j]))
+            for g in range(M):
+                noise = state.noise[g, j]
+                kappa = noise / state.value[BETWEEN]
+                x = state.worth_pulls[g, j] + kappa
+                mean = (state.worth_total[g, j] + kappa * p) / x
+                theta[g, j] = literal_around(mean, x, noise, rng)
+            continue
+        kappa, p = state.value[KAPPA], state.centre[j]
         if np.isfinite(state.prior_weight[j]):
-            p = literal_around(state, p, state.prior_weight[j], rng)
+            p = literal_around(p, state.prior_weight[j], None, rng)
         for g in range(M):
             x = state.group_pulls[g, j] + kappa
-            theta[g, j] = literal_around(state, (state.group_total[g, j] + kappa * p) / x, x, rng)
+            theta[g, j] = literal_around((state.group_total[g, j] + kappa * p) / x, x, None, rng)
     return theta
 
 
@@ -176,9 +190,13 @@ def test_caution_leaves_means_and_multiplies_variances() -> None:
     for (_, plain), (_, wide) in zip(
         wider_beliefs(learner, 1.0), wider_beliefs(learner, 3.0), strict=True
     ):
-        for name in ("group_pulls", "group_total", "prior_weight", "pulls", "total"):
+        for name in ("group_pulls", "group_total", "prior_weight", "pulls", "total", *WORTH):
             np.testing.assert_allclose(9 * getattr(wide, name), getattr(plain, name))
-        np.testing.assert_allclose(9 * wide.value[[KAPPA, M0]], plain.value[[KAPPA, M0]])
+        strengths = [KAPPA, M0, OWN]
+        np.testing.assert_allclose(9 * wide.value[strengths], plain.value[strengths])
+        assert wide.value[BETWEEN] == pytest.approx(9 * plain.value[BETWEEN])
+        for name in ("noise", "worth_centre"):
+            np.testing.assert_array_equal(getattr(wide, name), getattr(plain, name))
 
 
 def test_drawing_a_loss_changes_nothing() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from counts_made import equal, listed
 
 import lumpable as lb
 from lumpable.lumps.core.growth import grow
@@ -24,6 +25,9 @@ from lumpable.lumps.model import search
 from lumpable.lumps.model.counts import group_sums
 from lumpable.lumps.model.factors import residual_sums
 from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.model.fitted import coins_of
+from lumpable.lumps.model.scores import scored
+from lumpable.lumps.model.worth import worth
 
 MEANS = np.where(np.arange(6) % 3 == np.arange(3)[:, None], 0.8, 0.2)
 WORLDS = {
@@ -70,8 +74,8 @@ def test_three_steps_are_what_it_does_by_itself(name: str, kind: Any) -> None:
             other.refit()  # room
     assert plain.last_fit is not None
     assert plain.last_fit.groups > 1
-    for mine, its in zip(plain.state, other.state, strict=True):
-        assert np.array_equal(mine, its)
+    for name, mine, its in zip(plain.state._fields, plain.state, other.state, strict=True):
+        assert np.array_equal(mine, its), name
 
 
 def snapshot(name: str, rounds: int = 400) -> tuple[ThreeLevels, Fit]:
@@ -91,19 +95,48 @@ def test_rewards_in_between_count(name: str) -> None:
     cells = learner.counts()
     learner.adopt(fit)
     after, adopted = learner.counts(), learner.last_fit
-    for field in ("context", "first", "arm", "n", "s"):
-        assert np.array_equal(getattr(cells, field), getattr(after, field))
     assert adopted is not None
     assert adopted.groups == fit.groups > 1
     assert (adopted.m0, adopted.kappa) == (fit.m0, fit.kappa)
     assert adopted.rewards == learner.tells == after.n.sum()
+    assert equal(cells, after)
     member = learner.membership(after.context)
-    pulls, totals = group_sums(after, member, fit.m0)
+    pulls, totals = group_sums(coins_of(after, fit), member, fit.m0)
     np.testing.assert_allclose(learner.state.group_pulls, pulls.T)
     np.testing.assert_allclose(learner.state.group_total, totals.T)
     np.testing.assert_allclose(learner.state.group_visits.sum(), learner.tells)
     assert learner.next_fit > learner.tells
     assert learner.state.due[0] == learner.next_fit
+
+
+def test_real_rewards_in_between_count_by_the_score_of_the_fit() -> None:
+    """Score and dispersions stay; what arms are worth is that of all rewards."""
+    learner, fit = snapshot("gaussian")
+    play(learner, WORLDS["gaussian"], 40, seed=3)
+    learner.tell(3, 2, 1e6)  # the fence of the fit holds
+    learner.adopt(fit)
+    assert fit.scale is not None
+    assert learner.last_fit is not None
+    assert learner.last_fit.scale is not None
+    (score, phi, before), (same, also, after) = fit.scale, learner.last_fit.scale
+    assert equal(score, same)
+    assert np.array_equal(phi, also)
+    counts = learner.counts()
+    cells = scored(counts, score)
+    exact = worth(counts, cells, learner.last_fit.member, before.own, np.zeros((30, 0)))
+    assert after.pulls == pytest.approx(exact.pulls)
+    assert after.pulls.sum() > before.pulls.sum()
+    np.testing.assert_allclose(learner.state.worth_pulls, exact.pulls.T)
+    np.testing.assert_allclose(learner.state.worth_total, exact.totals.T)
+    np.testing.assert_allclose(learner.state.noise, exact.noise.T)
+    totals = np.zeros((30, 6))
+    for i, j, y in zip(*listed(counts), strict=True):
+        totals[i, j] += min(max(y, score.low), score.high)
+    everyone = learner.posterior_means(np.arange(30))
+    assert everyone.max() < score.high
+    for i in range(30):
+        at = slice(learner.state.start[i], learner.state.start[i] + learner.state.length[i])
+        assert learner.state.total[at] == pytest.approx(totals[i, learner.state.arm[at]])
 
 
 def test_a_step_further_is_a_step_of_em() -> None:
@@ -127,7 +160,7 @@ def test_directions_too() -> None:
             learner.tell(i, int(j), float(rng.normal(factor[i] * loading[j], 0.1)))
     fit = learner.fit(learner.counts(), None)
     assert fit.rank > 0
-    pulls, totals = residual_sums(learner.counts(), fit)
+    pulls, totals = residual_sums(coins_of(learner.counts(), fit), fit)
     np.testing.assert_allclose(pulls, fit.pulls)
     np.testing.assert_allclose(totals, fit.totals, rtol=0.05, atol=0.5)
     learner.next_fit = learner.state.due[0] = NEVER
@@ -135,7 +168,7 @@ def test_directions_too() -> None:
         learner.tell(t % S, t % K, float(factor[t % S] * loading[t % K]))
     learner.adopt(fit)
     learner.tell(0, 0, 0.1)
-    expected = residual_sums(learner.counts(), fit)[0].sum()
+    expected = residual_sums(coins_of(learner.counts(), fit), fit)[0].sum()
     assert learner.state.group_pulls.sum() == pytest.approx(expected)
     assert np.isfinite(learner.posterior_means(np.arange(S))).all()
 

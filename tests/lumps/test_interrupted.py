@@ -53,8 +53,11 @@ def cut_off(call: Callable[[], object], at: int) -> bool:
     return False
 
 
-def prepared() -> Lumps:
-    """Return a learner with no room for another context, a fit about to come, and decisions."""
+def prepared(real: bool = False) -> Lumps:
+    """Return a learner with no room for another context, a fit about to come, and decisions.
+
+    If rewards are real, there is no room for another one either.
+    """
     lumps, rng = (
         Lumps(["red", "green"], seed=3, outstanding=8, new_arms=True, at_most=80),
         np.random.default_rng(1),
@@ -63,8 +66,16 @@ def prepared() -> Lumps:
         i = t % 63
         lumps.tell(f"user {i}", "red", float(rng.random() < 0.8 * (i % 2)))
         lumps.tell(f"user {i}", "green", float(rng.random() < 0.8 * (1 - i % 2)))
+    if real:
+        lumps.tell("user 0", "red", 0.5)
     while lumps.core.tells < lumps.core.next_fit - 1:
         lumps.tell("user 0", "green", 1.0)
+    for value in range(len(lumps.core.state.log_value) - 2 if real else 0):
+        lumps.core.next_fit = lumps.core.state.due[0] = 10**9
+        lumps.tell(f"user {value}", "red", 2.0 + value)
+    if real:
+        assert lumps.core.state.logged[0] == len(lumps.core.state.log_value) - 1
+        lumps.core.next_fit = lumps.core.state.due[0] = lumps.core.tells + 1
     for name in ("user 0", "user 1", "new", "user 0", "newer", "user 2", "user 3"):
         lumps.decide(name)
     return lumps
@@ -73,11 +84,12 @@ def prepared() -> Lumps:
 def books(lumps: Lumps) -> tuple[Any, ...]:
     """Return what must be all old or all new: rewards, decisions, arms."""
     counts = lumps.core.counts()
+    others = [] if counts.others is None else [column.tolist() for column in counts.others]
     names = [lumps.contexts[i] for i in np.repeat(counts.context, np.diff(counts.first))]
     cells = list(zip(names, counts.arm.tolist(), counts.n.tolist(), counts.s.tolist(), strict=True))
     numbers = lumps._book.made, lumps._book.forgotten, lumps._book.lost
     waiting = [(pull.context, pull.arm) for pull in lumps.core.under_way.values()]
-    return cells, list(lumps.core.under_way), waiting, numbers, lumps.core.tells
+    return cells, others, list(lumps.core.under_way), waiting, numbers, lumps.core.tells
 
 
 def sound(lumps: Lumps) -> None:
@@ -124,12 +136,23 @@ CALLS: dict[str, Callable[[Lumps], object]] = {
 }
 
 
+AMOUNTS: dict[str, Callable[[Lumps], object]] = {
+    "tell of another amount, and a fit": lambda x: x.tell("zoe", "red", 0.75),
+    "tell of a wild amount": lambda x: x.tell("user 5", "red", 1e9),
+    "table of amounts": lambda x: x.tell_many(
+        {"context": ["zoe", "user 1"], "arm": ["red", "green"], "reward": [0.25, 0.5]}
+    ),
+    "forget who had amounts": lambda x: x.forget("user 3"),
+}
+"""Calls where rewards are real already."""
+
+
 @pytest.mark.filterwarnings("ignore:more than 8 decisions")
 @pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [*CALLS, *AMOUNTS])
 def test_all_is_done_or_nothing(name: str, step: int, tmp_path: Path) -> None:
     """By day at every seventh line, by night at every one."""
-    call, first = CALLS[name], prepared()
+    call, first = (CALLS | AMOUNTS)[name], prepared(real=name in AMOUNTS)
     done = copy.deepcopy(first)
     call(done)
     before, after = books(first), books(done)

@@ -7,6 +7,7 @@ terms of each, whose first omitted terms are 3^-8 / 240 < 7e-7 and 3^-9 / 30 < 2
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ import lumpable as lb
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.state import State
 from lumpable.lumps.model.counts import group_sums
-from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.model.fit import Fit, Scale
+from lumpable.lumps.model.scores import Score, scored, tempered
+from lumpable.lumps.model.worth import Worth
 
 SERIES = 2e-5
 """What indices may differ by, relative to 1 + their size, for the series' sake."""
@@ -24,8 +27,9 @@ NEVER = 10**9
 
 
 def agree(
-    learner: ThreeLevels, literal: LiteralLevels, world: lb.World, rounds: int, seed: int = 7
-) -> None:
+    learner: ThreeLevels, literal: LiteralLevels, world: lb.World, rounds: int, seed: int = 7,
+    change: Callable[[float], float] = float,
+) -> None:  # fmt: skip
     """Play both on one tape; compare every index and every choice."""
     rng = np.random.default_rng(seed)
     for t in range(rounds):
@@ -37,7 +41,7 @@ def agree(
         apart = np.abs(got[open_arms] - expected[open_arms]).max()
         assert apart < close, f"round {t}: {got}, literally {expected}"
         assert expected[arm] > expected[open_arms].max() - 2 * close, f"round {t}: {arm}"
-        reward = world.reward(context, arm, rng)
+        reward = change(world.reward(context, arm, rng))
         learner.tell(context, arm, reward)
         literal.tell(context, arm, reward)
     everyone = np.arange(world.contexts)
@@ -79,19 +83,49 @@ def test_decisions_and_fits_are_the_literal_ones(noise: str, groups: int) -> Non
     assert learner.next_fit == literal.due
 
 
+def heavy(reward: float) -> float:
+    """Return a reward with a heavy tail, and now and then a wild one."""
+    return math.exp(4.0 * reward) if reward < 1.45 else 1e6
+
+
+def test_ranks_and_a_fence_are_the_literal_ones() -> None:
+    """Through all fits on the way, with tails so heavy that scores are ranks and some are wild."""
+    world = lb.worlds.lumpable(12, 5, 3, noise="gaussian", sd=0.2, seed=3)
+    learner, literal = ThreeLevels(12, 5, seed=8), LiteralLevels(12, 5)
+    agree(learner, literal, world, rounds=700, change=heavy)
+    assert literal.scale is not None
+    assert len(literal.scale.score.knot) > 2
+    assert max(map(max, literal.rewards.values())) == 1e6 > literal.scale.score.high
+    assert learner.next_fit == literal.due
+
+
 def planted(learner: ThreeLevels, groups: int, m0: float, rank: int) -> Fit:
     """Return a fit that nobody found, with these sizes and beliefs drawn at random."""
     rng = np.random.default_rng(11)
     counts = learner.counts()
+    scale = planted_scale(rng, counts.arms, groups, m0, rank) if counts.real else None
     member = rng.dirichlet(np.full(groups, 0.4), size=counts.contexts)
-    pulls, totals = group_sums(counts, member, m0)
-    K, noise = counts.arms, counts.noise()
+    coins = counts if scale is None else tempered(counts, scored(counts, scale.score), scale.phi)
+    pulls, totals = group_sums(coins, member, m0)
+    K = counts.arms
     return Fit(
         counts.context, member, pulls, totals, np.log(member.mean(axis=0)), 4.0,
         rng.uniform(0.2, 0.8, K), rng.uniform(3.0, 9.0, K) if groups > 1 else np.full(K, np.inf),
-        m0, 2.0, 0.5, counts.real, noise, rng.normal(scale=0.15, size=(K, rank)),
-        float(counts.n.sum()), 0.0,
+        m0, 2.0, 0.5, rng.normal(scale=0.15, size=(K, rank)), counts.rewards, 0.0, scale,
     )  # fmt: skip
+
+
+def planted_scale(rng: np.random.Generator, K: int, groups: int, m0: float, rank: int) -> Scale:
+    """Return a score with a bend and a fence that bites, dispersions, and what arms are worth."""
+    score = Score(np.array([-0.2, 0.4, 1.1]), np.array([0.0, 0.7, 1.0]), -0.3, 1.2)
+    pulls = rng.uniform(1.0, 40.0, (K, groups))
+    hold = rng.uniform(5.0, 50.0, K) if groups > 1 else np.full(K, np.inf)
+    worth = Worth(
+        pulls, pulls * rng.uniform(0.0, 1.0, (K, groups)), rng.uniform(0.02, 0.3, (K, groups)),
+        0.07, rng.uniform(0.2, 0.8, K), hold, 0.6 * m0, 0.5, 0.1,
+        rng.normal(scale=0.2, size=(K, rank)),
+    )  # fmt: skip
+    return Scale(score, rng.uniform(0.2, 1.0, K), worth)
 
 
 CASES = [
@@ -159,9 +193,9 @@ def test_posterior_means_are_those_of_the_index(
         each.adopt(fit)
     for i in range(10):
         f, _ = literal.factors(i)
-        m = literal.group_means() @ literal.weights(i) + literal.loading @ f
+        m = literal.group_means() @ literal.weights(i) + literal.effects @ f
         if math.isfinite(m0):
-            m = (m0 * m + literal.s[i]) / (m0 + literal.n[i])
+            m = (literal.own * m + literal.s(i)) / (literal.own + literal.n(i))
         assert learner.posterior_means(np.array([i]))[0] == pytest.approx(m, rel=1e-9)
 
 
@@ -170,6 +204,6 @@ def test_asking_is_a_pure_read() -> None:
     kept = {name: getattr(learner.state, name).copy() for name in State._fields}
     first = [learner.ask(i) for i in range(10)]
     assert [learner.ask(i) for i in reversed(range(10))] == first[::-1]
-    room = {"weight", "mean", "spread", "cover", "factor", "score"}
+    room = {"weight", "mean", "spread", "scale", "cover", "factor", "score"}
     for name in set(kept) - room:
         assert np.array_equal(getattr(learner.state, name), kept[name])

@@ -24,8 +24,8 @@ from lumpable.lumps.use import stored
 from lumpable.lumps.use.decisions import Choice
 from lumpable.lumps.use.named import Lumps
 
-SCRATCH = ("weight", "mean", "spread", "cover", "factor", "score")
-CELLS = ("arm", "pulls", "total")
+SCRATCH = ("weight", "mean", "spread", "scale", "cover", "factor", "score")
+CELLS = ("arm", "pulls", "ones", "total")
 BELIEFS = ("log_weight", "group_pulls", "group_total", "group_visits", "centre", "prior_weight")
 
 
@@ -160,8 +160,9 @@ def test_room_for_factors() -> None:
     grow(learner, S + 5, K + 3)
     after = learner.posterior_means(np.arange(S + 5))
     np.testing.assert_array_equal(after[:S, :K], before)
-    np.testing.assert_allclose(after[:, K:], learner.last_fit.p0)
-    np.testing.assert_allclose(after[S:], np.tile(learner.last_fit.means[:, 0], (5, 1)))
+    assert learner.last_fit.scale is not None
+    np.testing.assert_allclose(after[:, K:], learner.last_fit.scale.worth.p0)
+    np.testing.assert_allclose(after[S:], np.tile(learner.last_fit.scale.worth.means[:, 0], (5, 1)))
     for t in range(1000):  # and it goes on through fits
         i = t % (S + 5)
         learner.tell(i, learner.ask(i), float(rng.normal()))

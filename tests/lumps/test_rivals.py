@@ -115,7 +115,7 @@ def test_intervals_are_averaged_over_models(torn: ThreeLevels) -> None:
     plain, found = posterior.posterior_now(torn), posterior.averaged_posterior(torn)
     assert np.array_equal(found.mean, plain.mean)
     others = [
-        (x.probability, posterior.posterior_of(plain.counts, x.fit))
+        (x.probability, posterior.posterior_of(plain.counts, x.fit, None))
         for x in posterior.rivals_of(torn)
     ]
     for j, g in np.ndindex(K, plain.mean.shape[1]):

@@ -14,17 +14,22 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from counts_made import equal
 
 import lumpable as lb
 from lumpable.base import archive
+from lumpable.lumps.core.layout import cells_of
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.core.state import State
+from lumpable.lumps.core.state import BETWEEN, KAPPA, LOW, OWN, REAL, State
 from lumpable.lumps.model import search
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.use import stored
+from lumpable.lumps.model.fitted import coins_of, with_worth
+from lumpable.lumps.model.scores import Score, scored
+from lumpable.lumps.model.worth import Worth
+from lumpable.lumps.use import shelf, stored
 
-SCRATCH = {"weight", "mean", "spread", "cover", "factor", "score"}
-LAYOUT = {"start", "room", "used", "due"}
+SCRATCH = {"weight", "mean", "spread", "scale", "cover", "factor", "score"}
+LAYOUT = {"start", "room", "used", "logged", "due"}
 
 
 def play(learner: ThreeLevels, world: lb.World, rounds: int, seed: int) -> list[int]:
@@ -44,24 +49,15 @@ WORLDS = {
 }
 
 
-def same_fit(one: Fit | None, two: Fit | None) -> bool:
-    if one is None or two is None:
-        return one is two
-    return all(
-        np.array_equal(getattr(one, field.name), getattr(two, field.name)) for field in fields(Fit)
-    )
-
-
 def same(one: ThreeLevels, two: ThreeLevels) -> bool:
-    """Whether all that matters is equal, bit for bit."""
-    kept = set(State._fields) - SCRATCH - LAYOUT - {"arm", "pulls", "total"}
-    a, b = one.counts(), two.counts()
-    cells = all(
-        np.array_equal(getattr(a, name), getattr(b, name)) for name in ("arm", "n", "s", "squares")
+    """Whether all that matters is equal, bit for bit; there may be more room."""
+    a, b = cells_of(one.state), cells_of(two.state)
+    cells = all(np.array_equal(a[name], b[name]) for name in shelf.CELLS)
+    state = all(
+        np.array_equal(getattr(one.state, name), getattr(two.state, name)) for name in shelf.BELIEFS
     )
-    state = all(np.array_equal(getattr(one.state, x), getattr(two.state, x)) for x in kept)
     clock = one.tells == two.tells and one.next_fit == two.next_fit
-    return cells and state and clock and same_fit(one.last_fit, two.last_fit)
+    return cells and state and clock and equal(one.last_fit, two.last_fit)
 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS.keys())
@@ -88,7 +84,12 @@ def with_directions(world: lb.World, rounds: int) -> ThreeLevels:
     learner = ThreeLevels(world.contexts, world.arms, seed=5)
     play(learner, world, rounds, seed=1)
     loading = np.random.default_rng(6).normal(scale=0.2, size=(world.arms, 2))
-    learner.adopt(replace(search.one_group(learner.counts()), loading=loading))
+    counts, last = learner.counts(), learner.last_fit
+    one = replace(search.one_group(coins_of(counts, last)), loading=loading)
+    if last is not None and last.scale is not None:
+        score, phi, _ = last.scale
+        one = with_worth(counts, one, score, scored(counts, score), phi)
+    learner.adopt(one)
     learner.refit()  # lets compiled code see it; no fit is due
     return learner
 
@@ -115,8 +116,10 @@ def test_the_worlds_reach_groups() -> None:
 
 def test_every_array_is_kept_or_known_to_be_made_anew() -> None:
     """A field that someone adds to the state or to the fit must not be forgotten here."""
-    assert set(State._fields) == {*stored.CELLS, *stored.BELIEFS} | SCRATCH | LAYOUT
-    assert {field.name for field in fields(Fit)} == set(stored.FITTED)
+    assert set(State._fields) == {*shelf.CELLS, *shelf.BELIEFS} | SCRATCH | LAYOUT
+    assert {field.name for field in fields(Fit)} == {*shelf.FITTED, "scale"}
+    assert {*Score._fields, "phi"} == set(shelf.SCORED)
+    assert {field.name for field in fields(Worth)} == set(shelf.WORTH)
 
 
 def test_only_cells_in_use_are_kept(tmp_path: Path) -> None:
@@ -128,7 +131,7 @@ def test_only_cells_in_use_are_kept(tmp_path: Path) -> None:
     stored.save(learner, tmp_path / "learner", {})
     with archive.Reader(tmp_path / "learner") as reader:
         assert len(reader.array("arm", "i", 600)) == len(learner.counts().arm) <= 600
-    tables = 7 * 8 * learner.arms  # of groups and of their fit
+    tables = 10 * 8 * learner.arms  # of arms, of groups and of their fit
     assert (tmp_path / "learner").stat().st_size < tables + 100 * 600 + 20_000
 
 
@@ -167,28 +170,38 @@ def members(path: Path) -> dict[str, bytes]:
         return {name: file.read(name) for name in file.namelist()}
 
 
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A learner with groups, in a file."""
-    world = WORLDS["groups"]
+def written(world: lb.World, path: Path) -> Path:
+    """Return the file of a learner with groups, after 2,000 rewards."""
     learner = ThreeLevels(world.contexts, world.arms, seed=5)
     play(learner, world, 2000, seed=1)
-    path = tmp_path_factory.mktemp("saved") / "learner"
+    assert learner.last_fit is not None
+    assert learner.last_fit.groups > 1
     stored.save(learner, path, {"a": 1})
     return path
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(WORLDS["groups"], tmp_path_factory.mktemp("saved") / "learner")
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(WORLDS["real groups"], tmp_path_factory.mktemp("real") / "learner")
 
 
 def altered(saved: Path, path: Path, header: dict[str, Any], **arrays: Any) -> Path:
     """Write the saved file again with other entries in its header, and other arrays."""
     with archive.Reader(saved) as reader:
         head = {**msgspec.json.decode(reader.header), **header}
-        kinds = {"context": "i", "length": "i", "arm": "i", "allowed": "b", "extra": "u"}
+        kinds = dict.fromkeys(("context", "length", "arm", "log_context", "log_arm"), "i")
+        kinds |= {"allowed": "b", "extra": "u"}
         found = {}
         for name in members(saved):
             name = name.removesuffix(".npy")
             if name == archive.HEADER:
                 continue
-            kind = kinds.get(name.removeprefix("fit-"), "b" if name == "fit-real" else "f")
+            kind = kinds.get(name.removeprefix("fit-"), "f")
             found[name] = reader.array(name, kind, 10**6).copy()
     for name, change in arrays.items():
         found[name] = change(found[name])
@@ -206,14 +219,16 @@ def put(place: int, value: float) -> Any:
     return change
 
 
-def test_an_unaltered_file_is_taken(saved: Path, tmp_path: Path) -> None:
-    assert stored.load(altered(saved, tmp_path / "file", {}), ThreeLevels)[1] == {"a": 1}
+def test_an_unaltered_file_is_taken(saved: Path, real: Path, tmp_path: Path) -> None:
+    for path in (saved, real):
+        assert stored.load(altered(path, tmp_path / "file", {}), ThreeLevels)[1] == {"a": 1}
 
 
 HEADERS: list[tuple[dict[str, Any], str]] = [
     ({"format": "lumpable session"}, "expected a saved 'lumpable lumps', got 'lumpable session'"),
-    ({"schema": 2, "new": 1}, "expected schema 1, got 2, of a newer version"),
-    ({"schema": 0}, "expected schema 1, got 0$"),
+    ({"schema": 3, "new": 1}, "expected schema 2, got 3, of a newer version"),
+    ({"schema": 0}, "expected schema 2, got 0$"),
+    ({"schema": 1}, "value: expected 5 numbers, got 7"),
     ({"new": 1}, "unknown field `new`"),
     ({"arms": 0}, "arms"),
     ({"contexts": "30"}, "contexts"),
@@ -229,6 +244,8 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
     ({"next_fit": 5}, "expected the next fit to come later, got 5, after 2000"),
     ({"fitted": None}, "expected a fit for groups"),
     ({"fitted": [30, 9]}, "fit-pulls: expected"),
+    ({"logged": 2}, "log_context: expected 2 numbers, got 0"),
+    ({"real": True}, "worth_pulls: expected .* numbers, got 0"),
 ]
 
 
@@ -246,7 +263,9 @@ ARRAYS: list[tuple[str, Any, str]] = [
     ("pulls", put(0, 0.0), "pulls: expected"),
     ("pulls", put(0, np.inf), "pulls: expected"),
     ("total", put(0, np.nan), "total: expected"),
-    ("total", put(0, 1e9), r"expected totals of rewards 0 and 1, got one outside \[0, pulls\]"),
+    ("total", put(0, 1e9), "expected totals of rewards 0 and 1, got others"),
+    ("ones", put(0, 1e9), "expected no more rewards than pulls, got a cell with more"),
+    ("ones", put(0, -1.0), "ones: expected"),
     ("arm", put(0, 6), "expected arms below 6, got 6"),
     ("arm", put(0, -1), "arm: expected numbers from 0"),
     ("arm", lambda array: array.astype(np.float64), "arm is not what was saved"),
@@ -256,15 +275,45 @@ ARRAYS: list[tuple[str, Any, str]] = [
     ("length", put(0, -1), "length: expected numbers from 0"),
     ("visits", put(3, -1.0), "visits: expected"),
     ("log_weight", lambda array: array - np.inf, "expected a likely group for each context"),
-    ("value", put(0, 0.0), "expected strengths and a noise above 0"),
-    ("value", put(3, 1.0), "expected a fit of the learner's rewards"),
+    ("value", put(KAPPA, 0.0), "expected strengths and variances above 0"),
+    ("value", put(REAL, 1.0), "expected what the header says of real rewards, got the contrary"),
     ("hold", put(0, np.nan), "hold: expected"),
     ("extra", put(0, 0), "extra is damaged"),
     ("fit-context", put(0, 7), "expected the fit of contexts and arms of this learner"),
     ("fit-context", put(-1, 30), "expected the fit of contexts and arms of this learner"),
     ("fit-member", put(0, 0.4), "rows that sum to 1"),
     ("fit-m0", put(0, 0.0), "fit-m0: expected"),
-    ("fit-noise", put(0, np.nan), "fit-noise: expected"),
+]
+REAL_ARRAYS: list[tuple[str, Any, str]] = [
+    ("log_value", put(0, np.nan), "log_value: expected"),
+    ("log_count", put(0, 0.0), "log_count: expected"),
+    ("log_count", put(0, 1e9), "expected no more rewards than pulls, got a cell with more"),
+    ("log_context", put(0, 30), "log: expected real rewards of cells, got others"),
+    ("log_arm", put(0, -1), "log_arm: expected numbers from 0"),
+    ("log_value", lambda array: array[:-1], "log_value: expected .* numbers, got"),
+    ("value", put(BETWEEN, 0.0), "expected strengths and variances above 0"),
+    ("value", put(BETWEEN, np.inf), "expected strengths and variances above 0"),
+    ("value", put(OWN, 0.0), "expected strengths and variances above 0"),
+    ("value", put(LOW, np.nan), "value: expected"),
+    ("knot", put(0, 1e9), "knot: expected numbers that grow, got others"),
+    ("grade", put(0, 1.5), "grade: expected numbers from 0 to 1"),
+    ("phi", put(0, 0.0), "phi: expected"),
+    ("phi", put(0, 1.5), "phi: expected"),
+    ("noise", put(0, 0.0), "noise: expected"),
+    ("worth_pulls", put(0, -1.0), "worth_pulls: expected"),
+    ("worth_total", put(0, np.nan), "worth_total: expected"),
+    ("sure", put(0, 0.0), "sure: expected"),
+    ("fit-score-low", put(0, np.nan), "fit-score-low: expected"),
+    ("fit-score-phi", put(0, 2.0), "fit-score-phi: expected"),
+    ("fit-worth-noise", put(0, 0.0), "fit-worth-noise: expected"),
+    ("fit-worth-between", put(0, 0.0), "fit-worth-between: expected"),
+]
+REAL_HEADERS: list[tuple[dict[str, Any], str]] = [
+    ({"real": False}, "expected"),
+    ({"logged": 3}, "takes|expected"),
+    ({"knots": 700}, "knot: expected 700 numbers, got"),
+    ({"knots": 10**9}, "numbers in a file of"),
+    ({"knots": 0}, "knots"),
 ]
 
 
@@ -273,6 +322,24 @@ def test_an_array_that_no_learner_wrote_is_refused(
     saved: Path, tmp_path: Path, name: str, change: Any, words: str
 ) -> None:
     path = altered(saved, tmp_path / "file", {}, **{name: change})
+    with pytest.raises(ValueError, match=words):
+        stored.load(path, ThreeLevels)
+
+
+@pytest.mark.parametrize(("name", "change", "words"), REAL_ARRAYS)
+def test_real_rewards_that_no_learner_had_are_refused(
+    real: Path, tmp_path: Path, name: str, change: Any, words: str
+) -> None:
+    path = altered(real, tmp_path / "file", {}, **{name: change})
+    with pytest.raises(ValueError, match=words):
+        stored.load(path, ThreeLevels)
+
+
+@pytest.mark.parametrize(("header", "words"), REAL_HEADERS)
+def test_a_header_that_does_not_fit_real_rewards_is_refused(
+    real: Path, tmp_path: Path, header: dict[str, Any], words: str
+) -> None:
+    path = altered(real, tmp_path / "file", header)
     with pytest.raises(ValueError, match=words):
         stored.load(path, ThreeLevels)
 

@@ -14,6 +14,7 @@ from lumpable.base.words import nearest
 from lumpable.learners.catalogue import find
 from lumpable.learners.learner import Unfit
 from lumpable.worlds.scene import Scene
+from lumpable.worlds.world import World
 
 TINIEST = 1e-6
 """The scale of the noise that learners are told where there is no noise."""
@@ -50,8 +51,9 @@ def make(
     made = maker(**chosen)
     if _takes_names(type(made)):
         made = _learner_of_numbers(name, made, scene)
-    if getattr(made, "unit_rewards", False) and scene.world.noise != "bernoulli":
-        raise Unfit(f"{name}: needs rewards in [0, 1], got {scene.world.noise} noise")
+    low, high = scene.world.law.support
+    if getattr(made, "unit_rewards", False) and (low < 0.0 or high > 1.0):
+        raise Unfit(f"{name}: needs rewards in [0, 1], got {scene.world.law.name} noise")
     return made
 
 
@@ -77,6 +79,13 @@ def _learner_of_numbers(name: str, made: Any, scene: Scene) -> Learner:
     return ThreeLevels(S, K, seed=made.seed)
 
 
+def _noise_scale(world: World) -> float:
+    """Return the scale of a world's noise; any coin's is at most 1/2."""
+    if not world.plain:
+        return world.spread
+    return world.sd if world.noise == "gaussian" else 0.5
+
+
 def facts_of(scene: Scene, horizon: int, seed: int) -> dict[str, Any]:
     """Return everything about a scene that a learner may name.
 
@@ -90,7 +99,7 @@ def facts_of(scene: Scene, horizon: int, seed: int) -> dict[str, Any]:
         "arms": world.arms,
         "horizon": horizon,
         "seed": seed,
-        "sd": max(world.sd, TINIEST) if world.noise == "gaussian" else 0.5,
+        "sd": max(_noise_scale(world), TINIEST),
         "groups": len(inhabited),
         "group": group,
         "group_means": member @ world.mean / member.sum(axis=1, keepdims=True),

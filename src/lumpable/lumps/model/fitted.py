@@ -42,12 +42,13 @@ def fit(counts: Counts, before: Fit | None = None) -> Fit:
     phi = arm_dispersion(counts, cells)
     if before is not None and before.groups > 1:
         phi = group_dispersion(counts, cells, before.membership(counts.context), phi)
-    for _ in range(SEARCHES):
-        found = search.fit(tempered(counts, cells, phi), before)
+    found = search.fit(tempered(counts, cells, phi), before)
+    for _ in range(SEARCHES - 1):
         noisier = group_dispersion(counts, cells, found.member, phi)
         if found.groups == 1 or (noisier <= NOISIER * phi).all():
             break
         phi = noisier
+        found = search.fit(tempered(counts, cells, phi), before)
     return with_worth(counts, found, score, cells, phi)
 
 

@@ -50,6 +50,15 @@ def cell_likelihood(n: float, s: float, mean: float, m0: float) -> float:
 
 
 @cached_njit(error_model="numpy")
+def normal_likelihood(n: float, s: float, mean: float, m0: float) -> float:
+    """Return the same for the normal law with the moments of the beta-binomial."""
+    own = 1.0 / (1.0 + m0)
+    variance = mean * (1.0 - mean) * (own + (1.0 - own) / n)
+    gap = s / n - mean
+    return -0.5 * (math.log(variance) + gap * gap / variance)
+
+
+@cached_njit(error_model="numpy")
 def mixture_likelihood(
     first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, mean: FloatMatrix,
     share: FloatVector, member: FloatMatrix, m0: float,
@@ -155,11 +164,12 @@ def information_lost(
 def compare_strengths(
     first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, used: FloatVector,
     member: FloatMatrix, pulls: FloatMatrix, totals: FloatMatrix, centre: FloatVector,
-    kappa: float, strengths: FloatVector,
+    kappa: float, strengths: FloatVector, coins: bool,
 ) -> FloatVector:  # fmt: skip
     """Return the log likelihood of all cells for each strength m0, around means without them.
 
-    `used` is the weight of each reward of a cell in the tables of the groups.
+    `used` is the weight of each reward of a cell in the tables of the groups. Cells that are no
+    coins have the normal law with the same moments, which is nearer to theirs, and quicker.
     """
     scores = np.zeros(len(strengths))
     for i in range(len(first) - 1):
@@ -178,7 +188,10 @@ def compare_strengths(
                 for k in range(len(strengths)):
                     # what is not known about the group's mean adds to the spread of the cell
                     around = 1.0 / (1.0 / strengths[k] + 1.0 / (rest + kappa))
-                    scores[k] += w * cell_likelihood(n[c], s[c], mean, around)
+                    if coins:
+                        scores[k] += w * cell_likelihood(n[c], s[c], mean, around)
+                    else:
+                        scores[k] += w * normal_likelihood(n[c], s[c], mean, around)
     return scores
 
 

@@ -1,10 +1,10 @@
 """Rewards of any law as coins: bounded scores, and how much less than a coin's they vary.
 
-Who is alike is found on scores in [0, 1]. A score is the reward itself between the outer half
-percents of all rewards, if their tails are no heavier than a normal law's, and else its rank: so no
-single reward can make a group. Scores vary less than coins of the same mean, by a factor phi_j of
-each arm; a cell of n scores with sum u counts as n / phi_j coins, u / phi_j of them heads. Rewards
-of 0 and 1 are their own scores, also beside a few wild ones.
+Who is alike is found on scores in [0, 1]. A score is the reward itself, between the outer half
+percents of all rewards, if the noise has tails no heavier than a normal law's; else its rank. So
+no single reward can make a group. Scores vary less than coins of the same mean, by a factor phi_j
+of each arm; a cell of n scores with sum u counts as n / phi_j coins, u / phi_j of them heads.
+Rewards of 0 and 1 are their own scores, also beside a few wild ones.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ FENCE = 3.0
 """Rewards farther beyond the outer parts than this many times the distance of these are wild."""
 MIDDLE = 0.1, 0.9
 LIGHT = 0.45
-"""Tails are light if the middle four fifths take this part of the range of scores; a normal law has
-half, an exponential one a third."""
+"""Tails are light if the middle four fifths of what rewards differ from their cells' averages take
+this part of the range within the outer parts; a normal law has half, an exponential one a third."""
 KNOTS = 512
 """Ranks are kept at this many rewards at most, and interpolated in between."""
 LEAST_PHI, LEAST_PART = 0.01, 0.2
@@ -79,8 +79,7 @@ def scoring(counts: Counts) -> Score:
     fence = low - FENCE * (high - low), high + FENCE * (high - low)
     if low == high:
         return Score(np.array([low]), np.array([0.5]), *fence)
-    middle = _quantiles(value, weight, MIDDLE)
-    if middle[1] - middle[0] >= LIGHT * (high - low):
+    if _tails_are_light(counts, low, high):
         return Score(np.array([low, high]), np.array([0.0, 1.0]), *fence)
     rank = (np.cumsum(weight) - 0.5 * weight) / weight.sum()
     first, last = np.searchsorted(value, [low, high])
@@ -90,6 +89,35 @@ def scoring(counts: Counts) -> Score:
         at = np.unique(np.concatenate([[0], np.minimum(at, len(value) - 1), [len(value) - 1]]))
         value, grade = value[at], grade[at]
     return Score(value, grade / grade[-1], *fence)
+
+
+def _tails_are_light(counts: Counts, low: float, high: float) -> bool:
+    """Whether rewards lie around the average of their cell about as a normal law does.
+
+    While few cells have several rewards, they are compared with the average of their arm.
+    """
+    others = counts.others
+    assert others is not None
+    odd = np.bincount(others.cell, others.times, minlength=len(counts.n))
+    every = np.arange(len(counts.n))
+    cell = np.concatenate([others.cell, every, every])
+    value = np.concatenate([others.value, np.zeros(len(every)), np.ones(len(every))])
+    times = np.concatenate([others.times, counts.n - counts.s - odd, counts.s])
+    value = np.clip(value, low - (high - low), high + (high - low))
+    several = counts.n >= 2.0
+    group = every if several.sum() >= FEWEST_CELLS else counts.arm
+    pulls = np.bincount(group, counts.n)
+    mean = np.bincount(group[cell], times * value) / np.maximum(pulls, 1.0)
+    kept = (times > 0.0) & (pulls[group[cell]] >= 2.0)
+    away = (value - mean[group[cell]])[kept]
+    away *= np.sqrt(pulls / np.maximum(pulls - 1.0, 1.0))[group[cell]][kept]
+    order = np.argsort(away)
+    away, times = away[order], times[kept][order]
+    if len(away) == 0:
+        return True
+    least, most = _quantiles(away, times, (OUTER, 1.0 - OUTER))
+    inner = _quantiles(away, times, MIDDLE)
+    return inner[1] - inner[0] >= LIGHT * (most - least)
 
 
 def _all_values(counts: Counts) -> tuple[FloatVector, FloatVector]:
@@ -131,18 +159,19 @@ def scored(counts: Counts, score: Score) -> Cells:
         squares = zero * (ends[0] - mean) ** 2 + one * (ends[1] - mean) ** 2
         sums += [total, squares + np.bincount(others.cell, away, minlength=size)]
     u, u_squares, s, s_squares = sums
-    return Cells(counts.n, u, u_squares, s, s_squares, _telling(counts, score))
+    ends = np.clip([0.0, 1.0], score.low, score.high)
+    all_values = np.append(kept, ends), np.append(others.times, [zero.sum(), one.sum()])
+    return Cells(counts.n, u, u_squares, s, s_squares, _telling(*all_values))
 
 
-def _telling(counts: Counts, score: Score) -> float:
+def _telling(value: FloatVector, times: FloatVector) -> float:
     """Return 2 / (kurtosis - 1), at most 1: so much less a variance is known than a normal one."""
-    value, weight = _all_values(counts)
-    value, weight = np.clip(value, score.low, score.high), weight / weight.sum()
-    square = (value - weight @ value) ** 2
-    variance = float(weight @ square)
+    share = times / times.sum()
+    square = (value - (share * value).sum()) ** 2  # not `@`, which wakes threads up
+    variance = float((share * square).sum())
     if variance <= 0.0:
         return 1.0
-    kurtosis = float(weight @ (square / variance) ** 2)
+    kurtosis = float((share * (square / variance) ** 2).sum())
     return 2.0 / max(kurtosis - 1.0, 2.0)
 
 

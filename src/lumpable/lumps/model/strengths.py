@@ -24,6 +24,10 @@ USUAL_OWN_STRENGTH = 8.0
 """Median of the prior of a finite m0, in rewards: log-normal with a scale of 2."""
 
 
+LIKE_COINS = 0.5
+"""Scores that vary at least this part of what coins do are taken for coins; others for normal."""
+
+
 def own_strength_grid(counts: Counts) -> FloatVector:
     """Return the values of m0 that are compared, up to as many coins as 1,024 rewards are worth."""
     more = max(0, round(-math.log2(counts.unit)))
@@ -40,8 +44,9 @@ def score_own_strengths(
     """
     grid = own_strength_grid(counts)
     likely = likelihoods.compare_strengths(
-        *counts.rows, counts.weight(before), member, pulls, totals, centre, kappa, grid
-    )
+        *counts.rows, counts.weight(before), member, pulls, totals, centre, kappa, grid,
+        counts.unit > LIKE_COINS,
+    )  # fmt: skip
     finite = np.minimum(counts.unit * grid, 1e300)
     prior = np.where(np.isinf(grid), 0.0, -((np.log(finite / USUAL_OWN_STRENGTH) / 2) ** 2) / 2)
     scores: FloatVector = likely + prior

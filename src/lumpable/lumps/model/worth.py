@@ -25,7 +25,9 @@ RATIOS: FloatVector = 2.0 ** np.arange(-12.0, 11.0)
 """Variances between arms and between groups that are compared: the usual noise over these."""
 USUAL_RATIO = 8.0
 """Variances between arms farther from the usual noise over this are less likely beforehand."""
-CEILING = 0.9
+OWN_WIDTH = 2.0
+"""How far m0 of rewards may be from that of scores, as the width of its prior in logarithms."""
+CEILING = 0.75
 RIDGE = 5.0
 """Loadings are drawn to 0 as by this many rewards with usual factors."""
 
@@ -53,7 +55,7 @@ class Worth:
     loading: FloatMatrix
     """(K, q), what a context's factors add to each arm."""
     ceiling: float
-    """What the best arms that contexts have found are worth to them, but for the best tenth."""
+    """What the best arms that contexts have found are worth to them, but for the best quarter."""
 
     @property
     def means(self) -> FloatMatrix:
@@ -83,8 +85,19 @@ def worth(
 ) -> Worth:
     """Return what arms are worth to groups with these members, or to contexts with these factors.
 
-    `factor` is (S, q); with factors there is one group.
+    `factor` is (S, q); with factors there is one group. `own` is what scores say of how much
+    contexts deviate; the rewards have the last word on how much, not on whether.
     """
+    found = _worth(counts, cells, member, own, factor)
+    if math.isfinite(own):
+        found = _worth(counts, cells, member, _own(counts, cells, member, found, factor), factor)
+    return replace(found, ceiling=_ceiling(counts, cells, member, found, factor))
+
+
+def _worth(
+    counts: Counts, cells: Cells, member: FloatMatrix, own: float, factor: FloatMatrix
+) -> Worth:
+    """Return the same for contexts that deviate so much; without a ceiling."""
     weight = np.ones(len(cells.n)) if math.isinf(own) else own / (own + cells.n)
     noise = _noise(counts, cells, member, own)
     s, loading = cells.s, np.zeros((counts.arms, 0))
@@ -93,8 +106,34 @@ def worth(
         s = s - cells.n * (loading[counts.arm] * factor[counts.row]).sum(axis=1)
     pulls, totals = gathered(counts, cells.n * weight, s * weight, member)
     laws = _levels(pulls, totals, noise)
-    found = Worth(pulls, totals, noise, *laws, own, loading, math.inf)
-    return replace(found, ceiling=_ceiling(counts, cells, member, found, factor))
+    return Worth(pulls, totals, noise, *laws, own, loading, math.inf)
+
+
+def _own(
+    counts: Counts, cells: Cells, member: FloatMatrix, found: Worth, factor: FloatMatrix
+) -> float:
+    """Return m0 by the likelihood of the cells' averages, near what scores say of it.
+
+    Scores by rank make large deviations look small. Where few large rewards make most of the noise,
+    averages tell less.
+    """
+    gap = cells.s / cells.n - _means(counts, member, found, factor)
+    noise = (member @ found.noise.T)[counts.row, counts.arm]
+    best = -math.inf, found.own
+    for ratio in RATIOS:
+        variance = noise * (1.0 / cells.n + 1.0 / ratio)
+        likely = -0.5 * float((np.log(variance) + gap**2 / variance).sum())
+        score = cells.telling * likely - (math.log(ratio / found.own) / OWN_WIDTH) ** 2 / 2.0
+        best = max(best, (score, float(ratio)))
+    return best[1]
+
+
+def _means(counts: Counts, member: FloatMatrix, found: Worth, factor: FloatMatrix) -> FloatVector:
+    """Return what contexts' groups or factors say of the mean of each cell."""
+    mean: FloatVector = (member @ found.means.T)[counts.row, counts.arm]
+    if factor.shape[1] > 0:
+        mean = mean + (found.loading[counts.arm] * factor[counts.row]).sum(axis=1)
+    return mean
 
 
 def _levels(
@@ -119,8 +158,7 @@ def _ceiling(
     own = found.own
     if math.isinf(own):
         return math.inf
-    mean = (member @ found.means.T)[counts.row, counts.arm]
-    mean += (found.loading[counts.arm] * factor[counts.row]).sum(axis=1)
+    mean = _means(counts, member, found, factor)
     best = np.maximum.reduceat((own * mean + cells.s) / (own + cells.n), counts.first[:-1])
     return float(np.quantile(best, CEILING))
 
