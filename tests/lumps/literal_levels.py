@@ -13,7 +13,7 @@ from counts_made import counted
 from scipy import special
 
 from lumpable.base.arrays import FloatMatrix, FloatVector
-from lumpable.lumps.core import index, learning, levels
+from lumpable.lumps.core import adoption, index, learning, levels
 from lumpable.lumps.model import fitted
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit, Scale
@@ -126,7 +126,10 @@ class LiteralLevels:
         m_gj, (v_gj, scale) = self.group_means(), self.group_spreads(w)
         mbar = m_gj @ w
         v = v_gj @ w + index.TELLING * ((m_gj - mbar[:, None]) ** 2 @ w)
-        c2 = index.WIDTH + index.WIDTH_LOG * math.log(1 + N / self.allowed.sum())
+        wide = index.WIDTH
+        if len(w) > 1 and math.isfinite(self.own):
+            wide *= self.own / (self.own + index.SHARED)
+        c2 = wide + index.WIDTH_LOG * math.log(1 + N / self.allowed.sum())
         bonus = c2 * v * np.log(1 + N * v / scale)
         f, cover = self.factors(i)
         m = mbar + self.effects @ f
@@ -139,16 +142,40 @@ class LiteralLevels:
             v, bonus, around = part * v, part * bonus, part * around
             coin = np.maximum(m * (1 - m), index.EDGE) / (own + 1)
             u = coin if self.scale is None else scale / own
-            bonus = bonus + index.OWN_WIDTH * u * np.log(1 + n.sum() / own)
         bonus = bonus + index.OWN_WIDTH * around
-        found: FloatVector = np.where(self.allowed, self.upper(m, v + u + around, bonus), -np.inf)
-        return found
+        if self.scale is not None:
+            found = self.bent(m, bonus, u, i)
+        else:
+            if math.isfinite(self.own):
+                bonus = bonus + index.OWN_WIDTH * u * np.log(1 + n.sum() / own)
+            found = self.upper(m, v + u + around, bonus)
+        best: FloatVector = np.where(self.allowed, found, -np.inf)
+        return best
+
+    def bent(self, m: FloatVector, bonus: FloatVector, u: FloatVector, i: int) -> FloatVector:
+        """Return m + g + R (1 - exp(-(B - g) / R)): the Gittins index, bent below the ceiling."""
+        assert self.scale is not None
+        g = np.sqrt(2 * bonus)
+        if math.isinf(self.own):
+            return np.asarray(m + g)
+        n, worth = self.n(i), self.scale.worth
+        x = index.AHEAD * (n.sum() + 1) / (self.own + n)
+        B = np.sqrt(g**2 + u * np.array([self.gittins(each) for each in x]))
+        step = adoption.LEAST_STEP * math.sqrt(worth.noise.mean())
+        R = np.maximum(worth.ceiling - m - g, step)
+        return np.asarray(m + g + R * (1 - np.exp(-(B - g) / R)))
+
+    def gittins(self, x: float) -> float:
+        """Chick and Gans (2009), equation 18, squared."""
+        if x <= 1 / 7:
+            return x / 2
+        if x <= 100:
+            b = math.exp(-0.02645 * math.log(x) ** 2 + 0.89106 * math.log(x) - 0.4873)
+            return b**2 / x
+        return 2 * math.log(x) - math.log(math.log(x)) - math.log(16 * math.pi)
 
     def upper(self, m: FloatVector, V: FloatVector, bonus: FloatVector) -> FloatVector:
-        """Return the mean and so many standard deviations: of the logit, for 0 and 1."""
-        if self.scale is not None:
-            real: FloatVector = m + np.sqrt(2 * bonus)
-            return real
+        """Return the mean of the logit and so many standard deviations, for 0 and 1."""
         m = np.clip(m, index.EDGE, 1 - index.EDGE)
         e = np.maximum(m * (1 - m) / V - 1, 0.5)
         a, b = np.maximum(m * e, index.LEAST), np.maximum((1 - m) * e, index.LEAST)

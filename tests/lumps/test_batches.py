@@ -55,8 +55,8 @@ def taught(
     if scale is not None:
         noise = rng.uniform(0.05, 0.5, (K, groups))
         worth = Worth(
-            part[0], part[0] * part[1], noise, 0.1, rng.random(K), np.full(K, 40.0), m0, 0.5, 0.1,
-            0.5 * loading,
+            part[0], part[0] * part[1], noise, 0.1, rng.random(K), np.full(K, 40.0), 0.5, 0.1, m0,
+            0.5 * loading, 0.8,
         )  # fmt: skip
         scale = scale._replace(worth=worth)
     fit = replace(

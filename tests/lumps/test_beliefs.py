@@ -22,6 +22,8 @@ from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.model import fitted, search
 from lumpable.lumps.model.evidence import MOST_LOST, lost_part
 from lumpable.lumps.model.factors import low_rank
+from lumpable.lumps.model.scores import scored
+from lumpable.lumps.model.worth import worth
 from lumpable.runs.playing import play
 from lumpable.worlds.world import World
 
@@ -279,6 +281,31 @@ def test_real_rewards() -> None:
         assert one.mean - one.low == pytest.approx(one.high - one.mean)
         assert large.mean == pytest.approx(1000 * one.mean, rel=1e-6)
         assert large.high - large.low == pytest.approx(1000 * (one.high - one.low))
+
+
+def test_intervals_of_real_rewards_are_those_of_worth_and_doubt_widens_them() -> None:
+    """Without doubt nothing is lost; with doubt, what Louis (1982) says, one mean at a time."""
+    learner = told(grouped(1).mean, 4000, 1, sd=0.3)
+    assert learner.last_fit is not None
+    assert learner.last_fit.scale is not None
+    label, fitted_worth = learner.labels(), learner.last_fit.scale.worth
+    assert learner.last_fit.groups == 3
+    learner.state.log_weight[:] = np.log(np.maximum(np.eye(3)[label], 1e-300))
+    sure = posterior.posterior_now(learner)
+    assert sure.variance == pytest.approx(posterior.ESTIMATED * fitted_worth.variances, rel=1e-3)
+    assert sure.mean == pytest.approx(fitted_worth.means, rel=1e-3)
+    learner.state.log_weight[:] = np.log(0.8 * np.eye(3)[label] + 0.2 / 3)
+    found, counts = posterior.posterior_now(learner), learner.counts()
+    cells, member = scored(counts, learner.last_fit.scale.score), found.member
+    law = worth(counts, cells, member, math.inf, np.zeros((counts.contexts, 0)))
+    lost = np.zeros((8, 3))
+    for c, j in enumerate(counts.arm):
+        doubt = member[counts.row[c]] * (1.0 - member[counts.row[c]])
+        lost[j] += doubt * ((cells.s[c] - cells.n[c] * law.means[j]) / law.noise[j]) ** 2
+    part = np.minimum(lost * law.variances, MOST_LOST)
+    assert found.mean == pytest.approx(law.means)
+    assert found.variance == pytest.approx(posterior.ESTIMATED * law.variances / (1.0 - part))
+    assert (found.variance > 1.5 * sure.variance).mean() > 0.5
 
 
 # --- How likely other models are ------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 from counts_made import equal
 
 from lumpable import Lumps
+from lumpable.lumps.core.state import LOW
 from lumpable.lumps.model import fitted
 
 USERS = ["ann", "bob", "eve-of-nowhere", "cem", "dan", "fay"]
@@ -57,14 +58,20 @@ def test_who_is_forgotten_was_never_there(rounds: int, real: bool) -> None:
         assert forgetful.expected(user) == other.expected(user)
 
 
-def test_the_last_real_reward_leaves_coins() -> None:
+def test_the_last_real_reward_leaves_coins(tmp_path: Path) -> None:
     """A learner without it is one of coins again, fence and all."""
     rows = log(200, False)
     forgetful, other = told(rows), told([row for row in rows if row[0] != EVE])
-    for reward in (0.5, 1e9, -3.0):
-        forgetful.tell(EVE, "red", reward)
-    assert forgetful.core.counts().real
+    amounts = {"context": [EVE] * 900, "arm": ["red"] * 900, "count": [100] * 900}
+    forgetful.tell_many({**amounts, "reward": [100.0 + t / 1000 for t in range(900)]})
+    state = forgetful.core.state
+    assert state.value[LOW] > 1.0  # coins count as the fence
+    assert (state.total != state.ones).any()
     forgetful.forget(EVE)
+    state = forgetful.core.state
+    assert np.array_equal(state.total, state.ones)
+    forgetful.save(tmp_path / "state.lumps")
+    assert not Lumps.load(tmp_path / "state.lumps").core.counts().real
     assert not forgetful.core.counts().real
     assert forgetful.core.last_fit is not None
     assert not forgetful.core.last_fit.real

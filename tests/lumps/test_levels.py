@@ -122,8 +122,8 @@ def planted_scale(rng: np.random.Generator, K: int, groups: int, m0: float, rank
     hold = rng.uniform(5.0, 50.0, K) if groups > 1 else np.full(K, np.inf)
     worth = Worth(
         pulls, pulls * rng.uniform(0.0, 1.0, (K, groups)), rng.uniform(0.02, 0.3, (K, groups)),
-        0.07, rng.uniform(0.2, 0.8, K), hold, 0.6 * m0, 0.5, 0.1,
-        rng.normal(scale=0.2, size=(K, rank)),
+        0.07, rng.uniform(0.2, 0.8, K), hold, 0.5, 0.1, 0.6 * m0,
+        rng.normal(scale=0.2, size=(K, rank)), 0.7,
     )  # fmt: skip
     return Scale(score, rng.uniform(0.2, 1.0, K), worth)
 

@@ -16,28 +16,33 @@ from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.model import search
 from lumpable.lumps.model.evidence import numberings
 from lumpable.lumps.model.factors import low_rank
+from lumpable.lumps.model.fitted import with_worth
 from lumpable.lumps.model.rivals import MOST_SPLITS, SAME, UNLIKELY, neighbours
+from lumpable.lumps.model.scores import scored
 from lumpable.runs.playing import play
 
 S, K = 60, 8
 
 
-@pytest.fixture(scope="module")
-def torn() -> ThreeLevels:
-    """Return a learner that finds three groups where a fourth is about as likely."""
-    world = worlds.lumpable(S, K, 4, noise="bernoulli", seed=2)
+@pytest.fixture(scope="module", params=["bernoulli", "gaussian"])
+def torn(request: pytest.FixtureRequest) -> ThreeLevels:
+    """Return a learner that finds three or four groups where the other is about as likely."""
+    real = request.param == "gaussian"
+    world = worlds.lumpable(S, K, 4, noise=request.param, sd=0.4, seed=3 if real else 2)
     learner = ThreeLevels(S + 1, K, seed=2)
     rng = np.random.default_rng(2)
     for i in np.repeat(np.arange(S), 20):
         j = int(rng.integers(K))
-        learner.tell(int(i), j, float(rng.random() < world.mean[i, j]))
+        learner.tell(int(i), j, world.reward(int(i), j, rng))
         learner.next_fit = learner.state.due[0] = 10**9
-    learner.adopt(search.fit(learner.counts()))
+    learner.adopt(learner.fit(learner.counts()))
+    assert learner.last_fit is not None
+    assert learner.last_fit.real == real
     return learner
 
 
 def test_probabilities_are_the_evidence_of_all_numberings(torn: ThreeLevels) -> None:
-    counts = torn.counts()
+    counts = posterior.coins_now(torn)
     own = posterior.current_fit(torn, counts)
     fits = [own, *neighbours(counts, own)]
     weight = [
@@ -63,7 +68,7 @@ def test_they_are_found_once_and_again_after_a_reward(torn: ThreeLevels) -> None
 
 
 def test_no_two_are_the_same_and_every_group_is_split(torn: ThreeLevels) -> None:
-    counts = torn.counts()
+    counts = posterior.coins_now(torn)
     own = posterior.current_fit(torn, counts)
     fits = [own, *neighbours(counts, own)]
     gaps = np.diff(np.sort([fit.evidence for fit in fits]))
@@ -80,8 +85,14 @@ def test_no_two_are_the_same_and_every_group_is_split(torn: ThreeLevels) -> None
 def test_directions_have_none_and_neither_has_what_was_not_fitted(torn: ThreeLevels) -> None:
     assert posterior.rivals_of(ThreeLevels(3, 2)) == []
     directed = deepcopy(torn)
-    one = search.one_group(directed.counts())
-    directed.adopt(low_rank(directed.counts(), one, replace(one, evidence=-math.inf)))
+    counts = directed.counts()
+    coins, last = posterior.coins_now(directed), directed.last_fit
+    one = search.one_group(coins)
+    fit = low_rank(coins, one, replace(one, evidence=-math.inf))
+    if last is not None and last.scale is not None:
+        score, phi, _ = last.scale
+        fit = with_worth(counts, fit, score, scored(counts, score), phi)
+    directed.adopt(fit)
     assert directed.last_fit is not None
     assert directed.last_fit.rank > 0
     assert posterior.rivals_of(directed) == []
@@ -114,8 +125,9 @@ def test_intervals_are_averaged_over_models(torn: ThreeLevels) -> None:
     """Literally: draw a model, a member of the group, the group that it has there, its mean."""
     plain, found = posterior.posterior_now(torn), posterior.averaged_posterior(torn)
     assert np.array_equal(found.mean, plain.mean)
+    scale = torn.last_fit.scale if torn.last_fit else None
     others = [
-        (x.probability, posterior.posterior_of(plain.counts, x.fit, None))
+        (x.probability, posterior.posterior_of(plain.counts, x.fit, scale))
         for x in posterior.rivals_of(torn)
     ]
     for j, g in np.ndindex(K, plain.mean.shape[1]):
@@ -130,7 +142,7 @@ def test_intervals_are_averaged_over_models(torn: ThreeLevels) -> None:
 
 
 def test_evidence_names_the_best_of_each_number_of_groups(torn: ThreeLevels) -> None:
-    counts = torn.counts()
+    counts = posterior.coins_now(torn)
     own = posterior.current_fit(torn, counts)
     rows = alternatives.alternatives(torn)
     for many in (own.groups - 1, own.groups + 1):

@@ -311,12 +311,16 @@ def literal_dispersion(counts: Counts) -> list[float]:
 
 
 def uneven(seed: int) -> Counts:
-    """Return counts with cells of 1 to 6 rewards, noise by arm, and an arm that is hardly known."""
+    """Return counts with cells of 1 to 6 rewards and an arm that is hardly known.
+
+    Arms differ in noise, and so do contexts of odd and even numbers.
+    """
     rng = np.random.default_rng(seed)
     context, arm = rng.integers([30, 6], size=(900, 2)).T
     arm = np.where((arm == 5) & (rng.random(900) < 0.98), 0, arm)
     sd = np.array([0.05, 0.3, 0.1, 0.6, 0.2, 0.2])
-    return counted(context, arm, rng.normal(0.1 * arm + 0.05 * (context % 2), sd[arm]), 6)
+    sd = sd[arm] * np.where(context % 2 == 1, 1.5, 0.5)
+    return counted(context, arm, rng.normal(0.1 * arm + 0.05 * (context % 2), sd), 6)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -332,7 +336,8 @@ def test_dispersion_of_arms_is_the_literal_one(seed: int) -> None:
 def test_dispersion_is_that_of_the_noisiest_group(seed: int) -> None:
     counts, rng = uneven(seed), np.random.default_rng(seed + 10)
     assert counts.contexts == 30
-    member = rng.dirichlet([0.3, 0.3], size=counts.contexts)
+    odd = 0.8 * (counts.context % 2) + 0.2 * rng.random(counts.contexts)
+    member = np.column_stack([odd, 1.0 - odd])
     cells = scored(counts, scoring(counts))
     phi = arm_dispersion(counts, cells)
     kept, raw, free, p = literal_cells(counts), [], [], []
@@ -350,6 +355,7 @@ def test_dispersion_is_that_of_the_noisiest_group(seed: int) -> None:
     found = np.clip(literal_draw(raw, free, each, phi.repeat(2).tolist()), LEAST_PHI, 1.0)
     exact = np.maximum(phi, found.reshape(-1, 2).max(axis=1))
     assert group_dispersion(counts, cells, member, phi) == pytest.approx(exact, rel=1e-9)
+    assert (exact > phi).any()
 
 
 def test_coins_have_the_dispersion_of_coins_and_betas_that_of_betas() -> None:

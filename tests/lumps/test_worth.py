@@ -12,8 +12,9 @@ from scipy import integrate, stats
 
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.model.counts import Counts
-from lumpable.lumps.model.scores import Cells, scored, scoring
+from lumpable.lumps.model.scores import Cells, draw_together, scored, scoring
 from lumpable.lumps.model.worth import (
+    PRIOR_FREEDOM,
     RATIOS,
     RIDGE,
     USUAL_RATIO,
@@ -150,6 +151,41 @@ def test_the_variance_between_groups_is_the_likeliest() -> None:
         for ratio in RATIOS
     ]
     assert found.between == pytest.approx(usual / RATIOS[int(np.argmax(height))])
+
+
+def literal_noise(counts: Counts, member: FloatMatrix, own: float) -> FloatMatrix:
+    """Return v_gj from all rewards, drawn to that of the arm, and this to that of all."""
+    context, arm, reward = listed(counts)
+    cell = counts.arms * context + arm
+    w, M = member[np.searchsorted(counts.context, context)], member.shape[1]
+    cells = scored(counts, scoring(counts))
+    around = sum(((y := reward[arm == j]) - y.mean()) @ (y - y.mean()) for j in range(counts.arms))
+    usual = around / (len(reward) - 1)
+    inside = reward - np.array([reward[cell == c].mean() for c in cell])
+    size = np.array([(cell == c).sum() for c in cell])
+    squares, free = np.zeros((2, counts.arms, M))
+    for j, g in np.ndindex(counts.arms, M):
+        at = arm == j
+        if math.isinf(own):
+            mean = np.average(reward[at], weights=w[at, g])
+            squares[j, g] = w[at, g] @ (reward[at] - mean) ** 2
+            free[j, g] = w[at, g].sum() - 1.0
+        else:
+            squares[j, g] = w[at, g] @ inside[at] ** 2
+            free[j, g] = (w[at, g] * (1.0 - 1.0 / size[at])).sum()
+    if math.isfinite(own):
+        usual = (squares.sum() + PRIOR_FREEDOM * usual) / (free.sum() + PRIOR_FREEDOM)
+    each, pooled = 2.0 / cells.telling, squares.sum(axis=1) / free.sum(axis=1)
+    of_arm = draw_together(pooled, free.sum(axis=1), each, np.full(counts.arms, usual))
+    return draw_together(squares / free, free, each, np.repeat(of_arm[:, None], M, axis=1))
+
+
+@pytest.mark.parametrize("own", [math.inf, 4.0])
+def test_noise_is_the_literal_one(own: float) -> None:
+    counts, cells = some(11)
+    member = np.random.default_rng(12).dirichlet([1.0, 1.0], size=counts.contexts)
+    found = worth(counts, cells, member, own, without_factors(counts))
+    assert found.noise == pytest.approx(literal_noise(counts, member, own), rel=1e-9)
 
 
 @pytest.mark.parametrize("own", [math.inf, 4.0])
