@@ -88,6 +88,12 @@ def test_quantiles_of_beta_laws(level: float) -> None:
         assert away[usual].max() < 0.03
 
 
+def test_a_mean_that_can_hardly_be_above_0_has_an_interval_at_0() -> None:
+    shape = posterior.beta_shape(np.array([1e-9]), np.array([1e-3]))
+    low, high = posterior.beta_quantiles(*shape, [0.05, 0.95])
+    assert low[0] == high[0] == 0.0
+
+
 def test_sizes_are_quantiles_of_the_exact_law() -> None:
     """Against the sum over all sets of members, sure ones among them."""
     p = np.array([0.0, 1.0, 0.9, 0.3, 0.5, 0.07, 1.0])

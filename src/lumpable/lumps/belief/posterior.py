@@ -195,7 +195,8 @@ def beta_quantiles(a: FloatVector, b: FloatVector, levels: Sequence[float]) -> l
     below = np.cumsum((density[:, 1:] + density[:, :-1]) * np.diff(y, axis=1), axis=1)
     below = np.column_stack([np.zeros(len(a)), below / below[:, -1:]])
     ends = [[np.interp(q, row, at) for row, at in zip(below, y, strict=True)] for q in levels]
-    return [1.0 / (1.0 + np.exp(-np.array(end))) for end in ends]
+    with np.errstate(over="ignore"):  # where exp is infinite, the quantile is 0
+        return [1.0 / (1.0 + np.exp(-np.array(end))) for end in ends]
 
 
 def interval(seen: Posterior, g: int, level: float) -> tuple[FloatVector, FloatVector]:
