@@ -1,8 +1,9 @@
 """Files that earlier versions wrote still open, and the same choices come next.
 
 `tests/data/*.lumps` were written by the code before the rooms, or before values of real rewards
-were kept; beside each stands what that code chose next, decision by decision. Of real rewards it
-kept sums only, so those files go on with the same sums, and groups are found anew. Whoever changes
+were kept; beside each stands what comes next, decision by decision: what that code chose, or for
+groups whose contexts deviate, which explore less since, what is chosen now. Of real rewards it kept
+sums only, so those files go on with the same sums, and groups are found anew. Whoever changes
 the format keeps these files.
 """
 
