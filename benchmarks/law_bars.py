@@ -194,7 +194,7 @@ def _trusted(what: str, laws: dict[str, list[Run]]) -> list[Bar]:
 
 
 def every_law(bar: Bar, laws: dict[str, Share], more: str = "") -> Bar:
-    """Return a bar that every law must meet: the law that misses it most, or else is nearest."""
+    """Return a bar that every law must meet: the law that misses it most, or comes nearest to."""
     judged = [
         (replace(bar, value=each.value, error=each.error), law)
         for law, each in laws.items()
@@ -202,7 +202,7 @@ def every_law(bar: Bar, laws: dict[str, Share], more: str = "") -> Bar:
     ]
     if not judged:
         return replace(bar, note="there is no such run")
-    worst, name = max(judged, key=lambda case: (case[0].missed_by, -_room(case[0])))
+    worst, name = min(judged, key=lambda case: _room(case[0]))
     good = sum(each.met is True for each, _ in judged)
     note = f"worst: {name}; {good} of {len(judged)} laws"
     none = [law for law, each in laws.items() if math.isnan(each.value)]
@@ -211,7 +211,7 @@ def every_law(bar: Bar, laws: dict[str, Share], more: str = "") -> Bar:
 
 
 def _room(bar: Bar) -> float:
-    """Return how far a value is inside its limits."""
+    """Return how far a value is inside its limits; less than 0 outside."""
     assert bar.value is not None
     return min(bar.value - bar.low, bar.high - bar.value)
 
