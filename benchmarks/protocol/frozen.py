@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FROZEN = (
+LEARNER = (
     *(f"src/lumpable/lumps/{room}" for room in ("model", "core", "belief")),
     *(f"src/lumpable/learners/{part}" for part in ("engine", "learner.py", "fitting/lloyd.py")),
     "src/lumpable/runs/playing.py",
     "src/lumpable/worlds",
-    "benchmarks/practical.py",
     "benchmarks/protocol",
 )
-"""What decides, what it is played in, and how that is judged: names, files and pictures do not."""
+"""What decides, what it is played in, and how seeds and ratios come about."""
+FROZEN = (*LEARNER, "benchmarks/practical.py")
+"""The same and how that is judged: names, files and pictures do not matter."""
 FRESH, SCREENING = "fresh", "screening"
 """What seeds are for."""
 BITS = 48
@@ -38,9 +40,9 @@ def _seed(words: str) -> int:
     return int.from_bytes(hashlib.sha256(words.encode()).digest()[: BITS // 8], "big")
 
 
-def last_commit() -> str:
+def last_commit(paths: Sequence[str] = FROZEN) -> str:
     """Return the hash of the last commit that touched what is frozen."""
-    return _git("log", "-1", "--format=%H", "--", *FROZEN)
+    return _git("log", "-1", "--format=%H", "--", *paths)
 
 
 def full_hash(commit: str) -> str:
@@ -51,18 +53,18 @@ def full_hash(commit: str) -> str:
         raise ValueError(f"freeze: expected a commit, got {commit!r}") from error
 
 
-def differs(commit: str) -> bool:
+def differs(commit: str, paths: Sequence[str] = FROZEN) -> bool:
     """Whether what would be measured, or the measure, is another than that of the commit."""
-    return bool(_git("diff", "--name-only", commit, "--", *FROZEN)) or bool(
-        _git("ls-files", "--others", "--exclude-standard", "--", *FROZEN)
+    return bool(_git("diff", "--name-only", commit, "--", *paths)) or bool(
+        _git("ls-files", "--others", "--exclude-standard", "--", *paths)
     )
 
 
-def digest() -> str:
+def digest(paths: Sequence[str] = FROZEN) -> str:
     """Return a digest of what is frozen, as it is now."""
-    paths = [ROOT / path for path in FROZEN]
+    places = [ROOT / path for path in paths]
     files = sorted(
-        file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])
+        file for path in places for file in (path.rglob("*.py") if path.is_dir() else [path])
     )
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
