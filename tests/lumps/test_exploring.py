@@ -11,6 +11,7 @@ from scipy import special, stats
 
 import lumpable as lb
 from lumpable.base.arrays import FloatMatrix, FloatVector
+from lumpable.learners.engine.clock import seeded
 from lumpable.lumps.core.learning import FIRST_FIT, Levels
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.state import BETWEEN, KAPPA, M0, OWN, REAL, State
@@ -223,6 +224,36 @@ def test_plays_the_best_arm_of_a_draw_or_another() -> None:
     theta = (state.group_total[0] + kappa * state.centre) / x
     mean = (m0 * theta + s) / y
     variance = (m0 / y) ** 2 * theta * (1 - theta) / (x + 1) + mean * (1 - mean) / (y + 1)
+    draws = np.random.default_rng(1).normal(mean, np.sqrt(variance), (10**6, 3))
+    p = np.bincount(np.argmax(draws, axis=1), minlength=3) / 10**6
+    second = p * ((p / (1 - p)).sum() - p / (1 - p))
+    chance = (p + second) / 2
+    assert stats.chisquare(asked, many * chance / chance.sum()).pvalue > CHANCE
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_plays_the_best_arm_of_a_draw_of_real_rewards_or_another(alike: bool) -> None:
+    """The same with normal laws: each arm has its own noise, contexts deviate or do not."""
+    learner, rng = TopTwo(2, 3, seed=1), np.random.default_rng(2)
+    for t in range(24):
+        learner.tell(0, t % 3, float(rng.normal([0.0, 0.2, 0.1][t % 3], [0.2, 0.5, 1.0][t % 3])))
+    state = learner.state
+    m0 = state.value[OWN] = np.inf if alike else 5.0
+    kappa = state.noise[0] / state.value[BETWEEN]
+    x = state.worth_pulls[0] + kappa
+    mean = (state.worth_total[0] + kappa * state.worth_centre) / x
+    variance = state.noise[0] / x + (kappa / x) ** 2 / state.hold
+    if not alike:
+        counts, total = learner.counts(), np.zeros(3)
+        total[state.arm[:3]] = state.total[:3]
+        y = m0 + counts.n
+        mean, part = (m0 * mean + total) / y, (m0 / y) ** 2
+        variance = part * variance + state.noise[0] / y
+    assert len(set(state.noise[0])) == 3
+    asked, many = np.zeros(3), 2000
+    for seed in range(many):
+        learner.become(learner.state, clock=seeded(seed))
+        asked[learner.ask(0)] += 1
     draws = np.random.default_rng(1).normal(mean, np.sqrt(variance), (10**6, 3))
     p = np.bincount(np.argmax(draws, axis=1), minlength=3) / 10**6
     second = p * ((p / (1 - p)).sum() - p / (1 - p))
