@@ -1,7 +1,7 @@
 """Whether groups, policies and intervals can be believed under every law of rewards.
 
-    python benchmarks/laws.py            # all laws and sizes: two hours on two cores
-    python benchmarks/laws.py --quick    # fewer seeds, and of the large worlds fewer laws
+    python benchmarks/laws.py            # all laws and sizes: one to two hours on two cores
+    python benchmarks/laws.py --quick    # fewer seeds, fewer large worlds: a quarter of an hour
 
 Writes docs/measured/laws.md. Rows are kept in practical/ as they come, and a run that was stopped
 goes on where it was. Seeds follow from the commit that froze learner and measure.
