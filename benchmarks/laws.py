@@ -31,7 +31,7 @@ PULLS = (20, 60, 200)
 SEEDS, LARGE_SEEDS, QUICK_SEEDS = 20, 3, 5
 QUICK_LAWS = ("bernoulli", "sd by arm", "poisson", "revenue")
 """Laws of the large worlds when it must be quick."""
-JUDGES = ("laws.py", "law_runs.py", "law_bars.py", "law_page.py")
+JUDGES = tuple(f"benchmarks/{name}.py" for name in ("laws", "law_runs", "law_bars"))
 
 
 def cases(commit: str, size: Size, laws: tuple[str, ...], seeds: int) -> list[Case]:

@@ -34,7 +34,10 @@ MARKS, MADE_MARKS, TINY_MARKS = (60, 300), (60,), (4, 8)
 SEEDS, QUICK_SEEDS = 10, 4
 QUICK_MATRICES = 3
 """Matrices of a family when it must be quick."""
-JUDGES = ("matrices.py", "matrix_runs.py", "matrix_bars.py", "matrix_page.py")
+JUDGES = (
+    *(f"benchmarks/{name}.py" for name in ("matrices", "matrix_runs", "matrix_bars")),
+    "src/lumpable/learners",
+)
 
 
 def ran(
