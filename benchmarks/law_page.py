@@ -27,7 +27,8 @@ counts, amounts, stars, or numbers whose noise differs by arm, by context or wit
 - **The oracle** sees the same rewards and knows the groups' means and the law's variances. It puts
   each context into the group with the largest likelihood. That is exact for coins and normal
   rewards; others it takes for normal ones, so that it can be beaten.
-- **One arm for all** is the arm with the largest average reward, over everybody.
+- **One arm for all** is the arm with the largest average reward over everybody, of those with at
+  least half an equal share of the rewards.
 - **Intervals** hold the truth with a probability of 90 %, says the learner. Those of group means
   are judged where believed groups match the true ones, one to one; those of the lift where more
   than one arm is recommended.

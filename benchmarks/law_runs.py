@@ -78,7 +78,7 @@ class Run:
     value: float
     """The true mean of the recommended arms, over contexts."""
     raw: float
-    """The same of one arm for all: that of the largest average reward, ..."""
+    """The same of one arm for all: that of the largest average reward (`largest_average`), ..."""
     one: float
     """... or the best one by the learner's own posterior; ..."""
     oracle: float
@@ -171,15 +171,13 @@ def judged(learner: ThreeLevels, world: lb.World, case: Case) -> Run:
     rewards, words = seen(learner), summary(learner)
     told = oracle(world, rewards)
     _, member = np.unique(world.group, return_index=True)  # somebody of each group
-    average = rewards.total.sum(axis=0) / np.maximum(rewards.number.sum(axis=0), 1e-300)
-    raw = int(np.argmax(np.where(rewards.number.sum(axis=0) > 0, average, -np.inf)))
     one, lift_covered = lifted(learner, world)
     covered, intervals = covering(learner, world)
     return Run(
         case, learner.last_fit.groups, learner.last_fit.rank,
         any(words_of in words for words_of in SAYS_SO),
         adjusted_rand(learner.labels(), world.group), adjusted_rand(told, world.group),
-        worth(world, learner.policy()), worth(world, raw), worth(world, one),
+        worth(world, learner.policy()), worth(world, largest_average(rewards)), worth(world, one),
         worth(world, world.policy[member][told]), float(world.best.mean()),
         covered, intervals, lift_covered, *best_arms(learner, world), seconds,
     )  # fmt: skip
@@ -201,6 +199,21 @@ def seen(learner: ThreeLevels) -> Seen:
         more = np.bincount(cell, times * value**power, len(counts.n))
         table[place] = counts.s + more
     return Seen(number, total, squares)
+
+
+def largest_average(rewards: Seen) -> int:
+    """Return the arm with the largest average reward over everybody.
+
+    Arms with less than half an equal share of the rewards are left out: a learner that plays itself
+    tries some of them once, and the luckiest of these would be taken.
+
+    >>> number = np.array([[6.0, 6.0, 1.0]])
+    >>> largest_average(Seen(number, number * [1.0, 2.0, 3.0], number))
+    1
+    """
+    number, total = rewards.number.sum(axis=0), rewards.total.sum(axis=0)
+    often = number >= number.mean() / 2.0
+    return int(np.argmax(np.where(often, total / np.maximum(number, 1.0), -np.inf)))
 
 
 def oracle(world: lb.World, rewards: Seen) -> IntVector:

@@ -4,9 +4,10 @@
     python benchmarks/matrices.py --made           # made worlds, which need no folder
     python benchmarks/matrices.py FOLDER --made    # both: what was run already is not run again
 
-Files are those that `lumpable.worlds.read` reads, with means in [0, 1]. Writes
-docs/measured/matrices.md, which names no file. Rows are kept in practical/ as they come, and a run
-that was stopped goes on where it was. Seeds follow from the commit that froze learner and measure.
+Files are those that `lumpable.worlds.read` reads, with means in [0, 1]. A matrix takes some two
+minutes on two cores, the made worlds five. Writes docs/measured/matrices.md, which names no file.
+Rows are kept in practical/ as they come, and a run that was stopped goes on where it was. Seeds
+follow from the commit that froze learner and measure.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ MARKS, MADE_MARKS, TINY_MARKS = (60, 300), (60,), (4, 8)
 SEEDS, QUICK_SEEDS = 10, 4
 QUICK_MATRICES = 3
 """Matrices of a family when it must be quick."""
-JUDGES = ("matrices.py", "matrix_runs.py", "matrix_bars.py", "matrix_page.py")
+JUDGES = (
+    *(f"benchmarks/{name}.py" for name in ("matrices", "matrix_runs", "matrix_bars")),
+    "src/lumpable/learners",
+)
 
 
 def ran(

@@ -44,10 +44,10 @@ class Measure:
 def measure(judges: Sequence[str], commit: str | None, *, changed: bool) -> Measure:
     """Return what is measured; refuse changes that nobody asked for.
 
-    `judges` are the files that measure: a change of theirs gives other seeds, as one of the
-    learner does.
+    `judges` are what it is measured by and with: a change of theirs gives other seeds, as one of
+    the learner does. A page is none of them: new words need no new runs.
     """
-    paths = (*frozen.LEARNER, *(f"benchmarks/{name}" for name in judges))
+    paths = (*frozen.LEARNER, *judges)
     found = frozen.full_hash(commit) if commit else frozen.last_commit(paths)
     same = not frozen.differs(found, paths)
     if not (same or changed):

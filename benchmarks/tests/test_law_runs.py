@@ -10,16 +10,19 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import click
 import law_bars
 import law_page
 import law_runs
 import laws
+import matrices
 import numpy as np
 import pytest
 import resumed
 from click.testing import CliRunner
 from law_bars import Share
 from law_runs import ITSELF, LOGGED, Case, Run
+from protocol import frozen
 from protocol.bars import Bar
 from scipy import stats
 
@@ -265,6 +268,25 @@ def test_the_command_writes_a_page_and_goes_on_where_it_was(
 
 def _without_times(page: str) -> list[str]:
     return [line.rpartition(" | ")[0] if " ms " in line else line for line in page.splitlines()]
+
+
+def test_changes_beside_the_commit_are_refused_unless_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(frozen, "differs", lambda commit, paths: False)
+    same = resumed.measure(laws.JUDGES, None, changed=False)
+    assert (same.frozen, same.folder) == (True, same.commit[:12])
+    monkeypatch.setattr(frozen, "differs", lambda commit, paths: "benchmarks/laws.py" in paths)
+    with pytest.raises(click.ClickException, match="commit them, or add --changed"):
+        resumed.measure(laws.JUDGES, None, changed=False)
+    other = resumed.measure(laws.JUDGES, None, changed=True)
+    assert other.folder.startswith(f"{same.folder}-")
+    assert other.said == f"`{same.folder}`, **with changes that are not in it**"
+
+
+def test_what_measures_is_in_the_commit() -> None:
+    for judges in (laws.JUDGES, matrices.JUDGES):
+        assert [path for path in judges if not (frozen.ROOT / path).exists()] == []
 
 
 def test_one_that_fails_stops_no_other_and_is_named(tmp_path: Path) -> None:
