@@ -174,6 +174,7 @@ def test_without_a_noise_of_its_own_an_arm_has_a_wrong_interval(
     found = loud(0)
     assert widths(found)[0] == pytest.approx(1.0, abs=6 * 0.024)
     assert widths(found)[1:].min() > 1.0 - 6 * 0.024
+    assert widths(found)[1:].max() < 1.7 * (1.0 + 6 * 0.024)
     own = worths._noise
 
     def common(*arguments: Any) -> FloatMatrix:
