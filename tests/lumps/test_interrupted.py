@@ -147,11 +147,15 @@ AMOUNTS: dict[str, Callable[[Lumps], object]] = {
 """Calls where rewards are real already."""
 
 
+NIGHTLY = [pytest.param(x, 1, marks=pytest.mark.nightly) for x in (*CALLS, *AMOUNTS)]
+
+
 @pytest.mark.filterwarnings("ignore:more than 8 decisions")
-@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("name", [*CALLS, *AMOUNTS])
+@pytest.mark.parametrize(
+    ("name", "step"), [*((x, 7) for x in CALLS), *((x, 29) for x in AMOUNTS), *NIGHTLY]
+)
 def test_all_is_done_or_nothing(name: str, step: int, tmp_path: Path) -> None:
-    """By day at every seventh line, by night at every one."""
+    """By day at every seventh line, or at fewer, by night at every one."""
     call, first = (CALLS | AMOUNTS)[name], prepared(real=name in AMOUNTS)
     done = copy.deepcopy(first)
     call(done)

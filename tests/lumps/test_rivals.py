@@ -12,6 +12,7 @@ import pytest
 
 from lumpable import worlds
 from lumpable.lumps.belief import alternatives, beliefs, posterior
+from lumpable.lumps.core.batches import tell_many
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.model import search
 from lumpable.lumps.model.evidence import numberings
@@ -139,6 +140,22 @@ def test_intervals_are_averaged_over_models(torn: ThreeLevels) -> None:
                 second += p * inside * (other.variance[j, h] + apart**2)
         assert found.variance[j, g] == pytest.approx(second, rel=1e-9)
     assert (found.variance > plain.variance).mean() > 0.5
+
+
+def test_intervals_of_large_rewards_that_differ_little() -> None:
+    """What two models' means differ by is not lost beside the means: 1e7 times as large."""
+    world = worlds.lumpable(S, K, 4, noise="gaussian", sd=0.4, seed=3)
+    rng = np.random.default_rng(2)
+    context, arm = np.repeat(np.arange(S), 20), rng.integers(K, size=20 * S)
+    reward = rng.normal(world.mean[context, arm], 0.4)
+    found = []
+    for level in (0.0, 1e7):
+        learner = ThreeLevels(S, K, seed=2)
+        tell_many(learner, context, arm, level + reward, np.ones(len(arm), dtype=np.int64))
+        assert posterior.rivals_of(learner)
+        found.append(np.array([(row.mean - level, row.low - level, row.high - level)
+                               for row in beliefs.means(learner)]))  # fmt: skip
+    assert found[1] == pytest.approx(found[0], rel=1e-4, abs=1e-4)
 
 
 def test_evidence_names_the_best_of_each_number_of_groups(torn: ThreeLevels) -> None:

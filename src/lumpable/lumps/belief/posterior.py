@@ -127,9 +127,10 @@ def averaged_posterior(learner: Levels) -> Posterior:
     size = np.maximum(now.member.sum(axis=0), 1e-300)
     for probability, fit in rivals_of(learner):
         other = posterior_of(now.counts, fit, scale)
-        part = (now.member.T @ other.member / size[:, None]).T
-        square = (other.variance + other.mean**2) @ part
-        others += probability * (square - 2.0 * now.mean * (other.mean @ part) + now.mean**2)
+        part = now.member.T @ other.member / size[:, None]
+        for g in range(len(size)):
+            apart = other.mean - now.mean[:, [g]]
+            others[:, g] += probability * ((other.variance + apart**2) @ part[g])
         own -= probability
     return now._replace(variance=own * now.variance + others)
 

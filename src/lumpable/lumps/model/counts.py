@@ -21,6 +21,9 @@ import numpy as np
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.model import arithmetic
 
+LIKE_COINS = 0.5
+"""Scores that vary at least this part of what coins do are taken for coins; others for normal."""
+
 
 class Others(NamedTuple):
     """Rewards that are neither 0 nor 1, sorted by cell and value, each value of a cell once."""
@@ -63,6 +66,11 @@ class Counts:
     def real(self) -> bool:
         """Whether some reward was neither 0 nor 1."""
         return self.others is not None
+
+    @property
+    def like_coins(self) -> bool:
+        """Whether the law of a cell is near a coin's, and not near a normal one."""
+        return self.unit > LIKE_COINS
 
     @property
     def rows(self) -> tuple[IntVector, IntVector, FloatVector, FloatVector]:

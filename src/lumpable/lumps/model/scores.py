@@ -180,10 +180,9 @@ def tempered(counts: Counts, cells: Cells, phi: FloatVector) -> Counts:
     """Return the cells as coins: n / phi_j of them, u / phi_j heads."""
     each = phi[counts.arm]
     n = cells.n / each
-    return replace(
-        counts, n=n, s=cells.u / each, others=None, unit=counts.rewards / float(n.sum()),
-        ends=_two_values(cells),
-    )  # fmt: skip
+    unit = counts.rewards / float(n.sum())
+    coins = replace(counts, n=n, s=cells.u / each, others=None, unit=unit)
+    return coins if coins.like_coins else replace(coins, ends=_two_values(cells))
 
 
 def _two_values(cells: Cells) -> tuple[float, float] | None:

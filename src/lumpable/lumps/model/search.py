@@ -23,7 +23,6 @@ from lumpable.lumps.model.factors import lead, low_rank, residual_sums
 from lumpable.lumps.model.fit import Fit, memberships
 from lumpable.lumps.model.strengths import (
     USUAL_OWN_STRENGTH,
-    like_coins,
     middle_level,
     own_strength,
     own_strength_grid,
@@ -41,6 +40,8 @@ FIRM = 0.9
 """How sure a start is of its labels."""
 MOVES = 4
 """How often a better fit is looked for around the best one."""
+STEPS_OF_OWN = 2.0, 0.5, math.sqrt(2.0), math.sqrt(0.5)
+"""Steps by which m0 climbs; with the grid's alone, groups would make up for what it is off."""
 PULLS_FOR_GROUPS = 2
 """Groups are not looked for before each context was seen this often on average."""
 
@@ -159,20 +160,20 @@ def settle(counts: Counts, member: FloatMatrix, like: Fit) -> Fit:
 
 def _judge(counts: Counts, fit: Fit) -> Fit:
     """Return a fit with its evidence, and with the m0 that it favours if a short cut found m0."""
-    found = replace(fit, evidence=evidence(counts, fit))
-    if like_coins(counts) or math.isinf(fit.m0):
-        return found
-    grid = own_strength_grid(counts)
-    for factor in (2.0, 0.5):
-        while True:
+    if counts.like_coins or math.isinf(fit.m0):
+        return replace(fit, evidence=evidence(counts, fit))
+    plain, grid = replace(counts, ends=None), own_strength_grid(counts)
+    found = replace(fit, evidence=evidence(plain, fit))
+    for factor in STEPS_OF_OWN:
+        while grid[0] <= factor * found.m0 <= grid[-2]:
             m0 = factor * found.m0
             pulls, totals = group_sums(counts, fit.member, m0)
             tried = replace(found, m0=m0, pulls=pulls, totals=totals)
-            tried = replace(tried, evidence=evidence(counts, tried))
-            if tried.evidence <= found.evidence or m0 not in grid:
+            tried = replace(tried, evidence=evidence(plain, tried))
+            if tried.evidence <= found.evidence:
                 break
             found = tried
-    return found
+    return replace(found, evidence=evidence(counts, found))
 
 
 def _share(member: FloatMatrix) -> FloatVector:

@@ -24,15 +24,6 @@ USUAL_OWN_STRENGTH = 8.0
 """Median of the prior of a finite m0, in rewards: log-normal with a scale of 2."""
 
 
-LIKE_COINS = 0.5
-"""Scores that vary at least this part of what coins do are taken for coins; others for normal."""
-
-
-def like_coins(counts: Counts) -> bool:
-    """Whether the law of a cell is a coin's."""
-    return counts.unit > LIKE_COINS
-
-
 def own_strength_grid(counts: Counts) -> FloatVector:
     """Return the values of m0 that are compared, up to as many coins as 1,024 rewards are worth."""
     more = max(0, round(-math.log2(counts.unit)))
@@ -50,7 +41,7 @@ def score_own_strengths(
     grid = own_strength_grid(counts)
     likely = likelihoods.compare_strengths(
         *counts.rows, counts.weight(before), member, pulls, totals, centre, kappa, grid,
-        like_coins(counts),
+        counts.like_coins,
     )  # fmt: skip
     finite = np.minimum(counts.unit * grid, 1e300)
     prior = np.where(np.isinf(grid), 0.0, -((np.log(finite / USUAL_OWN_STRENGTH) / 2) ** 2) / 2)
