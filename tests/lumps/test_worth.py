@@ -245,7 +245,7 @@ def test_loadings_are_a_regression_of_rewards_on_factors() -> None:
         exact = np.linalg.lstsq(A, b, rcond=None)[0]
         assert found.loading[j] == pytest.approx(exact[1:], rel=1e-6)
         left = cells.s[at] - cells.n[at] * (factor[counts.row[at]] @ found.loading[j])
-        total = (left * 5.0 / (5.0 + cells.n[at])).sum()
+        total = (left * found.own / (found.own + cells.n[at])).sum()
         assert found.totals[j, 0] == pytest.approx(total)
 
 

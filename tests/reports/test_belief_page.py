@@ -131,7 +131,7 @@ def test_little_was_seen(tmp_path: Path) -> None:
     assert "Nothing was seen yet." in text
     assert "<svg" not in text
     assert "<dd>0 seen</dd>" in text
-    assert "<dd>0</dd>" in text
+    assert "<dd>0. There are no rewards yet.</dd>" in text
     assert "<dd>1 seen</dd>" in read(told([(0, 0, 1.0)], 1, 1), tmp_path)
 
 
@@ -154,14 +154,14 @@ def test_the_head_says_what_the_page_is_of(learner: ThreeLevels, tmp_path: Path)
     days.append(f"{datetime.now(UTC):%Y-%m-%d}")
     assert "<dd>30 seen of 41</dd>" in text
     assert "<dd>6</dd>" in text
-    assert "<dd>1,500, all of them 0 or 1</dd>" in text
+    assert "<dd>1,500. All rewards are 0 or 1.</dd>" in text
     assert any(f"<dd>{day}, with lumpable {lumpable.__version__}</dd>" in text for day in days)
     real = told([(0, 0, 1.5), (1, 1, -0.5)], contexts=64)
     real.state.allowed[0] = False
     text = read(real, tmp_path)
     assert "<dd>2 seen</dd>" in text
     assert "<dd>1, and 1 retired</dd>" in text
-    assert "<dd>2, real numbers</dd>" in text
+    assert "<dd>2. Rewards are numbers from" in text
 
 
 def test_retired_arms_say_so_and_come_last(learner: ThreeLevels, tmp_path: Path) -> None:
