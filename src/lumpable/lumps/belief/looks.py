@@ -52,19 +52,23 @@ class Looks:
         return self.apart is None or self.apart >= SHOWN
 
     @property
-    def words(self) -> str:
-        """All of it in sentences."""
+    def reading(self) -> str:
+        """How the rewards are read, in a sentence or two."""
         if self.rewards == 0:
             return "There are no rewards yet."
         if self.scored == "as coins":
             return "All rewards are 0 or 1."
         ends = f"{number(self.least)} to {number(self.largest)}"
-        how = (
+        return (
             f"Rewards are numbers from {ends}. Contexts are compared {self.scored}; means are "
             "those of the rewards themselves."
         )
+
+    @property
+    def words(self) -> str:
+        """All of it in sentences."""
         apart = "" if self.shown else "That the means of the groups differ is not shown."
-        return " ".join(filter(None, [how, *self.notes, apart]))
+        return " ".join(filter(None, [self.reading, *self.notes, apart]))
 
 
 def looks(learner: Levels) -> Looks:

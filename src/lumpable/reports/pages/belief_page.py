@@ -117,7 +117,7 @@ def facts(rows: Beliefs, contexts_known: int | None) -> list[tuple[str, str]]:
     return [
         ("contexts", f"{len(rows.members):,} seen{known}"),
         ("arms", f"{allowed:,}{retired}"),
-        ("rewards", f"{learner.tells:,}. {looks.looks(learner).words}"),
+        ("rewards", f"{learner.tells:,}. {looks.looks(learner).reading}"),
         ("made", f"{datetime.now(UTC):%Y-%m-%d}, with lumpable {__version__}"),
     ]
 
