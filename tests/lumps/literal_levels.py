@@ -13,7 +13,7 @@ from counts_made import counted
 from scipy import special
 
 from lumpable.base.arrays import FloatMatrix, FloatVector
-from lumpable.lumps.core import adoption, index, learning, levels
+from lumpable.lumps.core import adoption, index, learning, levels, widths
 from lumpable.lumps.model import fitted
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit, Scale
@@ -126,10 +126,10 @@ class LiteralLevels:
         m_gj, (v_gj, scale) = self.group_means(), self.group_spreads(w)
         mbar = m_gj @ w
         v = v_gj @ w + index.TELLING * ((m_gj - mbar[:, None]) ** 2 @ w)
-        wide = index.WIDTH
+        wide = widths.WIDTH
         if len(w) > 1 and math.isfinite(self.own):
-            wide *= self.own / (self.own + index.SHARED)
-        c2 = wide + index.WIDTH_LOG * math.log(1 + N / self.allowed.sum())
+            wide *= self.own / (self.own + widths.SHARED)
+        c2 = wide + widths.WIDTH_LOG * math.log(1 + N / self.allowed.sum())
         bonus = c2 * v * np.log(1 + N * v / scale)
         f, cover = self.factors(i)
         m = mbar + self.effects @ f
@@ -159,7 +159,7 @@ class LiteralLevels:
         if math.isinf(self.own):
             return np.asarray(m + g)
         n, worth = self.n(i), self.scale.worth
-        x = index.AHEAD * (n.sum() + 1) / (self.own + n)
+        x = widths.AHEAD * (n.sum() + 1) / (self.own + n)
         B = np.sqrt(g**2 + u * np.array([self.gittins(each) for each in x]))
         step = adoption.LEAST_STEP * math.sqrt(worth.noise.mean())
         R = np.maximum(worth.ceiling - m - g, step)

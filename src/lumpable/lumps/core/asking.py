@@ -21,17 +21,15 @@ from lumpable.lumps.core.index import (
     away,
     believed,
     between,
-    eagerness,
     effects,
-    group_width,
     mix,
     parts,
     solve_factors,
-    upper,
 )
 from lumpable.lumps.core.kinds import Words, weigh_about
 from lumpable.lumps.core.state import M0, OWN, REAL, State
 from lumpable.lumps.core.steps import information, worth_information
+from lumpable.lumps.core.widths import eagerness, group_width, upper
 
 STALE = 1.05
 """A table is made anew when N has grown by this factor."""

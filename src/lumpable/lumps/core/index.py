@@ -12,19 +12,12 @@ import math
 
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector
 from lumpable.learners.engine.clock import kernel, kernel_without_nan
-from lumpable.lumps.core.state import BETWEEN, CEILING, KAPPA, OWN, REAL, STEP, State
+from lumpable.lumps.core.state import BETWEEN, KAPPA, OWN, REAL, State
+from lumpable.lumps.core.widths import eagerness, group_width, upper
 from lumpable.lumps.model.directions import invert
 
-WIDTH, WIDTH_LOG = 0.25, 0.03
-"""The group level is explored with c^2 = WIDTH + WIDTH_LOG ln(1 + N / K) ..."""
-SHARED = 8.0
-"""Where contexts of several groups deviate, less of what a group explores is of use to them:
-WIDTH counts m0 / (m0 + SHARED) times."""
 OWN_WIDTH = 0.04
-"""A context's own deviation is explored with this if rewards are coins ..."""
-AHEAD = 0.3
-"""... and if they are real by the Gittins index, as if this part of a context's rounds so far were
-still to come."""
+"""A context's own deviation is explored with this if rewards are coins (else see `widths`)."""
 TELLING = 0.2
 """This part of the variance between a context's likely groups counts as spread of an arm's value:
 trying it tells which group it is."""
@@ -218,54 +211,6 @@ def logit_moments(a: float, b: float) -> tuple[float, float]:
     variance += x * (1.0 + 0.5 * x + xx * (1.0 / 6.0 - xx * (1.0 / 30.0 - xx / 42.0)))
     variance += y * (1.0 + 0.5 * y + yy * (1.0 / 6.0 - yy * (1.0 / 30.0 - yy / 42.0)))
     return mean, variance
-
-
-@kernel
-def group_width(state: State, N: float, arms: int) -> float:
-    """Return c^2 of the group level after N rounds with this many arms to choose from."""
-    m0, width = state.value[OWN], WIDTH
-    if len(state.weight) > 1 and not math.isinf(m0):
-        width *= m0 / (m0 + SHARED)
-    return width + WIDTH_LOG * math.log(1.0 + N / arms)
-
-
-@kernel
-def gittins(x: float) -> float:
-    """Return the square of the Gittins index of a normal arm, in standard deviations.
-
-    x is what is known of it now against what rounds to come will tell (Chick and Gans, "Economic
-    analysis of simulation selection problems", Management Science 55(3), 2009, equation 18).
-    """
-    if x <= 1.0 / 7.0:
-        return x / 2.0
-    log = math.log(x)
-    if x <= 100.0:
-        b = math.exp(-0.02645 * log * log + 0.89106 * log - 0.4873)
-        return b * b / x
-    return 2.0 * log - math.log(log) - math.log(16.0 * math.pi)
-
-
-@kernel
-def eagerness(value: FloatVector, visits: float, known: float) -> float:
-    """Return L_u: how much the own deviation of an arm is worth exploring to a context."""
-    if value[REAL] > 0.0:
-        return gittins(AHEAD * (visits + 1.0) / known)
-    return math.log(1.0 + visits / known)
-
-
-@kernel
-def upper(value: FloatVector, level: float, square: float, own: float) -> float:
-    """Return an index: its level, and as many standard deviations as exploring is worth.
-
-    What contexts have of their own is real only up to a ceiling: no arm is much better than the
-    best ones that contexts have found, so nothing above that is looked for.
-    """
-    wide = math.sqrt(square + own)
-    if value[REAL] == 0.0 or own == 0.0:
-        return level + wide
-    shared = math.sqrt(square)
-    room: float = max(value[CEILING] - level - shared, value[STEP])
-    return level + shared + room * (1.0 - math.exp((shared - wide) / room))
 
 
 @kernel
