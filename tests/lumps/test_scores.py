@@ -405,3 +405,15 @@ def test_no_variance_falls_below_a_part_of_the_common_one() -> None:
     found = draw_together(raw, np.full((2, 2), 1e12), 2.0, np.ones((2, 2)))
     assert found[0, 0] == LEAST_PART
     assert found.ravel()[1:] == pytest.approx([1.0, 1.0, 2.0])
+
+
+def test_rare_scores_are_coins_as_they_are() -> None:
+    """One reward in a hundred, of many sizes: a part of a coin could be more than one event."""
+    rng = np.random.default_rng(12)
+    context, arm = rng.integers([40, 5], size=(6000, 2)).T
+    reward = (rng.random(6000) < 0.01) * rng.lognormal(3.0, 0.5, 6000)
+    counts = counted(context, arm, reward, 5)
+    cells = scored(counts, scoring(counts))
+    assert np.array_equal(arm_dispersion(counts, cells), np.ones(5))
+    fit = fitted.fit(counts)
+    assert (fit.groups, fit.rank, fit.m0) == (1, 0, math.inf)

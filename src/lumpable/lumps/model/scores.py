@@ -29,6 +29,9 @@ KNOTS = 512
 """Ranks are kept at this many rewards at most, and interpolated in between."""
 LEAST_PHI, LEAST_PART = 0.01, 0.2
 """No arm varies less than this part of a coin, nor than this part of all arms."""
+RARE = 0.09
+"""Where a coin of the scores' mean varies less than this, nearly all of them are 0 or nearly all 1,
+and what counts is how often the others come: they are coins as they are."""
 PRIOR_FREEDOM = 5.0
 """The variance of all scores counts as this many degrees of freedom within cells."""
 EDGE = 1e-3
@@ -219,6 +222,8 @@ def arm_dispersion(counts: Counts, cells: Cells) -> FloatVector:
     within = (squares.sum() + PRIOR_FREEDOM * whole) / (free.sum() + PRIOR_FREEDOM)
     within = min(float(within), whole)
     coin = float((pulls * p * (1.0 - p)).sum() / pulls.sum())
+    if coin < RARE:
+        return np.ones(K)
     base = max(coin - (whole - within), 0.1 * coin)  # what is left of a coin's variance in cells
     phi = min(max(within / base, LEAST_PHI), 1.0)
     raw = squares / np.maximum(free, 1.0) / (p * (1.0 - p) * base / coin)
