@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,11 @@ double = compile_cached(njit, double)
 
 @pytest.fixture(autouse=True)
 def beside_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep compiled code where the test looks for it, and let each test be warned anew."""
+    """Keep compiled code where the test looks for it, and let each test be warned anew.
+
+    Python's own bytecode goes by seconds and sizes: a source that changes within one would be old.
+    """
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr("numba.core.config.CACHE_DIR", "")
     monkeypatch.setattr(Forgiving, "warned", False)
 
