@@ -78,6 +78,19 @@ def test_groups_of_other_means_are_shown_and_groups_of_other_noise_are_not() -> 
             assert "that their means differ is not shown" in lumps.summary()
 
 
+def test_a_half_may_have_nothing_of_a_context() -> None:
+    """Deviating users, the last of them with one reward."""
+    rng, user, arm = plays(10)
+    own = rng.normal(size=(S, K))
+    user = np.append(user, S)
+    reward = np.append(rng.normal(own[user[:-1], arm] + 3.0 * (user[:-1] % 2 == arm % 2)), 1.5)
+    lumps = told((user, np.append(arm, 0), reward))
+    assert lumps.core.last_fit is not None
+    assert lumps.core.last_fit.groups > 1
+    assert math.isfinite(lumps.core.last_fit.m0)
+    assert lumps.looks().shown
+
+
 # --- Numbers and words ----------------------------------------------------------------------------
 
 

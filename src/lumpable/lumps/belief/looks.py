@@ -14,7 +14,7 @@ from lumpable.lumps.belief.halves import SHOWN, apart
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.model.scores import Score
+from lumpable.lumps.model.scores import Score, all_values
 
 FEW = 0.01
 """Rewards beside zeros and ones are few up to this share."""
@@ -79,7 +79,7 @@ def looks(learner: Levels) -> Looks:
         return Looks(int(counts.rewards), *ends, "as coins", 0, (0.0, 1.0), 0.0, 0.0, None, ())
     others, score = counts.others, fit.scale.score
     assert others is not None
-    value, times = _sorted(counts)
+    value, times = all_values(counts)
     beyond = (others.value < score.low) | (others.value > score.high)
     wild = int(others.times[beyond].sum())
     heavy, repeated = _heavy(value, times), _repeated(counts)
@@ -95,17 +95,6 @@ def looks(learner: Levels) -> Looks:
 
 def _how(score: Score) -> str:
     return "by value" if len(score.knot) == 2 else "by rank"
-
-
-def _sorted(counts: Counts) -> tuple[FloatVector, FloatVector]:
-    others = counts.others
-    assert others is not None
-    ones, odd = float(counts.s.sum()), float(others.times.sum())
-    value = np.append(others.value, [0.0, 1.0])
-    times = np.append(others.times, [counts.rewards - ones - odd, ones])
-    order = np.argsort(value, kind="stable")
-    value, times = value[order], times[order]
-    return value[times > 0], times[times > 0]
 
 
 def _heavy(value: FloatVector, times: FloatVector) -> float:

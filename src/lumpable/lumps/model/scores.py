@@ -73,7 +73,7 @@ class Cells(NamedTuple):
 
 def scoring(counts: Counts) -> Score:
     """Return the score of these rewards."""
-    value, weight = _all_values(counts)
+    value, weight = all_values(counts)
     low, high = _quantiles(value, weight, (OUTER, 1.0 - OUTER))
     other = value != low
     if low == high and other.any():  # nearly all rewards are equal: see how far the others reach
@@ -124,7 +124,7 @@ def _tails_are_light(counts: Counts, low: float, high: float) -> bool:
     return inner[1] - inner[0] >= LIGHT * (most - least)
 
 
-def _all_values(counts: Counts) -> tuple[FloatVector, FloatVector]:
+def all_values(counts: Counts) -> tuple[FloatVector, FloatVector]:
     """Return the distinct rewards in order, and how often each came."""
     others = counts.others
     assert others is not None

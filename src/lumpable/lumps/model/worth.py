@@ -159,7 +159,8 @@ def _ceiling(
     if math.isinf(own):
         return math.inf
     mean = _means(counts, member, found, factor)
-    best = np.maximum.reduceat((own * mean + cells.s) / (own + cells.n), counts.first[:-1])
+    start = counts.first[:-1][np.diff(counts.first) > 0]  # of half of the rewards, some have none
+    best = np.maximum.reduceat((own * mean + cells.s) / (own + cells.n), start)
     return float(np.quantile(best, CEILING))
 
 
