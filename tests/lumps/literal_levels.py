@@ -14,7 +14,7 @@ from scipy import special
 
 from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.core import adoption, index, learning, levels, widths
-from lumpable.lumps.model import fitted
+from lumpable.lumps.model import ends, fitted
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit, Scale
 from lumpable.lumps.model.strengths import USUAL_OWN_STRENGTH
@@ -134,6 +134,9 @@ class LiteralLevels:
         f, cover = self.factors(i)
         m = mbar + self.effects @ f
         around = np.einsum("jx,xy,jy->j", self.effects, cover, self.effects)
+        if self.scale is not None and self.scale.worth.ends.rise > 0:
+            found = self.two_valued(m, np.sqrt(2 * bonus), scale, i)
+            return np.asarray(np.where(self.allowed, found, -np.inf))
         u = np.zeros(self.K)
         if math.isfinite(self.own):
             n, own = self.n(i), self.own + self.n(i)
@@ -164,6 +167,22 @@ class LiteralLevels:
         step = adoption.LEAST_STEP * math.sqrt(worth.noise.mean())
         R = np.maximum(worth.ceiling - m - g, step)
         return np.asarray(m + g + R * (1 - np.exp(-(B - g) / R)))
+
+    def two_valued(self, m: FloatVector, g: FloatVector, scale: FloatVector, i: int) -> FloatVector:
+        """Return the mean of two values, the higher one with its odds times the rounds to come."""
+        assert self.scale is not None
+        worth, n, s = self.scale.worth, self.n(i), self.s(i)
+        low, high, around = worth.ends
+        q = np.clip((m + g - low) / (high - low), ends.RARELY, 1 - ends.RARELY)
+        spread = around + scale / np.maximum(n, 1)
+        y = np.where(n > 0, s / np.maximum(n, 1), (low + high) / 2)
+        odds = q / (1 - q) * np.exp(((y - low) ** 2 - (y - high) ** 2) / (2 * spread))
+        trials = 1 + adoption.TELL_APART * worth.noise.mean() / (high - low) ** 2
+        odds = odds * (1 + widths.AHEAD * (n.sum() + 1) / trials)
+        below, above = (
+            (end / around + s / scale) / (1 / around + n / scale) for end in (low, high)
+        )
+        return np.asarray((below + odds * above) / (1 + odds))
 
     def gittins(self, x: float) -> float:
         """Chick and Gans (2009), equation 18, squared."""
@@ -232,7 +251,7 @@ class LiteralLevels:
         self.due = max(self.tells + 1, math.ceil(growth * self.tells))
         self.fit, self.scale, self.kappa, self.m0 = fit, fit.scale, fit.kappa, fit.m0
         self.centre, self.prior_weight, self.loading = fit.centre, fit.prior_weight, fit.loading
-        self.pulls, self.totals = fit.pulls.copy(), fit.totals.copy()
+        self.pulls, self.totals = fit.pulls.copy(), self.averaged(fit.pulls, fit.totals, fit)
         self.pending = np.zeros_like(fit.pulls)
         self.own, self.worth_pulls, self.worth_totals = (
             fit.m0,
@@ -242,12 +261,19 @@ class LiteralLevels:
         if fit.scale is not None:
             worth = fit.scale.worth
             self.own = worth.own
-            self.worth_pulls, self.worth_totals = worth.pulls.copy(), worth.totals.copy()
+            self.worth_pulls = worth.pulls.copy()
+            self.worth_totals = self.averaged(worth.pulls, worth.totals, fit)
         visits = np.array([self.n(int(i)).sum() for i in fit.context])
         self.visits = visits @ fit.member
         self.log_weight = np.tile(fit.share, (self.S, 1))
         self.log_weight[fit.context] = np.log(np.maximum(fit.member, 1e-300))
         self.refactor(fit)
+
+    def averaged(self, pulls: FloatMatrix, totals: FloatMatrix, fit: Fit) -> FloatMatrix:
+        """Each group's average, (1 - doubt) of it, and doubt of that of all groups."""
+        mean = totals / np.maximum(pulls, 1e-9)
+        whole = totals.sum(axis=1) / np.maximum(pulls.sum(axis=1), 1e-9)
+        return np.asarray(pulls * ((1 - fit.doubt) * mean + fit.doubt * whole[:, None]))
 
     def refactor(self, fit: Fit) -> None:
         """Let every cell say what it says about its context's factors."""

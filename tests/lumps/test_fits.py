@@ -24,7 +24,7 @@ from lumpable.lumps.core.top_two import TopTwo
 from lumpable.lumps.model import search
 from lumpable.lumps.model.counts import group_sums
 from lumpable.lumps.model.factors import residual_sums
-from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.model.fit import Fit, averaged
 from lumpable.lumps.model.fitted import coins_of
 from lumpable.lumps.model.scores import scored
 from lumpable.lumps.model.worth import worth
@@ -103,7 +103,7 @@ def test_rewards_in_between_count(name: str) -> None:
     member = learner.membership(after.context)
     pulls, totals = group_sums(coins_of(after, fit), member, fit.m0)
     np.testing.assert_allclose(learner.state.group_pulls, pulls.T)
-    np.testing.assert_allclose(learner.state.group_total, totals.T)
+    np.testing.assert_allclose(learner.state.group_total, averaged(pulls, totals, fit.doubt).T)
     np.testing.assert_allclose(learner.state.group_visits.sum(), learner.tells)
     assert learner.next_fit > learner.tells
     assert learner.state.due[0] == learner.next_fit

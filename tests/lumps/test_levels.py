@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ import lumpable as lb
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.state import State
 from lumpable.lumps.model.counts import group_sums
+from lumpable.lumps.model.ends import Ends
 from lumpable.lumps.model.fit import Fit, Scale
 from lumpable.lumps.model.scores import Score, scored, tempered
 from lumpable.lumps.model.worth import Worth
@@ -112,6 +114,7 @@ def planted(learner: ThreeLevels, groups: int, m0: float, rank: int) -> Fit:
         counts.context, member, pulls, totals, np.log(member.mean(axis=0)), 4.0,
         rng.uniform(0.2, 0.8, K), rng.uniform(3.0, 9.0, K) if groups > 1 else np.full(K, np.inf),
         m0, 2.0, 0.5, rng.normal(scale=0.15, size=(K, rank)), counts.rewards, 0.0, scale,
+        0.3 if groups > 1 else 0.0,
     )  # fmt: skip
 
 
@@ -147,6 +150,22 @@ def test_decisions_are_the_literal_ones_whatever_is_believed(
     world = lb.worlds.lumpable(10, 6, 2, noise=noise, sd=0.3, seed=3)
     learner, literal = fed(world, 150)
     fit = planted(learner, groups, m0, rank)
+    for each in (learner, literal):
+        each.adopt(fit)
+    never_fit(learner, literal)
+    agree(learner, literal, world, rounds=500)
+
+
+@pytest.mark.parametrize(("groups", "rank"), [(1, 0), (3, 0), (1, 2)])
+def test_decisions_are_the_literal_ones_where_own_means_have_two_values(
+    groups: int, rank: int
+) -> None:
+    world = lb.worlds.lumpable(10, 6, 2, noise="gaussian", sd=0.3, seed=3)
+    learner, literal = fed(world, 150)
+    fit = planted(learner, groups, 6.0, rank)
+    assert fit.scale is not None
+    worth = replace(fit.scale.worth, ends=Ends(0.2, 0.9, 0.01))
+    fit = replace(fit, scale=fit.scale._replace(worth=worth))
     for each in (learner, literal):
         each.adopt(fit)
     never_fit(learner, literal)

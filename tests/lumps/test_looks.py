@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from counts_made import counted
+from scipy import special
 
 from lumpable import Lumps
 from lumpable.base.arrays import FloatVector, IntVector
@@ -174,7 +175,7 @@ def test_beyond_the_fence_is_warned_of() -> None:
 
 def test_the_likelihood_of_two_values_is_the_sum_over_them() -> None:
     """Over groups, and over which of the two values each cell has."""
-    rng, low, high = np.random.default_rng(9), 0.2, 0.7
+    rng, low, high, strength = np.random.default_rng(9), 0.2, 0.7, 11.0
     first, arm = np.array([0, 2, 5]), np.array([0, 2, 0, 1, 2])
     n = rng.uniform(1.0, 9.0, 5)
     s = n * rng.random(5)
@@ -190,9 +191,10 @@ def test_the_likelihood_of_two_values_is_the_sum_over_them() -> None:
             for c, p in zip(cells, values, strict=True):
                 part = (mean[arm[c], g] - low) / (high - low)
                 term *= part if p == high else 1.0 - part
-                term *= p ** s[c] * (1.0 - p) ** (n[c] - s[c])
+                heads, tails = strength * p, strength * (1.0 - p)
+                term *= special.beta(heads + s[c], tails + n[c] - s[c]) / special.beta(heads, tails)
             whole += term
         total += math.log(whole)
     member = np.full((2, 2), 0.5)
-    found = two_valued_likelihood(first, arm, n, s, mean, share, member, low, high)
+    found = two_valued_likelihood(first, arm, n, s, mean, share, member, low, high, strength)
     assert found == pytest.approx(total)

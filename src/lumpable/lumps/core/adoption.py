@@ -10,24 +10,31 @@ import numpy as np
 
 from lumpable.lumps.core.layout import cell_places, with_log
 from lumpable.lumps.core.state import (
+    AROUND,
     BETWEEN,
     CEILING,
+    FLOOR,
     HIGH,
     KAPPA,
     LOW,
     M0,
     OWN,
     REAL,
+    RISE,
     STEP,
+    TRIALS,
     State,
 )
 from lumpable.lumps.core.under_way import Pull, count
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.factors import factor_beliefs
-from lumpable.lumps.model.fit import Fit, Scale
+from lumpable.lumps.model.fit import Fit, Scale, averaged
 from lumpable.lumps.model.fitted import coins_of
 from lumpable.lumps.model.scores import scored
 
+TELL_APART = 4.0
+"""Two values are told apart by about this many rewards, if they differ by a reward's standard
+deviation."""
 LEAST_STEP = 0.05
 """However close the ceiling is, this part of a reward's standard deviation is looked for above."""
 
@@ -47,7 +54,7 @@ def believe(state: State, counts: Counts, fit: Fit) -> State:
         value=value,
         log_weight=log_weight,
         group_pulls=fit.pulls.T.copy(order="C"),
-        group_total=fit.totals.T.copy(order="C"),
+        group_total=averaged(fit.pulls, fit.totals, fit.doubt).T.copy(order="C"),
         group_visits=state.visits[fit.context] @ fit.member,
         pending=np.zeros((fit.groups, K)),
         centre=fit.centre.copy(),
@@ -59,10 +66,12 @@ def believe(state: State, counts: Counts, fit: Fit) -> State:
         cover=np.zeros((q, q)),
         factor=np.zeros(q),
     )
-    return state if fit.scale is None else state._replace(**_in_rewards(state, counts, fit.scale))
+    if fit.scale is None:
+        return state
+    return state._replace(**_in_rewards(state, counts, fit.scale, fit.doubt))
 
 
-def _in_rewards(state: State, counts: Counts, scale: Scale) -> dict[str, Any]:
+def _in_rewards(state: State, counts: Counts, scale: Scale, doubt: float) -> dict[str, Any]:
     """Return what a state holds of real rewards: their score, what they are worth, and their log.
 
     Totals of cells are made anew: the fence may have moved.
@@ -71,7 +80,11 @@ def _in_rewards(state: State, counts: Counts, scale: Scale) -> dict[str, Any]:
     value, total = state.value.copy(), state.total.copy()
     value[[REAL, BETWEEN, OWN]] = 1.0, worth.between, worth.own
     value[[LOW, HIGH, CEILING]] = score.low, score.high, worth.ceiling
-    value[STEP] = LEAST_STEP * math.sqrt(float(worth.noise.mean()))
+    usual, ends = float(worth.noise.mean()), worth.ends
+    value[STEP] = LEAST_STEP * math.sqrt(usual)
+    value[[FLOOR, RISE, AROUND, TRIALS]] = ends.low, ends.rise, ends.around, 1.0
+    if ends.rise > 0.0:
+        value[TRIALS] += TELL_APART * usual / ends.rise**2
     total[cell_places(state)[2]] = scored(counts, score).s
     others = counts.others
     assert others is not None
@@ -84,7 +97,7 @@ def _in_rewards(state: State, counts: Counts, scale: Scale) -> dict[str, Any]:
         "grade": score.grade.copy(),
         "phi": phi.copy(),
         "worth_pulls": worth.pulls.T.copy(order="C"),
-        "worth_total": worth.totals.T.copy(order="C"),
+        "worth_total": averaged(worth.pulls, worth.totals, doubt).T.copy(order="C"),
         "noise": worth.noise.T.copy(order="C"),
         "worth_centre": worth.centre.copy(),
         "hold": worth.hold.copy(),

@@ -12,9 +12,10 @@ import math
 
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector
 from lumpable.learners.engine.clock import kernel, kernel_without_nan
-from lumpable.lumps.core.state import BETWEEN, KAPPA, OWN, REAL, State
+from lumpable.lumps.core.state import AROUND, BETWEEN, FLOOR, KAPPA, OWN, REAL, RISE, State
 from lumpable.lumps.core.widths import eagerness, group_width, upper
 from lumpable.lumps.model.directions import invert
+from lumpable.lumps.model.ends import RARELY
 
 OWN_WIDTH = 0.04
 """A context's own deviation is explored with this if rewards are coins (else see `widths`)."""
@@ -23,6 +24,8 @@ TELLING = 0.2
 trying it tells which group it is."""
 UNLIKELY = 1e-3
 """Groups that a context belongs to with less than this are left out of its index."""
+LARGEST = 50.0
+"""Odds of the high value are at most the exponential of this."""
 EDGE = 1e-12
 """Means of Bernoulli rewards stay this far from 0 and 1."""
 LEAST = 0.1
@@ -214,6 +217,25 @@ def logit_moments(a: float, b: float) -> tuple[float, float]:
 
 
 @kernel
+def two_valued(
+    value: FloatVector, m: float, width: float, scale: float, n: float, s: float, ahead: float
+) -> tuple[float, float, float]:
+    """Return the parts of an index where a context's own mean is about one of two values.
+
+    That is the mean if it is the lower one, what it is more if it is the other, and the odds of
+    that. The group's mean, as high as its width says, tells how often arms are good.
+    """
+    low, rise, around = value[FLOOR], value[RISE], value[AROUND]
+    part = min(max((m + width - low) / rise, RARELY), 1.0 - RARELY)
+    odds, strength = math.log(part / (1.0 - part)), scale / around
+    below = (strength * low + s) / (strength + n)
+    if n > 0.0:
+        odds += rise * (s / n - low - 0.5 * rise) / (around + scale / n)
+    more = strength * rise / (strength + n)
+    return below, more, math.exp(min(odds, LARGEST)) / (1.0 + ahead)
+
+
+@kernel
 def parts(
     value: FloatVector, N: float, c2: float, belief: tuple[float, float, float, float, float],
     n: float, s: float, ahead: float,
@@ -227,6 +249,8 @@ def parts(
     real, m0 = value[REAL] > 0.0, value[OWN]
     m, v, scale, shift, around = belief
     bonus = c2 * v * math.log(1.0 + N * v / scale)
+    if value[RISE] > 0.0:
+        return two_valued(value, m + shift, math.sqrt(2.0 * bonus), scale, n, s, ahead)
     m, u = m + shift, 0.0
     if not math.isinf(m0):
         m = (m0 * m + s) / (m0 + n)

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.model.strengths import USUAL_OWN_STRENGTH
 
-KAPPA, M0, REAL, BETWEEN, OWN, LOW, HIGH, CEILING, STEP = range(9)
+KAPPA, M0, REAL, BETWEEN, OWN, LOW, HIGH, CEILING, STEP, FLOOR, RISE, AROUND, TRIALS = range(13)
 """Places in `value`, ..."""
-VALUES = STEP + 1
+VALUES = TRIALS + 1
 """... and their number."""
 FIRST_LOG = 16
 """Room for rewards that are neither 0 nor 1, at first."""
@@ -53,7 +53,9 @@ class State(NamedTuple):
     prior_weight: FloatVector
     value: FloatVector
     """kappa, m0; whether the fit took rewards for real ones, and if so tau^2, m0 in rewards, the
-    fence, and the ceiling of contexts' own means with the least step above it."""
+    fence, the ceiling of contexts' own means with the least step above it, and, where these have
+    two values, the lower one, what the other is more, the variance around them, and how many
+    rewards tell them apart."""
     loading: FloatMatrix
     """L (K, q)."""
     knot: FloatVector

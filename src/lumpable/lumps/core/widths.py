@@ -9,7 +9,7 @@ import math
 
 from lumpable.base.arrays import FloatVector
 from lumpable.learners.engine.clock import kernel
-from lumpable.lumps.core.state import CEILING, OWN, REAL, STEP, State
+from lumpable.lumps.core.state import CEILING, OWN, REAL, RISE, STEP, TRIALS, State
 
 WIDTH, WIDTH_LOG = 0.25, 0.03
 """The group level is explored with c^2 = WIDTH + WIDTH_LOG ln(1 + N / K)."""
@@ -49,6 +49,8 @@ def gittins(x: float) -> float:
 @kernel
 def eagerness(value: FloatVector, visits: float, known: float) -> float:
     """Return L_u: how much the own deviation of an arm is worth exploring to a context."""
+    if value[RISE] > 0.0:  # how many times over the rounds to come pay for finding out
+        return 1.0 + AHEAD * (visits + 1.0) / float(value[TRIALS])
     if value[REAL] > 0.0:
         return gittins(AHEAD * (visits + 1.0) / known)
     return math.log(1.0 + visits / known)
@@ -59,8 +61,12 @@ def upper(value: FloatVector, level: float, square: float, own: float) -> float:
     """Return an index: its level, and as many standard deviations as exploring is worth.
 
     What contexts have of their own is real only up to a ceiling: no arm is much better than the
-    best ones that contexts have found, so nothing above that is looked for.
+    best ones that contexts have found, so nothing above that is looked for. Where own means have
+    two values, the level is the lower one, `square` what the other is more, and `own` the odds of
+    it times what finding out is worth.
     """
+    if value[RISE] > 0.0:
+        return level + square * own / (1.0 + own)
     wide = math.sqrt(square + own)
     if value[REAL] == 0.0 or own == 0.0:
         return level + wide

@@ -53,9 +53,9 @@ class Counts:
     """The rewards that are neither 0 nor 1; None if there are none."""
     unit: float = 1.0
     """How many rewards one of these coins is worth."""
-    ends: tuple[float, float] | None = None
-    """The two values that contexts' own means would have if they had only two; None for coins,
-    where these are 0 and 1 and a small m0 says the same."""
+    ends: tuple[float, float, float] | None = None
+    """The two values that contexts' own means would have if they had about two, and how closely
+    they would keep to them; None for coins, where these are 0 and 1 and a small m0 says it."""
 
     @property
     def contexts(self) -> int:

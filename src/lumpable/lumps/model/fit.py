@@ -58,6 +58,8 @@ class Fit:
     """The log probability of all that was seen, approximately."""
     scale: Scale | None = None
     """How rewards were scored and what they are worth; None if all of them are 0 or 1."""
+    doubt: float = 0.0
+    """The probability that there is one group after all, where there are several."""
 
     @property
     def real(self) -> bool:
@@ -104,6 +106,15 @@ def memberships(
     n, s = counts.n * weight, counts.s * weight
     bound = arithmetic.members(counts.first, counts.arm, n, s, slope, level, share, member)
     return member, bound
+
+
+def averaged(pulls: FloatMatrix, totals: FloatMatrix, doubt: float) -> FloatMatrix:
+    """Return totals of (arms, groups) whose means are averages over one group and several."""
+    if doubt == 0.0:
+        return totals
+    whole = totals.sum(axis=1) / np.maximum(pulls.sum(axis=1), 1e-300)
+    average: FloatMatrix = (1.0 - doubt) * totals + doubt * whole[:, None] * pulls
+    return average
 
 
 def untried_arm(fit: Fit) -> tuple[float, float]:

@@ -12,7 +12,10 @@ import numpy as np
 
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.engine.caching import cached_njit
+from lumpable.lumps.model.ends import RARELY
 
+UNLIKELY = 1e-6
+"""Groups that a context belongs to with less than this are left out of its likelihood."""
 FEW = 16
 """Up to this many rewards of a cell, a ratio of gamma functions is a product."""
 
@@ -59,64 +62,61 @@ def normal_likelihood(n: float, s: float, mean: float, m0: float) -> float:
 
 
 @cached_njit(error_model="numpy")
+def _log_sum(row: FloatVector) -> float:
+    """Return ln of the sum of the exponentials."""
+    top, whole = float(row.max()), 0.0
+    for x in row:
+        whole += math.exp(x - top)
+    return top + math.log(whole)
+
+
+@cached_njit(error_model="numpy")
 def mixture_likelihood(
     first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, mean: FloatMatrix,
     share: FloatVector, member: FloatMatrix, m0: float,
 ) -> float:  # fmt: skip
-    """Return the log likelihood of all cells under the mixture with these (K, M) group means.
-
-    Groups that a context almost surely does not belong to are left out of its sum.
-    """
+    """Return the log likelihood of all cells under the mixture with these (K, M) group means."""
     M = len(share)
     row = np.empty(M)
     total = 0.0
     for i in range(len(first) - 1):
-        top = -math.inf
         for g in range(M):
             row[g] = -math.inf
-            if member[i, g] < 1e-6:
+            if member[i, g] < UNLIKELY:
                 continue
             row[g] = share[g]
             for c in range(first[i], first[i + 1]):
                 row[g] += cell_likelihood(n[c], s[c], mean[arm[c], g], m0)
-            top = max(top, row[g])
-        whole = 0.0
-        for g in range(M):
-            whole += math.exp(row[g] - top)
-        total += top + math.log(whole)
+        total += _log_sum(row)
     return total
 
 
 @cached_njit(error_model="numpy")
 def two_valued_likelihood(
     first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, mean: FloatMatrix,
-    share: FloatVector, member: FloatMatrix, low: float, high: float,
+    share: FloatVector, member: FloatMatrix, low: float, high: float, strength: float,
 ) -> float:  # fmt: skip
-    """Return the same if a context's own mean is `low` or `high`, which average to the group's."""
+    """Return the same if own means lie around `low` or `high`, which average to the group's.
+
+    They keep to either with this strength, as contexts do to their group's mean.
+    """
     M = len(share)
     row = np.empty(M)
-    rise, fall = math.log(high / low), math.log((1.0 - high) / (1.0 - low))
     total = 0.0
     for i in range(len(first) - 1):
-        top = -math.inf
         for g in range(M):
-            row[g] = -math.inf
-            if member[i, g] < 1e-6:
-                continue
-            row[g] = share[g]
-            for c in range(first[i], first[i + 1]):
-                part = min(max((mean[arm[c], g] - low) / (high - low), 1e-3), 1.0 - 1e-3)
-                odds = s[c] * rise + (n[c] - s[c]) * fall  # of the high value against the low one
-                base = s[c] * math.log(low) + (n[c] - s[c]) * math.log(1.0 - low)
-                if odds > 0.0:
-                    row[g] += base + odds + math.log(part + (1.0 - part) * math.exp(-odds))
-                else:
-                    row[g] += base + math.log(1.0 - part + part * math.exp(odds))
-            top = max(top, row[g])
-        whole = 0.0
-        for g in range(M):
-            whole += math.exp(row[g] - top)
-        total += top + math.log(whole)
+            row[g] = share[g] if member[i, g] >= UNLIKELY else -math.inf
+        for c in range(first[i], first[i + 1]):
+            up = cell_likelihood(n[c], s[c], high, strength)
+            down = cell_likelihood(n[c], s[c], low, strength)
+            larger = max(up, down)
+            up, down = math.exp(up - larger), math.exp(down - larger)
+            for g in range(M):
+                if member[i, g] >= UNLIKELY:
+                    part = (mean[arm[c], g] - low) / (high - low)
+                    part = min(max(part, RARELY), 1.0 - RARELY)
+                    row[g] += larger + math.log(part * up + (1.0 - part) * down)
+        total += _log_sum(row)
     return total
 
 

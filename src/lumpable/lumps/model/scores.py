@@ -16,6 +16,7 @@ import numpy as np
 
 from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.model.counts import Counts, gathered
+from lumpable.lumps.model.ends import FEWEST_CELLS, two_ends
 
 OUTER = 0.005
 """The outer parts of all rewards: beyond them, scores are 0 and 1."""
@@ -36,8 +37,6 @@ PRIOR_FREEDOM = 5.0
 """The variance of all scores counts as this many degrees of freedom within cells."""
 EDGE = 1e-3
 """They stay this far from 0 and 1."""
-FEWEST_CELLS, CLUSTER_STEPS = 20, 10
-"""Two values of contexts' own means are sought in so many cells at least, and so many steps."""
 FEW = 4.0
 """Arms with fewer degrees of freedom take the dispersion of all arms."""
 
@@ -185,24 +184,22 @@ def tempered(counts: Counts, cells: Cells, phi: FloatVector) -> Counts:
     n = cells.n / each
     unit = counts.rewards / float(n.sum())
     coins = replace(counts, n=n, s=cells.u / each, others=None, unit=unit)
-    return coins if coins.like_coins else replace(coins, ends=_two_values(cells))
+    return coins if coins.like_coins else replace(coins, ends=_two_values(counts, cells))
 
 
-def _two_values(cells: Cells) -> tuple[float, float] | None:
-    """Return the centres of two clusters of the cells' averages, of cells with several rewards."""
-    several = cells.n >= 2.0
-    if several.sum() < FEWEST_CELLS:
+def _two_values(counts: Counts, cells: Cells) -> tuple[float, float, float] | None:
+    """Return two values of cells' scores, and how many coins each counts as beforehand."""
+    K = counts.arms
+    total, pulls = (np.bincount(counts.arm, x, minlength=K) for x in (cells.u, cells.n))
+    expected = (total / np.maximum(pulls, 1.0))[counts.arm]
+    noise = float(cells.u_squares.sum()) / max(float((cells.n - 1.0).sum()), 1.0)
+    two = two_ends(cells.u / cells.n, cells.n, np.full(len(cells.n), max(noise, EDGE**2)), expected)
+    if two is None:
         return None
-    n, mean = cells.n[several], (cells.u / cells.n)[several]
-    low, high = np.quantile(mean, [0.1, 0.9])
-    for _ in range(CLUSTER_STEPS):
-        upper = mean > (low + high) / 2.0
-        if upper.all() or not upper.any():
-            return None
-        low = (n * mean).sum(where=~upper) / n.sum(where=~upper)
-        high = (n * mean).sum(where=upper) / n.sum(where=upper)
-    low, high = max(float(low), EDGE), min(float(high), 1.0 - EDGE)
-    return (low, high) if low < high else None
+    low, high = max(two[0].low, EDGE), min(two[0].high, 1.0 - EDGE)
+    if low >= high:
+        return None
+    return low, high, max(min(low * (1.0 - low), high * (1.0 - high)) / two[0].around - 1.0, 1.0)
 
 
 # --- How much scores vary -----------------------------------------------------------------------

@@ -42,6 +42,8 @@ MOVES = 4
 """How often a better fit is looked for around the best one."""
 STEPS_OF_OWN = 2.0, 0.5, math.sqrt(2.0), math.sqrt(0.5)
 """Steps by which m0 climbs; with the grid's alone, groups would make up for what it is off."""
+DECIDED = 700.0
+"""Differences of evidence beyond this are as good as infinite."""
 PULLS_FOR_GROUPS = 2
 """Groups are not looked for before each context was seen this often on average."""
 
@@ -63,6 +65,7 @@ def fit(counts: Counts, before: Fit | None = None) -> Fit:
         if moved is best:
             break
         best = moved
+    best = replace(best, doubt=_doubt(one, best))
     return _in_order(counts, low_rank(counts, one, best), before)
 
 
@@ -111,6 +114,13 @@ def _has_doubled(counts: Counts, before: Fit) -> bool:
 
 def _better(best: Fit, tried: Fit) -> Fit:
     return tried if tried.evidence > best.evidence else best
+
+
+def _doubt(one: Fit, best: Fit) -> float:
+    """Return how likely one group is, where several are believed."""
+    if best.groups == 1:
+        return 0.0
+    return 1.0 / (1.0 + math.exp(min(best.evidence - one.evidence, DECIDED)))
 
 
 def one_group(counts: Counts) -> Fit:

@@ -17,6 +17,7 @@ import numpy as np
 
 from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.model.counts import Counts, gathered
+from lumpable.lumps.model.ends import NO_ENDS, Ends, two_ends
 from lumpable.lumps.model.scores import Cells, draw_together
 
 PRIOR_FREEDOM = 5.0
@@ -28,6 +29,7 @@ USUAL_RATIO = 8.0
 OWN_WIDTH = 2.0
 """How far m0 of rewards may be from that of scores, as the width of its prior in logarithms."""
 CEILING = 0.75
+"""The ceiling is this quantile of the best means that contexts have found."""
 RIDGE = 5.0
 """Loadings are drawn to 0 as by this many rewards with usual factors."""
 
@@ -56,6 +58,8 @@ class Worth:
     """(K, q), what a context's factors add to each arm."""
     ceiling: float
     """What the best arms that contexts have found are worth to them, but for the best quarter."""
+    ends: Ends = NO_ENDS
+    """Where contexts' own means are if they have about two values."""
 
     @property
     def means(self) -> FloatMatrix:
@@ -91,6 +95,7 @@ def worth(
     found = _worth(counts, cells, member, own, factor)
     if math.isfinite(own):
         found = _worth(counts, cells, member, _own(counts, cells, member, found, factor), factor)
+        found = replace(found, ends=_ends(counts, cells, member, found, factor))
     return replace(found, ceiling=_ceiling(counts, cells, member, found, factor))
 
 
@@ -126,6 +131,22 @@ def _own(
         score = cells.telling * likely - (math.log(ratio / found.own) / OWN_WIDTH) ** 2 / 2.0
         best = max(best, (score, float(ratio)))
     return best[1]
+
+
+def _ends(
+    counts: Counts, cells: Cells, member: FloatMatrix, found: Worth, factor: FloatMatrix
+) -> Ends:
+    """Return the two values of contexts' own means, if that is likelier than a normal law."""
+    mean, expected = cells.s / cells.n, _means(counts, member, found, factor)
+    noise = (member @ found.noise.T)[counts.row, counts.arm]
+    two = two_ends(mean, cells.n, noise, expected)
+    if two is None:
+        return NO_ENDS
+    variance = noise * (1.0 / cells.n + 1.0 / found.own)
+    normal = -0.5 * float((np.log(variance) + (mean - expected) ** 2 / variance).sum())
+    ends, likely = two
+    more = math.log(len(mean))  # by Schwarz: two more numbers were fitted to so many cells
+    return ends if cells.telling * (likely - normal) > more else NO_ENDS
 
 
 def _means(counts: Counts, member: FloatMatrix, found: Worth, factor: FloatMatrix) -> FloatVector:
@@ -174,7 +195,7 @@ def widen(held: Worth, more: int) -> Worth:
         np.concatenate([held.noise, nothing + usual]), held.between,
         np.append(held.centre, np.full(more, held.p0)), np.append(held.hold, np.full(more, hold)),
         held.p0, held.t0, held.own, np.concatenate([held.loading, np.zeros((more, q))]),
-        held.ceiling,
+        held.ceiling, held.ends,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ OLD_REAL, OLD_SQUARES, OLD_VALUES = 3, 4, 5
 NEW = (
     "ones", "log_context", "log_arm", "log_value", "log_count", "knot", "grade", "phi",
     "worth_pulls", "worth_total", "noise", "worth_centre", "hold", "worth_loading", "value",
+    "doubt",
 )  # fmt: skip
 
 
@@ -40,7 +41,8 @@ def read(shelf: Shelf, *, fitted: bool) -> tuple[dict[str, Array], dict[str, Arr
     beliefs |= {"value": fresh}
     log: dict[str, Array] = {name: np.zeros(0, dtype=np.int64) for name in LOG[:2]}
     log |= {name: np.zeros(0) for name in LOG[2:]}
-    fit = Fit(**shelf.values(FITTED, "fit-")) if fitted else None
+    laws = {name: law for name, law in FITTED.items() if name not in NEW}
+    fit = Fit(**shelf.values(laws, "fit-")) if fitted else None
     return cells | {"ones": cells["total"].copy()} | log, beliefs, fit
 
 

@@ -15,6 +15,7 @@ from lumpable.base import archive
 from lumpable.base.archive import Array
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.state import VALUES
+from lumpable.lumps.model.ends import Ends
 from lumpable.lumps.model.fit import Fit, Scale
 from lumpable.lumps.model.scores import Score
 from lumpable.lumps.model.worth import Worth
@@ -29,7 +30,7 @@ class Law(NamedTuple):
 
     axes: str
     """S contexts, K arms, M groups, q factors, c cells, l real rewards, k knots of the score, w
-    groups with a worth, v values, C contexts and A arms fitted."""
+    groups with a worth, v values, e two ends with their variance, C contexts and A arms fitted."""
     low: float = -HUGE
     high: float = HUGE
     kind: str = "f"
@@ -87,6 +88,7 @@ FITTED = {
     "p0": Law(""),
     "rewards": Law("", 0.0, math.inf),
     "evidence": Law("", -math.inf, math.inf),
+    "doubt": Law("", 0.0, 1.0),
 }
 """The last fit, ..."""
 SCORED = {
@@ -109,6 +111,7 @@ WORTH = {
     "t0": Law("", TINY),
     "loading": Law("Aq"),
     "ceiling": Law("", -HUGE, math.inf),
+    "ends": Law("e"),
 }
 """... and what it found them worth."""
 
@@ -130,7 +133,11 @@ class Shelf:
     """The arrays of an open file, each checked against its law."""
 
     def __init__(self, reader: archive.Reader, sizes: dict[str, int], size: int) -> None:
-        self._reader, self._sizes, self._size = reader, {**sizes, "v": VALUES}, size
+        self._reader, self._sizes, self._size = (
+            reader,
+            {**sizes, "v": VALUES, "e": len(Ends._fields)},
+            size,
+        )
 
     def arrays(self, laws: dict[str, Law], prefix: str = "") -> dict[str, Array]:
         """Return arrays of the right shape and type, that can be written."""
@@ -180,8 +187,9 @@ class Shelf:
         if not real:
             return fit
         score = self.values(SCORED, "fit-score-")
-        phi, worth = score.pop("phi"), Worth(**self.values(WORTH, "fit-worth-"))
-        return Fit(**{**vars(fit), "scale": Scale(Score(**score), phi, worth)})
+        phi, worth = score.pop("phi"), self.values(WORTH, "fit-worth-")
+        worth["ends"] = Ends(*worth["ends"].tolist())
+        return Fit(**{**vars(fit), "scale": Scale(Score(**score), phi, Worth(**worth))})
 
 
 def to_write(fit: Fit) -> dict[str, Array]:

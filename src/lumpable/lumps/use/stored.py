@@ -20,7 +20,18 @@ from lumpable.learners.engine.clock import TELLS
 from lumpable.lumps.core.layout import cells_of, lay_out
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.core.state import BETWEEN, KAPPA, M0, OWN, REAL
+from lumpable.lumps.core.state import (
+    AROUND,
+    BETWEEN,
+    HIGH,
+    KAPPA,
+    LOW,
+    M0,
+    OWN,
+    REAL,
+    RISE,
+    TRIALS,
+)
 from lumpable.lumps.core.top_two import TopTwo
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use import older
@@ -227,6 +238,10 @@ def _check_beliefs(header: Header, beliefs: dict[str, Array]) -> None:
         raise damaged("value: expected strengths and variances above 0, got others")
     if bool(value[REAL] > 0.0) != header.real:
         raise damaged("value: expected what the header says of real rewards, got the contrary")
+    if header.real and not (
+        value[LOW] <= value[HIGH] and value[RISE] >= 0.0 and (value[[AROUND, TRIALS]] > 0.0).all()
+    ):
+        raise damaged("value: expected ends and a fence in order, got others")
     if (np.diff(beliefs["knot"]) <= 0.0).any():
         raise damaged("knot: expected numbers that grow, got others")
     if not np.isfinite(beliefs["log_weight"].max(axis=1)).all():
