@@ -1,4 +1,9 @@
-"""An installed browser for tests of pages, without a head; where there is none, said loudly."""
+"""An installed browser for tests of pages, without a head; where there is none, said loudly.
+
+A page draws its pictures one after another, and each moves what is below it. On a busy machine
+that takes minutes, with seconds between two frames. So no test waits for frames or for a page that
+stands still: `Chrome` has patience, `until` asks by the clock, and `show` scrolls without a wait.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,12 @@ import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Locator, Page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
@@ -23,6 +28,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE = 180_000
+"""Milliseconds until a test gives up: only what hangs for good may take so long."""
 
 
 class NoBrowser(UserWarning):
@@ -34,8 +41,31 @@ def found() -> str | None:
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
+class Chrome:
+    """A browser whose pages all have patience, and do not move for show."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+
+    def new_page(self, **options: Any) -> Page:
+        """Open an empty page in a window of its own."""
+        page = self._browser.new_page(reduced_motion="reduce", **options)
+        page.set_default_timeout(PATIENCE)
+        return page
+
+
+def until(page: Page, condition: str) -> None:
+    """Wait until an expression is true, asked by the clock: frames may be rare."""
+    page.wait_for_function(condition, polling=50)
+
+
+def show(element: Locator) -> None:
+    """Scroll to an element at once, though what is above it may still grow."""
+    element.evaluate("element => element.scrollIntoView({block: 'center', behavior: 'instant'})")
+
+
 @contextmanager
-def opened() -> Iterator[Browser]:
+def opened() -> Iterator[Chrome]:
     """Start a browser; without one the test is skipped, and the terminal says so."""
     path = found()
     if path is None:
@@ -47,6 +77,6 @@ def opened() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
+        browser = play.chromium.launch(executable_path=path, args=FLAGS, timeout=PATIENCE)
+        yield Chrome(browser)
         browser.close()

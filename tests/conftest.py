@@ -6,15 +6,11 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 import browser
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.load_profile("fixed")
@@ -24,7 +20,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
+def chrome() -> Iterator[browser.Chrome]:
     """Return a browser without a head. Not for the session: its event loop stays in the thread."""
     with browser.opened() as found:
         yield found

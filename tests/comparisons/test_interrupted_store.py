@@ -45,9 +45,13 @@ def cells(out: Path) -> Counter[tuple[object, ...]]:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # files left open
-def test_rows_that_are_put_together(played: list[list[Row]], kept: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.nightly)])
+def test_rows_that_are_put_together(
+    played: list[list[Row]], kept: Path, tmp_path: Path, step: int
+) -> None:
+    """By day at every 17th line, by night at every one."""
     expected = {(*row.key, row.round): 1 for rows in played for row in rows}
-    for at in range(0, 10_000, 5):
+    for at in range(0, 10_000, step):
         folder = tmp_path / "again"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(kept.parent, folder)

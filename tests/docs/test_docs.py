@@ -17,9 +17,9 @@ from typing import Literal
 import click
 import pytest
 
-import browser
 import lumpable as lb
 import site_pages
+from browser import Chrome, until
 from lumpable.cli import reproducing
 from lumpable.cli.main import main
 from lumpable.reproduce.listed import CLAIMS
@@ -227,35 +227,32 @@ def test_nothing_on_the_site_comes_from_another_host(site: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_site_reads_and_searches_without_a_network(
-    site: Path, scheme: Literal["light", "dark"]
+    chrome: Chrome, site: Path, scheme: Literal["light", "dark"]
 ) -> None:
     asked: list[str] = []
     complaints: list[str] = []
-    with browser.opened() as chromium:
-        context = chromium.new_context(color_scheme=scheme, offline=True)
-        context.on("request", lambda request: asked.append(request.url))
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        for name in ("index.html", "explanation/ideas.html", "reference/lumps.html"):
-            page.goto((site / name).as_uri())
-            shown = "[...document.images].every(image => image.complete && image.naturalWidth > 0)"
-            page.wait_for_function(shown)
-        page.goto((site / "search.html").as_uri() + "?q=propensity")
-        page.wait_for_selector("#search-results li a")
+    page = chrome.new_page(color_scheme=scheme, offline=True)
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    for name in ("index.html", "explanation/ideas.html", "reference/lumps.html"):
+        page.goto((site / name).as_uri())
+        until(page, "[...document.images].every(one => one.complete && one.naturalWidth > 0)")
+    page.goto((site / "search.html").as_uri() + "?q=propensity")
+    page.wait_for_selector("#search-results li a")
+    page.close()
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     assert complaints == []
 
 
-def test_the_site_has_light_and_dark(site: Path) -> None:
-    with browser.opened() as chromium:
-        colours = set()
-        schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-        for scheme in schemes:
-            page = chromium.new_page(color_scheme=scheme)
-            page.goto((site / "index.html").as_uri())
-            colours.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-            assert page.locator(".theme-toggle").count() > 0
-        assert len(colours) == 2
+def test_the_site_has_light_and_dark(chrome: Chrome, site: Path) -> None:
+    colours = set()
+    for scheme in ("light", "dark"):
+        page = chrome.new_page(color_scheme=scheme)
+        page.goto((site / "index.html").as_uri())
+        colours.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        assert page.locator(".theme-toggle").count() > 0
+        page.close()
+    assert len(colours) == 2
 
 
 def test_the_site_holds_what_is_made_while_it_is_built(site: Path) -> None:

@@ -7,6 +7,7 @@ n = 0, 1, .. until the call gets through. Compiled code cannot be interrupted.
 from __future__ import annotations
 
 import copy
+import math
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -27,8 +28,8 @@ ROOMS = tuple(
 )
 
 
-def cut_off(call: Callable[[], object], at: int) -> bool:
-    """Call and interrupt at this line; False if there is no such line, and all is done."""
+def cut_off(call: Callable[[], object], at: float) -> int | None:
+    """Call and interrupt at this line; if there is no such line, all is done: return how many."""
     lines = 0
 
     def local(frame: FrameType, event: str, argument: Any) -> Any:
@@ -47,10 +48,10 @@ def cut_off(call: Callable[[], object], at: int) -> bool:
     try:
         call()
     except KeyboardInterrupt:
-        return True
+        return None
     finally:
         sys.settrace(before)
-    return False
+    return lines
 
 
 def prepared(real: bool = False) -> Lumps:
@@ -147,24 +148,22 @@ AMOUNTS: dict[str, Callable[[Lumps], object]] = {
 """Calls where rewards are real already."""
 
 
-NIGHTLY = [pytest.param(x, 1, marks=pytest.mark.nightly) for x in (*CALLS, *AMOUNTS)]
-
-
 @pytest.mark.filterwarnings("ignore:more than 8 decisions")
-@pytest.mark.parametrize(
-    ("name", "step"), [*((x, 7) for x in CALLS), *((x, 29) for x in AMOUNTS), *NIGHTLY]
-)
-def test_all_is_done_or_nothing(name: str, step: int, tmp_path: Path) -> None:
-    """By day at every seventh line, or at fewer, by night at every one."""
+@pytest.mark.parametrize("cuts", [12, pytest.param(10_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("name", [*CALLS, *AMOUNTS])
+def test_all_is_done_or_nothing(name: str, cuts: int, tmp_path: Path) -> None:
+    """By day at a dozen lines from the first to the last, by night at every one."""
     call, first = (CALLS | AMOUNTS)[name], prepared(real=name in AMOUNTS)
     done = copy.deepcopy(first)
-    call(done)
+    lines = cut_off(lambda: call(done), math.inf)
+    assert lines is not None
+    step = max(1, lines // cuts)
     before, after = books(first), books(done)
     visits = first.core.state.group_visits.copy()
     outcomes = set()
     for at in range(0, 10_000, step):
         lumps = copy.deepcopy(first)
-        if not cut_off(lambda: call(lumps), at):  # noqa: B023
+        if cut_off(lambda: call(lumps), at) is not None:  # noqa: B023
             break
         now = books(lumps)
         assert now in (before, after), f"line {at}"

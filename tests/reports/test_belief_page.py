@@ -6,13 +6,14 @@ import re
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from test_comparison_browser import CONTRAST, Opened
 
 import lumpable
+from browser import Chrome
 from lumpable.base.extras import MissingExtra
 from lumpable.lumps.belief import alternatives, beliefs, posterior, summary
 from lumpable.lumps.core.levels import ThreeLevels
@@ -21,9 +22,6 @@ from lumpable.reports.charts import belief_charts
 from lumpable.reports.kit import canvas
 from lumpable.reports.kit.theme import DARK, LIGHT, PAGE
 from lumpable.reports.pages import belief_page
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 EVIL = "<script>alert(1)</script>&amp;"
 CHARTS = ("sizes", "members", "means", "together")
@@ -54,7 +52,7 @@ def written(learner: ThreeLevels, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everything_is_drawn_and_can_be_read(chrome: Browser, written: Path, scheme: Any) -> None:
+def test_everything_is_drawn_and_can_be_read(chrome: Chrome, written: Path, scheme: Any) -> None:
     """Each picture once, in the colours of the scheme; texts have a contrast of at least 4.5."""
     opened = Opened(chrome, written, viewport={"width": 1000, "height": 900}, color_scheme=scheme)
     at = opened.page
@@ -73,26 +71,26 @@ def test_everything_is_drawn_and_can_be_read(chrome: Browser, written: Path, sch
     opened.closed()
 
 
-def test_names_are_text(chrome: Browser, written: Path, learner: ThreeLevels) -> None:
+def test_names_are_text(chrome: Chrome, written: Path, learner: ThreeLevels) -> None:
     """They stand on the page as they are, and nothing of them runs, nor does anything else."""
     opened = Opened(chrome, written, java_script_enabled=False)
     assert opened.page.locator("script").count() == 0
     assert opened.page.title() == f"Beliefs {EVIL}"
-    opened.page.locator("#contexts ~ details summary").click()
+    opened.page.locator("#contexts ~ details summary").press("Enter")
     assert f"{EVIL} 7" in opened.page.locator("#contexts ~ details").inner_text()
     first = opened.page.locator("#evidence ~ .wide tr.believed th").inner_text()
     assert first == alternatives.alternatives(learner)[0].model
     opened.closed()
 
 
-def test_a_narrow_screen_does_not_scroll_sideways(chrome: Browser, written: Path) -> None:
+def test_a_narrow_screen_does_not_scroll_sideways(chrome: Chrome, written: Path) -> None:
     opened = Opened(chrome, written, viewport={"width": 320, "height": 640})
     opened.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     assert opened.page.evaluate("document.documentElement.scrollWidth") == 320
     opened.closed()
 
 
-def test_pictures_shrink_with_the_page(chrome: Browser, written: Path) -> None:
+def test_pictures_shrink_with_the_page(chrome: Chrome, written: Path) -> None:
     """At 500 pixels none is cut off, and none is squeezed: height shrinks as width does."""
     opened = Opened(chrome, written, viewport={"width": 500, "height": 900})
     for key in CHARTS:

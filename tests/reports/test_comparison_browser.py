@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from browser import Chrome, show, until
 from lumpable.reports import compared
 from twins import made_rows
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 EVIL = "<script>alert(1)</script>"
 NAMES = [*list(made_rows.TITLES)[:20], "mts", "lattice", "oracle-groups", EVIL]
@@ -60,7 +61,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Opened:
     """A page, and what went wrong or out on it."""
 
-    def __init__(self, chrome: Browser, path: Path, **options: Any) -> None:
+    def __init__(self, chrome: Chrome, path: Path, **options: Any) -> None:
         self.page: Page = chrome.new_page(**options)
         self.wrong: list[str] = []
         self.asked: list[str] = []
@@ -73,7 +74,7 @@ class Opened:
     def scroll(self) -> None:
         """Go through the whole page, so that all pictures come into view."""
         for host in self.page.locator(".picture[data-figure]:visible").all():
-            host.scroll_into_view_if_needed()
+            show(host)
             host.locator("svg").wait_for()
 
     def closed(self) -> None:
@@ -84,7 +85,7 @@ class Opened:
 
 
 @pytest.fixture
-def opened(chrome: Browser, report: Path) -> Iterator[Opened]:
+def opened(chrome: Chrome, report: Path) -> Iterator[Opened]:
     found = Opened(chrome, report, viewport={"width": 1280, "height": 900})
     yield found
     found.closed()
@@ -126,20 +127,17 @@ def test_axes_are_switched_by_keyboard(opened: Opened) -> None:
     assert first.is_checked()
     near = lines(page, REGRET)
     page.keyboard.press("ArrowRight")
-    page.wait_for_function(
-        f"document.querySelector('#{REGRET} svg').ariaLabel.includes('linear axes,')"
-    )
+    until(page, f"document.querySelector('#{REGRET} svg').ariaLabel.includes('linear axes,')")
     whole = lines(page, REGRET)
     page.keyboard.press("ArrowRight")
-    page.wait_for_function(
-        f"document.querySelector('#{REGRET} svg').ariaLabel.includes('logarithmic')"
-    )
+    until(page, f"document.querySelector('#{REGRET} svg').ariaLabel.includes('logarithmic')")
     log = lines(page, REGRET)
     assert near != whole != log
     assert page.locator('input[name="axes-1"][value="logarithmic"]').is_checked()
-    other = page.locator("#picture-world-2-regret svg")
-    other.wait_for()
-    assert "logarithmic" in (other.get_attribute("aria-label") or "")
+    until(
+        page,
+        "document.querySelector('#picture-world-2-regret svg').ariaLabel.includes('logarithmic')",
+    )
 
 
 def test_a_learner_is_made_to_stand_out(opened: Opened) -> None:
@@ -162,12 +160,12 @@ def test_the_pointer_is_told_numbers(opened: Opened) -> None:
     page = opened.page
     opened.scroll()
     host = page.locator(f"#{REGRET}")
-    host.evaluate("host => host.scrollIntoView({block: 'center'})")
+    show(host)
     box = host.locator(".mark-symbol path").nth(-2).bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     tip = page.locator("#tip")
-    tip.wait_for(timeout=5000)
+    tip.wait_for()
     assert "round: 6,310" in tip.inner_text()
     assert "95 % interval: " in tip.inner_text()
 
@@ -181,7 +179,7 @@ def test_the_pointer_is_told_numbers(opened: Opened) -> None:
         pytest.param("light", "log", marks=pytest.mark.nightly),
     ],
 )
-def test_everything_can_be_read(chrome: Browser, report: Path, scheme: Any, axes: str) -> None:
+def test_everything_can_be_read(chrome: Chrome, report: Path, scheme: Any, axes: str) -> None:
     """Every text has a contrast of at least 4.5 to what is behind it (WCAG 2.1, 1.4.3).
 
     By day each scheme and each kind of axes once, by night all pairs.
@@ -189,7 +187,7 @@ def test_everything_can_be_read(chrome: Browser, report: Path, scheme: Any, axes
     opened = Opened(chrome, report, viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     page = opened.page
     if axes == "log":
-        page.locator('input[value="logarithmic"]').first.check()
+        page.locator('input[value="logarithmic"]').first.press("Space")
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     opened.scroll()
     found = page.evaluate(CONTRAST)
@@ -205,18 +203,18 @@ def test_colours_follow_the_scheme(opened: Opened) -> None:
     text = f"getComputedStyle(document.querySelector('#{REGRET} .mark-text text')).fill"
     before = page.evaluate(text)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"{text} !== '{before}'")
+    until(page, f"{text} !== '{before}'")
     assert page.evaluate(text) == "rgb(230, 230, 230)"
 
 
-def test_a_narrow_screen_does_not_scroll_sideways(chrome: Browser, report: Path) -> None:
+def test_a_narrow_screen_does_not_scroll_sideways(chrome: Chrome, report: Path) -> None:
     opened = Opened(chrome, report, viewport={"width": 320, "height": 640})
     opened.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     opened.scroll()
     assert opened.page.evaluate("document.documentElement.scrollWidth") == 320
     opened.page.set_viewport_size({"width": 1100, "height": 800})
-    opened.page.wait_for_function(
-        f"document.querySelector('#{REGRET} svg').getBoundingClientRect().width > 900"
+    until(
+        opened.page, f"document.querySelector('#{REGRET} svg').getBoundingClientRect().width > 900"
     )
     opened.closed()
 
@@ -225,14 +223,14 @@ def test_pictures_nobody_scrolled_to_are_drawn_when_idle(opened: Opened) -> None
     """All that have a width, without a move; what is folded away is there once it is opened."""
     page = opened.page
     shown = "[...document.querySelectorAll('.picture')].filter(host => host.clientWidth)"
-    page.wait_for_function(f"{shown}.every(host => host.querySelector('svg'))")
+    until(page, f"{shown}.every(host => host.querySelector('svg'))")
     assert page.evaluate("scrollY") == 0
     assert page.locator("#picture-world-2-ari svg").count() == 1
-    page.locator("#world-2 summary", has_text="Time per round").click()
+    page.locator("#world-2 summary", has_text="Time per round").press("Enter")
     page.locator("#picture-world-2-time svg").wait_for()
 
 
-def test_pictures_are_drawn_without_idle_callbacks(chrome: Browser, report: Path) -> None:
+def test_pictures_are_drawn_without_idle_callbacks(chrome: Chrome, report: Path) -> None:
     page = chrome.new_page()
     page.add_init_script("delete window.requestIdleCallback")
     page.goto(report.as_uri())
@@ -241,7 +239,7 @@ def test_pictures_are_drawn_without_idle_callbacks(chrome: Browser, report: Path
 
 
 @pytest.mark.parametrize("width", [320, pytest.param(400, marks=pytest.mark.nightly), 1280])
-def test_numbers_along_axes_stand_apart(chrome: Browser, tmp_path: Path, width: int) -> None:
+def test_numbers_along_axes_stand_apart(chrome: Chrome, tmp_path: Path, width: int) -> None:
     """Two numbers or more along each axis, of which no two come within three pixels."""
     rows = made_rows.rows(NAMES[:6], worlds=1, seeds=2, horizon=40_000)
     for line in rows:
@@ -271,21 +269,21 @@ def test_numbers_along_axes_stand_apart(chrome: Browser, tmp_path: Path, width: 
     opened.closed()
 
 
-def test_a_wide_table_says_that_there_is_more(chrome: Browser, tmp_path: Path) -> None:
+def test_a_wide_table_says_that_there_is_more(chrome: Chrome, tmp_path: Path) -> None:
     """Twenty-one worlds fit a wide screen; a narrow one says in words and by a fade to scroll."""
     rows = made_rows.rows(NAMES[:12], worlds=21, seeds=1, horizon=10)
     compared.report(rows, tmp_path / "wide.html")
     opened = Opened(chrome, tmp_path / "wide.html", viewport={"width": 1280, "height": 900})
     page, words = opened.page, opened.page.locator("p.more")
     region = page.locator(".wide", has=page.locator("table.heat"))
-    page.wait_for_function("document.querySelector('p.more').hidden")
+    until(page, "document.querySelector('p.more').hidden")
     assert region.get_attribute("data-more") is None
     page.set_viewport_size({"width": 600, "height": 900})
     words.wait_for(state="visible")
     assert region.get_attribute("data-more") is not None
     assert region.evaluate("one => getComputedStyle(one).maskImage") != "none"
     region.evaluate("one => one.scrollTo(9999, 0)")
-    page.wait_for_function("!document.querySelector('.wide').hasAttribute('data-more')")
+    until(page, "!document.querySelector('.wide').hasAttribute('data-more')")
     opened.closed()
 
 
@@ -301,7 +299,7 @@ def test_on_paper_all_pictures_are_there(opened: Opened) -> None:
     assert page.evaluate(fill) == "rgb(28, 28, 28)"
 
 
-def test_without_script_the_tables_are_there(chrome: Browser, report: Path) -> None:
+def test_without_script_the_tables_are_there(chrome: Chrome, report: Path) -> None:
     opened = Opened(chrome, report, java_script_enabled=False)
     assert opened.page.locator("noscript p").is_visible()
     assert opened.page.locator("#world-1 table.ratios tbody tr").count() == len(NAMES) - 1
