@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counts_made import rewarded
+from counts_made import counted, rewarded
 from rewards_made import LAWS, Law, Seen, agreement, seen, tastes
 from scipy import stats
 
@@ -191,7 +191,11 @@ def test_without_a_noise_of_its_own_an_arm_has_a_wrong_interval(
 def test_without_the_noisiest_group_a_noisy_one_falls_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One taste has always the same reward, the other waits an exponential time."""
+    """One taste has always the same reward, the other waits an exponential time.
+
+    A noise of each context would do here, too: there is none.
+    """
+    monkeypatch.setattr(scores, "UNLIKE", math.inf)
 
     def draw(rng: np.random.Generator, p: FloatVector, _: FloatVector) -> FloatVector:
         return np.where(p < 0.5, p, rng.exponential(p))
@@ -204,6 +208,38 @@ def test_without_the_noisiest_group_a_noisy_one_falls_apart(
     assert groups() == [2] * 3
     monkeypatch.setattr(fitted, "group_dispersion", lambda counts, cells, member, phi: phi)
     assert min(groups()) > 2
+
+
+# --- Contexts of unlike noise ---------------------------------------------------------------------
+
+OWN = np.exp(np.linspace(-2.0, 2.0, S))[:, None]
+"""The noise of the loudest context is some fifty times that of the quietest."""
+
+
+def unlike(number: int, seed: int, each: int = 200) -> Fit:
+    """Return the fit of contexts with so many tastes, whose noise is their own."""
+    rng = np.random.default_rng(seed)
+    group = rng.permutation(S) % number
+    context, arm = np.repeat(np.arange(S), each), rng.integers(K, size=S * each)
+    mean = tastes(number, K, seed)[group][context, arm]
+    reward = rng.normal(mean, 0.3 * OWN[rng.permutation(S)][context, 0])
+    return fitted.fit(counted(context, arm, reward, K))
+
+
+def test_without_a_noise_of_their_own_loud_contexts_are_a_group(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def right() -> int:
+        fits = [unlike(1, seed) for seed in SEEDS]
+        return sum((fit.groups, fit.rank) == (1, 0) for fit in fits)
+
+    assert right() >= 4
+    monkeypatch.setattr(scores, "UNLIKE", math.inf)
+    assert right() <= 1
+
+
+def test_tastes_are_found_under_a_noise_of_ones_own() -> None:
+    assert [unlike(2, seed).groups for seed in SEEDS] == [2] * len(SEEDS)
 
 
 # --- Heavy tails ----------------------------------------------------------------------------------

@@ -26,9 +26,10 @@ from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.core.batches import tell_many
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.steps import score as compiled
-from lumpable.lumps.model import fitted, search
+from lumpable.lumps.model import fitted, scores, search
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.scores import (
+    DOUBT,
     FENCE,
     FEW,
     KNOTS,
@@ -40,6 +41,7 @@ from lumpable.lumps.model.scores import (
     PRIOR_FREEDOM,
     Score,
     arm_dispersion,
+    context_dispersion,
     draw_together,
     group_dispersion,
     scored,
@@ -356,6 +358,55 @@ def test_dispersion_is_that_of_the_noisiest_group(seed: int) -> None:
     exact = np.maximum(phi, found.reshape(-1, 2).max(axis=1))
     assert group_dispersion(counts, cells, member, phi) == pytest.approx(exact, rel=1e-9)
     assert (exact > phi).any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dispersion_of_contexts_is_the_literal_one(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relative to all contexts, drawn together, and by two standard errors larger than it seems."""
+    monkeypatch.setattr(scores, "UNLIKE", 0.0)
+    counts = uneven(seed)
+    phi, kept = arm_dispersion(counts, scored(counts, scoring(counts))), literal_cells(counts)
+    arms = [[u for (_, j), u in kept.items() if j == k] for k in range(counts.arms)]
+    p = [(sum(u.sum() for u in arm) + 0.5) / (sum(map(len, arm)) + 1) for arm in arms]
+    squares, likely, free = (np.zeros(counts.contexts) for _ in range(3))
+    for (i, j), u in kept.items():
+        q = (u.sum() + p[j]) / (len(u) + 1)
+        squares[i] += ((u - u.mean()) ** 2).sum()
+        likely[i] += (len(u) - 1) * phi[j] * q * (1 - q)
+        free[i] += len(u) - 1
+    raw = squares / likely / (squares.sum() / likely.sum())
+    assert free.min() > FEW
+    true = (free / 2 * ((raw - 1) ** 2 - 2 / free)).sum() / (free / 2).sum()
+    part = true / (true + 2 / free)
+    exact = (1 + part * (raw - 1)) * (1 + DOUBT * np.sqrt(part * 2 / free))
+    psi = context_dispersion(counts, scored(counts, scoring(counts)), phi)
+    assert psi == pytest.approx(exact, rel=1e-9)
+    assert psi[1::2].mean() > 1.5 * psi[::2].mean()  # odd ones have nine times the variance
+    coins = tempered(counts, scored(counts, scoring(counts)), phi)
+    factor = np.clip(phi[counts.arm] * psi[counts.row], LEAST_PHI, 1.0)
+    assert coins.n == pytest.approx(counts.n / factor)
+    monkeypatch.setattr(scores, "UNLIKE", 1.01 * true)
+    alike_enough = context_dispersion(counts, scored(counts, scoring(counts)), phi)
+    assert np.array_equal(alike_enough, np.ones(counts.contexts))
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_contexts_that_differ_by_chance_have_no_dispersion_of_their_own(law: Any) -> None:
+    counts = drawn(law(np.random.default_rng(8)))
+    cells = scored(counts, scoring(counts))
+    psi = context_dispersion(counts, cells, arm_dispersion(counts, cells))
+    assert np.array_equal(psi, np.ones(counts.contexts))
+
+
+def test_tails_are_judged_by_the_noise_of_each_context() -> None:
+    """Normal rewards are scored by where they lie, others by rank, however noisy contexts are."""
+    rng = np.random.default_rng(9)
+    own = np.exp(rng.normal(0.0, 1.0, (60, 1, 1)))
+    light, heavy = rng.normal(size=(60, 6, 20)), rng.standard_t(2.0, (60, 6, 20))
+    assert len(scoring(drawn(own * light)).knot) == 2
+    assert len(scoring(drawn(own * heavy)).knot) > 2
 
 
 def test_coins_have_the_dispersion_of_coins_and_betas_that_of_betas() -> None:

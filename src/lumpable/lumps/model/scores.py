@@ -3,8 +3,9 @@
 Who is alike is found on scores in [0, 1]. A score is the reward itself, between the outer half
 percents of all rewards, if the noise has tails no heavier than a normal law's; else its rank. So
 no single reward can make a group. Scores vary less than coins of the same mean, by a factor phi_j
-of each arm; a cell of n scores with sum u counts as n / phi_j coins, u / phi_j of them heads.
-Rewards of 0 and 1 are their own scores, also beside a few wild ones.
+of each arm; a cell of n scores with sum u counts as n / phi_j coins, u / phi_j of them heads. Where
+contexts differ widely in noise, their tails are judged by their own noise, and they have a factor
+psi_i, too. Rewards of 0 and 1 are their own scores, also beside a few wild ones.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lumpable.base.arrays import FloatMatrix, FloatVector
+from lumpable.base.arrays import BoolMatrix, FloatMatrix, FloatVector
 from lumpable.lumps.model.counts import Counts, gathered
 from lumpable.lumps.model.ends import FEWEST_CELLS, two_ends
 
@@ -30,6 +31,8 @@ KNOTS = 512
 """Ranks are kept at this many rewards at most, and interpolated in between."""
 LEAST_PHI, LEAST_PART = 0.01, 0.2
 """No arm varies less than this part of a coin, nor than this part of all arms."""
+LEAST_NOISE = 0.01
+"""No context varies less than this part of all contexts."""
 RARE = 0.09
 """Where a coin of the scores' mean varies less than this, nearly all of them are 0 or nearly all 1,
 and what counts is how often the others come: they are coins as they are."""
@@ -38,7 +41,11 @@ PRIOR_FREEDOM = 5.0
 EDGE = 1e-3
 """They stay this far from 0 and 1."""
 FEW = 4.0
-"""Arms with fewer degrees of freedom take the dispersion of all arms."""
+"""Arms and contexts with fewer degrees of freedom take the dispersion of all."""
+UNLIKE = 0.25
+"""Contexts have a noise of their own if their variances, over the usual one, vary by this."""
+DOUBT = 2.0
+"""Their noise is taken for so many standard errors larger than it seems."""
 
 
 class Score(NamedTuple):
@@ -97,7 +104,9 @@ def scoring(counts: Counts) -> Score:
 def _tails_are_light(counts: Counts, low: float, high: float) -> bool:
     """Whether rewards lie around the average of their cell about as a normal law does.
 
-    While few cells have several rewards, they are compared with the average of their arm.
+    While few cells have several rewards, they are compared with the average of their arm. Contexts
+    that differ in noise would look like one law with heavy tails, and ranks would then see their
+    noise as a mean: each is measured by its own noise.
     """
     others = counts.others
     assert others is not None
@@ -112,12 +121,18 @@ def _tails_are_light(counts: Counts, low: float, high: float) -> bool:
     pulls = np.bincount(group, counts.n)
     mean = np.bincount(group[cell], times * value) / np.maximum(pulls, 1.0)
     kept = (times > 0.0) & (pulls[group[cell]] >= 2.0)
-    away = (value - mean[group[cell]])[kept]
-    away *= np.sqrt(pulls / np.maximum(pulls - 1.0, 1.0))[group[cell]][kept]
-    order = np.argsort(away)
-    away, times = away[order], times[kept][order]
+    away, times, row = (value - mean[group[cell]])[kept], times[kept], counts.row[cell][kept]
     if len(away) == 0:
         return True
+    more = (pulls / np.maximum(pulls - 1.0, 1.0))[group[cell]][kept]
+    squares, free = (
+        np.bincount(row, x, counts.contexts).astype(np.float64)
+        for x in (times * away**2, times / more)
+    )
+    away *= np.sqrt(more)
+    away /= np.sqrt(_own_noise(squares, free, free, 2.0 / _telling(away, times)))[row]
+    order = np.argsort(away)
+    away, times = away[order], times[order]
     least, most = _quantiles(away, times, (OUTER, 1.0 - OUTER))
     inner = _quantiles(away, times, MIDDLE)
     return inner[1] - inner[0] >= LIGHT * (most - least)
@@ -179,12 +194,19 @@ def _telling(value: FloatVector, times: FloatVector) -> float:
 
 
 def tempered(counts: Counts, cells: Cells, phi: FloatVector) -> Counts:
-    """Return the cells as coins: n / phi_j of them, u / phi_j heads."""
+    """Return the cells as coins: n / (phi_j psi_i) of them, u / (phi_j psi_i) heads."""
     each = phi[counts.arm]
+    coins = _coins(counts, cells, each)
+    if coins.like_coins:
+        return coins
+    each = np.clip(each * context_dispersion(counts, cells, phi)[counts.row], LEAST_PHI, 1.0)
+    return replace(_coins(counts, cells, each), ends=_two_values(counts, cells))
+
+
+def _coins(counts: Counts, cells: Cells, each: FloatVector) -> Counts:
     n = cells.n / each
     unit = counts.rewards / float(n.sum())
-    coins = replace(counts, n=n, s=cells.u / each, others=None, unit=unit)
-    return coins if coins.like_coins else replace(coins, ends=_two_values(counts, cells))
+    return replace(counts, n=n, s=cells.u / each, others=None, unit=unit)
 
 
 def _two_values(counts: Counts, cells: Cells) -> tuple[float, float, float] | None:
@@ -240,6 +262,43 @@ def group_dispersion(
     return noisiest
 
 
+def context_dispersion(counts: Counts, cells: Cells, phi: FloatVector) -> FloatVector:
+    """Return psi_i: how many times more the scores of each context vary than those of all do.
+
+    A coin of the context's own mean is what they are compared with, as they are in the model.
+    """
+    pulls, total = (np.bincount(counts.arm, x, minlength=counts.arms) for x in (cells.n, cells.u))
+    p = (total + 0.5) / (pulls + 1.0)
+    own = (cells.u + p[counts.arm]) / (cells.n + 1.0)
+    free = cells.n - 1.0
+    likely = free * phi[counts.arm] * own * (1.0 - own)
+    squares, likely, free = (
+        np.bincount(counts.row, x, counts.contexts).astype(np.float64)
+        for x in (cells.u_squares, likely, free)
+    )
+    return _own_noise(squares, likely, free, 2.0)
+
+
+def _own_noise(
+    squares: FloatVector, likely: FloatVector, free: FloatVector, each: float
+) -> FloatVector:
+    """Return the noise of contexts over the usual one: 1, unless they differ widely.
+
+    What little is known of it is not trusted: it is rather too large than too small.
+    """
+    usual, known = squares.sum() / max(likely.sum(), 1e-300), free > FEW
+    if known.sum() < 2 or usual <= 0.0:
+        return np.ones(len(free))
+    away = np.where(known, squares / np.maximum(usual * likely, 1e-300) - 1.0, 0.0)
+    chance = each / np.maximum(free, 1e-9)
+    true = _true_variance(away, chance, known)
+    if true < UNLIKE:
+        return np.ones(len(free))
+    part = np.where(known, true / (true + chance), 0.0)
+    noise: FloatVector = np.maximum(1.0 + part * away, LEAST_NOISE)
+    return noise * (1.0 + DOUBT * np.sqrt(part * chance))
+
+
 def _drawn_together(
     raw: FloatMatrix, free: FloatMatrix, p: FloatMatrix, towards: FloatMatrix
 ) -> FloatMatrix:
@@ -262,8 +321,13 @@ def draw_together(
         return towards
     chance = each / np.maximum(free, 1e-9)
     away = np.where(known, raw / towards - 1.0, 0.0)
-    sure = np.where(known, 1.0 / chance, 0.0)
-    true = max(0.0, float((sure * (away**2 - chance)).sum(where=known) / sure.sum()))
+    true = _true_variance(away, chance, known)
     part = np.where(known, true / (true + chance), 0.0)
     drawn: FloatMatrix = towards * np.maximum(1.0 + part * away, LEAST_PART)
     return drawn
+
+
+def _true_variance(away: FloatMatrix, chance: FloatMatrix, known: BoolMatrix) -> float:
+    """Return by how much what is known differs more than by chance."""
+    sure = np.where(known, 1.0 / chance, 0.0)
+    return max(0.0, float((sure * (away**2 - chance)).sum(where=known) / sure.sum()))
