@@ -4,7 +4,7 @@ The model takes the likeliest variance between arms, that between groups, and th
 arm had many rewards they hardly matter. An arm that a learner dropped early is known by them alone.
 So here the variances between arms and groups are averaged over, as likely as they make the averages
 of all arms (with the population's mean integrated out), and the noise of an arm with few rewards is
-that of a usual arm, not that of the arm which was played most.
+that of a usual arm, not that of the arm which was played most. The believed means stay as they are.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from lumpable.lumps.model.worth import RATIOS, Worth
 
 UNLIKELY = 1e-2
 """Variances between arms or groups that are less likely than the likeliest by this are left out."""
-LEAST_NOISE = 0.1
-"""The noise of an arm is at least this part of the usual one."""
 DIFFERENCES: FloatVector = 2.0 ** np.arange(-12.0, 3.0)
 """Variances of noise, relative to the usual one, that are compared."""
 
@@ -79,12 +77,11 @@ def _laws(seen: _Averages) -> Iterator[tuple[float, FloatMatrix, FloatMatrix]]:
 def _drawn(
     seen: _Averages, between: float, centre: FloatVector, around: FloatVector
 ) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return means and variances of theta ~ N(p_j, between) after rewards; p_j has a law, too.
+    """Return means and variances of theta ~ N(p_j, between) after all rewards.
 
-    The own rewards of a group are in the law of p_j already: that is made up for nowhere in the
-    model, and is little.
+    p_j has a mean of `centre` and a variance of `around` after them.
     """
-    part = np.where(np.isinf(seen.spread), 1.0, seen.spread / (between + seen.spread))
+    part = 1.0 / (1.0 + between / seen.spread)
     mean = (1.0 - part) * seen.y + part * centre[:, None]
     return mean, part * between + part**2 * around[:, None]
 
