@@ -18,6 +18,7 @@ from scipy import stats
 from lumpable import worlds
 from lumpable.base.arrays import FloatMatrix, IntVector
 from lumpable.lumps.belief import alternatives, beliefs, posterior, residuals, summary
+from lumpable.lumps.belief.strengths_doubted import second_moments
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.model import fitted, search
 from lumpable.lumps.model.evidence import MOST_LOST, lost_part
@@ -292,7 +293,8 @@ def test_intervals_of_real_rewards_are_those_of_worth_and_doubt_widens_them() ->
     assert learner.last_fit.groups == 3
     learner.state.log_weight[:] = np.log(np.maximum(np.eye(3)[label], 1e-300))
     sure = posterior.posterior_now(learner)
-    assert sure.variance == pytest.approx(posterior.ESTIMATED * fitted_worth.variances, rel=1e-3)
+    # 160 rewards of each mean: strengths, which are worth a few of them, matter by a few percent.
+    assert sure.variance == pytest.approx(posterior.ESTIMATED * fitted_worth.variances, rel=0.05)
     assert sure.mean == pytest.approx(fitted_worth.means, rel=1e-3)
     learner.state.log_weight[:] = np.log(0.8 * np.eye(3)[label] + 0.2 / 3)
     found, counts = posterior.posterior_now(learner), learner.counts()
@@ -304,7 +306,8 @@ def test_intervals_of_real_rewards_are_those_of_worth_and_doubt_widens_them() ->
         lost[j] += doubt * ((cells.s[c] - cells.n[c] * law.means[j]) / law.noise[j]) ** 2
     part = np.minimum(lost * law.variances, MOST_LOST)
     assert found.mean == pytest.approx(law.means)
-    assert found.variance == pytest.approx(posterior.ESTIMATED * law.variances / (1.0 - part))
+    moments = second_moments(counts, cells, member, law)
+    assert found.variance == pytest.approx(posterior.ESTIMATED * moments / (1.0 - part))
     assert (found.variance > 1.5 * sure.variance).mean() > 0.5
 
 

@@ -18,7 +18,7 @@ from rewards_made import LAWS, Law, Seen, agreement, seen, tastes
 from scipy import stats
 
 from lumpable.base.arrays import FloatMatrix, FloatVector
-from lumpable.lumps.belief import beliefs, residuals, summary
+from lumpable.lumps.belief import beliefs, residuals, strengths_doubted, summary
 from lumpable.lumps.belief.posterior import ESTIMATED
 from lumpable.lumps.core.batches import tell_many
 from lumpable.lumps.core.levels import ThreeLevels
@@ -182,6 +182,7 @@ def test_without_a_noise_of_its_own_an_arm_has_a_wrong_interval(
         return np.full_like(noise, noise.mean())
 
     monkeypatch.setattr(worths, "_noise", common)
+    monkeypatch.setattr(strengths_doubted, "even_noise", lambda *seen: seen[-1].noise)
     assert widths(found)[0] < 0.6
 
 

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector
+from lumpable.lumps.belief.strengths_doubted import second_moments
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA, M0
 from lumpable.lumps.model import arithmetic, likelihoods
@@ -170,7 +171,7 @@ def _of_worth(counts: Counts, fit: Fit) -> Posterior:
         counts.first, counts.arm, cells.n, cells.s, weight, fit.member, worth.means, worth.noise
     )
     part = np.minimum(lost * worth.variances, MOST_LOST)
-    variance = ESTIMATED * worth.variances / (1.0 - part)
+    variance = ESTIMATED * second_moments(counts, cells, fit.member, worth) / (1.0 - part)
     return Posterior(counts, fit.member, worth.pulls, worth.means, variance, worth.own, worth.noise)
 
 
