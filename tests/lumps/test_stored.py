@@ -20,7 +20,7 @@ import lumpable as lb
 from lumpable.base import archive
 from lumpable.lumps.core.layout import cells_of
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.core.state import BETWEEN, KAPPA, LOW, OWN, REAL, State
+from lumpable.lumps.core.state import AROUND, BETWEEN, KAPPA, LOW, OWN, REAL, RISE, State
 from lumpable.lumps.model import search
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.model.fitted import coins_of, with_worth
@@ -228,7 +228,7 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
     ({"format": "lumpable session"}, "expected a saved 'lumpable lumps', got 'lumpable session'"),
     ({"schema": 3, "new": 1}, "expected schema 2, got 3, of a newer version"),
     ({"schema": 0}, "expected schema 2, got 0$"),
-    ({"schema": 1}, "value: expected 5 numbers, got 9"),
+    ({"schema": 1}, "value: expected 5 numbers, got 13"),
     ({"new": 1}, "unknown field `new`"),
     ({"arms": 0}, "arms"),
     ({"contexts": "30"}, "contexts"),
@@ -295,6 +295,9 @@ REAL_ARRAYS: list[tuple[str, Any, str]] = [
     ("value", put(BETWEEN, np.inf), "expected strengths and variances above 0"),
     ("value", put(OWN, 0.0), "expected strengths and variances above 0"),
     ("value", put(LOW, np.nan), "value: expected"),
+    ("value", put(LOW, 1e9), "expected ends and a fence in order"),
+    ("value", put(RISE, -1.0), "expected ends and a fence in order"),
+    ("value", put(AROUND, 0.0), "expected ends and a fence in order"),
     ("knot", put(0, 1e9), "knot: expected numbers that grow, got others"),
     ("grade", put(0, 1.5), "grade: expected numbers from 0 to 1"),
     ("phi", put(0, 0.0), "phi: expected"),
