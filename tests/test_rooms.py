@@ -42,7 +42,7 @@ UPWARD = {
     ("runs.run", "Run.plot", "reports"),
     ("comparisons.comparison", "Comparison.report", "reports"),
     ("comparisons.comparison", "Comparison._repr_html_", "reports"),
-    ("lumps.use.named", "Lumps.report", "reports"),
+    ("lumps.use.believing", "BelievingLearner.report", "reports"),
 }
 """The four calls that go up, for the convenience of whoever holds the value."""
 

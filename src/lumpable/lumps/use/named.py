@@ -19,21 +19,18 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector
 from lumpable.base.errors import BadArgument
-from lumpable.lumps.belief import advice, alternatives, beliefs, looks, residuals, summary
+from lumpable.lumps.belief import advice, beliefs
 from lumpable.lumps.belief.advice import Advice, Lift
-from lumpable.lumps.belief.alternatives import Alternative
-from lumpable.lumps.belief.beliefs import Expected, Group, Mean, Member
-from lumpable.lumps.belief.looks import Looks
-from lumpable.lumps.belief.residuals import Residuals
+from lumpable.lumps.belief.beliefs import Expected
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use import contents, decisions, stored
+from lumpable.lumps.use.believing import BelievingLearner
 from lumpable.lumps.use.choosing import choose_many
 from lumpable.lumps.use.decisions import Batch, Decision
 from lumpable.lumps.use.ids import Id
 from lumpable.lumps.use.limits import AtMost, Limits, Shown
 from lumpable.lumps.use.locking import alone
-from lumpable.lumps.use.named_learner import NamedLearner
 from lumpable.lumps.use.outstanding import Outstanding
 from lumpable.lumps.use.registry import FIRST_ROOM, Named
 from lumpable.lumps.use.rewards import rewards_by_id
@@ -43,7 +40,7 @@ from lumpable.lumps.use.wild import surprise
 BELOW_0, BELOW_1 = math.nextafter(0.0, -1.0), math.nextafter(1.0, 0.0)
 
 
-class Lumps(NamedLearner[ThreeLevels]):
+class Lumps(BelievingLearner):
     """Learn what works for whom, and who is alike, from rewards alone. Nothing to tune.
 
     Contexts (users, sites, tenants) and arms (offers, prompts, solvers) are strings or integers and
@@ -296,8 +293,6 @@ class Lumps(NamedLearner[ThreeLevels]):
         places = np.arange(len(named.contexts))
         return advice.lift(self.core, places, level, arm_names=named.arms.listed)
 
-    # --- Beliefs ------------------------------------------------------------------------------
-
     @alone
     def expected(self, context: Name) -> list[Expected]:
         """Return a row for each arm that may be chosen for a context, the largest index first.
@@ -308,61 +303,6 @@ class Lumps(NamedLearner[ThreeLevels]):
         open, number = self._left(name, named.mask(None)), named.arms.number
         rows = beliefs.expected(self.core, named.place(name), arm_names=named.arms.listed)
         return [row for row in rows if open[number[row.arm]]]
-
-    @alone
-    def groups(self, level: float = beliefs.LEVEL) -> list[Group]:
-        """Return a row for each group: how large it is, its best arm, and how sure both are."""
-        arms = self._named.arms.listed
-        return beliefs.groups(self.core, level, arm_names=arms) if arms else []
-
-    @alone
-    def means(self, level: float = beliefs.LEVEL) -> list[Mean]:
-        """Return a row for each group and arm: its mean reward, with an interval."""
-        arms = self._named.arms.listed
-        return beliefs.means(self.core, level, arm_names=arms) if arms else []
-
-    @alone
-    def members(self) -> list[Member]:
-        """Return a row for each context that had a reward: its group, how surely, its best arm."""
-        contexts, arms = self._named.contexts.listed, self._named.arms.listed
-        return beliefs.members(self.core, context_names=contexts, arm_names=arms) if arms else []
-
-    @alone
-    def together(self, a: Name, b: Name) -> float:
-        """Return the probability that two contexts are in one group."""
-        return float(beliefs.together(self.core, self._named.known(a), self._named.known(b)))
-
-    @alone
-    def evidence(self) -> list[Alternative]:
-        """Return how likely other models make what was seen: more or fewer groups, alike or not."""
-        return alternatives.alternatives(self.core)
-
-    @alone
-    def summary(self) -> str:
-        """Say in a sentence or two what is believed of contexts."""
-        return summary.summary(self.core)
-
-    @alone
-    def looks(self) -> Looks:
-        """Return what the rewards look like, how they are read, and what one should know of it."""
-        return looks.looks(self.core)
-
-    @alone
-    def residuals(self) -> Residuals:
-        """Check whether the residuals have a direction in common that groups cannot explain."""
-        return residuals.residuals(self.core)
-
-    @alone
-    def report(self, path: str | Path) -> Path:
-        """Write all of this as one page with pictures that needs nothing else (extra `plot`)."""
-        from lumpable.reports.pages import belief_page  # brings pictures along
-
-        contexts, arms = self._named.contexts.listed, self._named.arms.listed
-        if not arms:
-            raise BadArgument("arms", "at least one arm to report on", "none")
-        return belief_page.report(
-            self.core, path, context_names=contexts, arm_names=arms, contexts_known=len(contexts)
-        )
 
     # --- Files --------------------------------------------------------------------------------
 
