@@ -130,6 +130,28 @@ def test_the_mean_is_split_exactly(n: int, p: float) -> None:
     assert rest == float(exactly - whole)
 
 
+@given(st.integers(LIMIT, MOST_ROUNDS), st.integers(0, 2**32))
+def test_a_half_is_the_normal_rounded_to_the_nearest_number(n: int, seed: int) -> None:
+    """No sample would see a shift of 1/2 beside standard deviations of 2^25 to 2^31."""
+    z = Fraction(np.random.default_rng(seed).standard_normal())
+    root = Fraction(math.isqrt(n << 120), 1 << 60)
+    away = halves(np.random.default_rng(seed), n, 1).item() - (n + root * z) / 2
+    assert abs(away) <= Fraction(1, 2) + Fraction(1, 2**18)
+
+
+@given(st.integers(LIMIT, MOST_ROUNDS), st.floats(2.0**-12, 0.5), st.integers(0, 2**32))
+def test_a_binomial_is_its_mean_and_a_deviation_rounded(n: int, p: float, seed: int) -> None:
+    """Step 1 of BTRD, which most draws end with, as it is printed."""
+    root = math.sqrt(n * p * (1 - p))
+    b = 1.15 + 2.53 * root
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    u = np.random.default_rng(seed).random() / (0.92 - 4.2 / b) - 0.43
+    if n * p >= 2**51 and abs(u) < 0.43:
+        deviation = Fraction((2 * a / (0.5 - abs(u)) + b) * u)
+        away = binomials(np.random.default_rng(seed), n, p, 1).item() - n * Fraction(p) - deviation
+        assert abs(away) <= Fraction(1, 2) + Fraction(1, 2**14)  # u has lost some digits here
+
+
 @given(st.integers(0, MOST_ROUNDS), st.floats(0, 1), st.integers(0, 2**32))
 def test_no_draw_is_out_of_range(n: int, p: float, seed: int) -> None:
     assert 0 <= binomials(np.random.default_rng(seed), n, p, 1)[0] <= n
@@ -175,6 +197,16 @@ def test_a_thousand_contexts_are_all_served_exactly() -> None:
     for i in (0, 1, 10, 100, 500, 900, 990, 998, 999):
         p = exact[i] / sum(exact)
         right_mean(shares[:, i], n, p, f"context {i}")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_rare_context_beside_a_frequent_one(first: bool) -> None:
+    """1 less the frequency of the frequent one is wrong by a tenth of a standard deviation."""
+    rare = 2.0**-40 / 3
+    frequency = np.array([rare, 1 - rare] if first else [1 - rare, rare])
+    shares = multinomials(9, MOST_ROUNDS, frequency, 20_000)[:, 0 if first else 1]
+    exact = sum(Fraction(each) for each in frequency.tolist())
+    right_moments(shares, MOST_ROUNDS, Fraction(rare) / exact, "the rare one")
 
 
 @given(
