@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -152,6 +153,25 @@ def test_a_binomial_is_its_mean_and_a_deviation_rounded(n: int, p: float, seed: 
         assert abs(away) <= Fraction(1, 2) + Fraction(1, 2**14)  # u has lost some digits here
 
 
+@given(st.integers(LIMIT, MOST_ROUNDS), st.floats(2.0**-12, 0.5))
+def test_the_mode_is_exact(n: int, p: float) -> None:
+    """Steps 3.1 to 3.4 of BTRD compare with the mode floor((n + 1) p), or a neighbour as likely."""
+    kernels: Any = _kernels
+    asked: list[int] = []
+
+    def accepts(n: int, p: float, npq: float, m: int, k: int, v: float) -> bool:
+        asked.append(int(m))
+        return True
+
+    whole, mean = kernels._product(n, p)
+    b = 1.15 + 2.53 * math.sqrt(n * p * (1 - p))
+    numbers = n, p, n * p * (1 - p), 0.0248 * b, b, 0.92 - 4.2 / b, 0.999, whole, mean
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kernels, "_accepts", accepts)
+        kernels._btrd_rest.py_func(np.random.default_rng(1), *numbers)
+    assert abs(asked[0] - math.floor((n + 1) * Fraction(p))) <= 1
+
+
 @given(st.integers(0, MOST_ROUNDS), st.floats(0, 1), st.integers(0, 2**32))
 def test_no_draw_is_out_of_range(n: int, p: float, seed: int) -> None:
     assert 0 <= binomials(np.random.default_rng(seed), n, p, 1)[0] <= n
@@ -197,6 +217,14 @@ def test_a_thousand_contexts_are_all_served_exactly() -> None:
     for i in (0, 1, 10, 100, 500, 900, 990, 998, 999):
         p = exact[i] / sum(exact)
         right_mean(shares[:, i], n, p, f"context {i}")
+
+
+def test_sums_of_frequencies_are_right_to_the_last_digits() -> None:
+    frequency = np.random.default_rng(10).uniform(0, 1, 1000) ** 20
+    exact = [Fraction(each) for each in frequency.tolist()]
+    for i, behind in enumerate(_kernels._behind(frequency).tolist()):
+        rest = sum(exact[i + 1 :])
+        assert abs(Fraction(behind) - rest) <= rest / 2**52
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -20,7 +20,7 @@ from lumpable.plans.plan import Collect, Request, Sample
 from lumpable.worlds.world import World
 
 MANY = 2**52
-"""From this many rounds on, numpy's multinomial would round some shares."""
+"""Below this many rounds, numpy's multinomial loses no share to rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,8 +133,8 @@ def answer(
 def _multinomial(rng: np.random.Generator, number: int, frequency: FloatVector) -> IntVector:
     """Draw a multinomial; numpy would give rounding errors to a last cell of frequency 0.
 
-    It would also skip numbers from 2^53 on, and square deviations in 64 bits, which are then too
-    large by 2 % in variance at 2^61 and by 8 % at 2^62: more than it can divide are divided here.
+    It also skips numbers from 2^53 on, and from 2^60 on overflows in the tails: at 2^62 the
+    variance is 8 % too large. So many rounds are divided by `kernels.divide`, to the last one.
     """
     shares = np.zeros(len(frequency), dtype=np.int64)
     comes = frequency > 0

@@ -5,12 +5,12 @@ the plays of 2^m arms are split between two halves until each arm has its own, a
 a rounded normal, corrected. Other binomials follow Hörmann, "The generation of binomial random
 variates", J. Stat. Comput. Simul. 46 (1993), algorithm BTRD; letters are his.
 
-Counts go up to 2^63, and doubles skip whole numbers from 2^53 on. So beyond `PLACED` the mean stays
-a whole number of 64 bits, exact, and only the deviation from it is a double: at most some ten
-standard deviations, below 2^35, where doubles are 2^-18 apart or closer. What is left is that a
-uniform of 53 bits has finitely many values: a unit of the count takes about 2^53 / (10 sd) of them,
-give or take one, with sd below 2^31. So a draw of any size is within 2^-18 of its law, in total
-variation, and every bit of it is random.
+Counts go up to 2^63, and doubles skip whole numbers from 2^53 on. So beyond `PLACED` the mean is
+kept as a whole number, exactly, and only the deviation from it is a double: below 2^35, where
+doubles are at most 2^-18 apart. Then every bit of a draw is random, and its law is within 2^-18
+of the exact one in total variation: of the 2^53 values of a uniform, each count gets its share to
+within one, and counts within ten standard deviations, of at most 2^31, are all that matter. (The
+logarithms of step 3.4 are lost in rounding there, but decide about fewer than 3 draws in 2^25.)
 """
 
 from __future__ import annotations
@@ -120,26 +120,28 @@ def _portion(rng, plays, one, other):
 
 @compiled()
 def divide(rng, number, frequency):
-    """Multinomial(number, frequency / its sum): one binomial after the other.
+    """Multinomial(number, frequency / its sum): one binomial after the other."""
+    shares = np.empty(len(frequency), np.int64)
+    rest = _behind(frequency)
+    for i in range(len(frequency) - 1):
+        shares[i] = _portion(rng, number, frequency[i], rest[i])
+        number -= shares[i]
+    shares[-1] = number
+    return shares
 
-    Each frequency is held against the sum of those behind it, added up with the rounding errors
-    carried along (Knuth's two-sum), so that last cells are as exact as first ones.
-    """
-    S = len(frequency)
-    behind = np.empty(S)
+
+@compiled()
+def _behind(frequency):
+    """Sums of the frequencies behind each, right to a bit or two: rounding errors are kept."""
+    behind = np.empty(len(frequency))
     total = lost = 0.0
-    for i in range(S - 1, -1, -1):
+    for i in range(len(frequency) - 1, -1, -1):
         behind[i] = total + lost
         longer = total + frequency[i]
         added = longer - total
         lost += (total - (longer - added)) + (frequency[i] - added)
         total = longer
-    shares = np.empty(S, np.int64)
-    for i in range(S - 1):
-        shares[i] = _portion(rng, number, frequency[i], behind[i])
-        number -= shares[i]
-    shares[S - 1] = number
-    return shares
+    return behind
 
 
 @compiled(inline="always")
@@ -149,7 +151,7 @@ def half(rng, n):
     With x = round(n/2 + z sqrt(n)/2), P(x) = (1 + e) f(x) where f is the binomial and
     n e = 1/12 - x'^2/3 + x'^4/12 + O(1/n), x' the standardised x. So x is kept with probability
     f(x) / (P(x) (1 + 1/(2n))), which is nearly 1: a lower bound of it decides nearly always.
-    Of many, x is always kept: that changes the law by E|n e| / n < 1/n, and n is above 2^51.
+    Of many, x is always kept: that changes the law by E|n e| / n < 1/n, and n is at least 2^52.
     """
     if n <= BITS:
         return _ones(rng, n)
@@ -230,10 +232,9 @@ def _binomial(rng, n, p):
 
 @compiled()
 def _product(n, p):
-    """n p as a whole number and a rest: exact, for p of 2^-12 .. 1/2, as it is if n p >= `PLACED`.
+    """n p as a whole number and a rest, exactly: n P in halves of 32 bits, with P = 2^64 p.
 
-    P = 2^64 p is whole then, for p has 53 bits. n P is multiplied out in halves of 32 bits, and
-    its upper 64 bits are the whole number, its lower 64 the rest.
+    P is whole, since p has 53 bits and is at least 2^-12, as n p >= `PLACED` and n < 2^63.
     """
     low, bits = np.uint64(0xFFFFFFFF), np.uint64(32)
     N, P = np.uint64(n), np.uint64(p * 2.0**64)
