@@ -315,6 +315,27 @@ def test_unfinished_plays_and_plays_of_each_arm(n: int) -> None:
             fair_bits(np.array([each.sample.plays[i, j] for each in got]), f"plays of {i}, {j}")
 
 
+@pytest.mark.parametrize("n", [2**40, answers.AT_ONCE + 1, 2**62, MOST_ROUNDS])
+def test_sums_of_stars(n: int) -> None:
+    """Drawn at once, 2^62 of them would have a variance that is 4 % too large."""
+    law = lb.worlds.Stars()
+    mean = np.full((200, 300), 3.2)
+    rng = np.random.default_rng(11)
+    total = answers._totals(law, mean, np.full(mean.shape, n), rng)
+    z = (total - total.mean()) / np.sqrt(n * law.variance(mean))
+    squares = float((z**2).sum())
+    tails = stats.chi2.cdf(squares, z.size - 1), stats.chi2.sf(squares, z.size - 1)
+    alike(2 * float(min(tails)), f"variance of {n} stars")
+
+
+def test_few_rewards_are_added_up_as_ever() -> None:
+    law, mean = lb.worlds.Stars(), np.array([[1.5, 2.5, 3.5]])
+    number = np.array([[0, 7, answers.AT_ONCE]])
+    one, other = np.random.default_rng(12), np.random.default_rng(12)
+    assert (answers._totals(law, mean, number, one) == law.total(mean, number, other)).all()
+    assert one.bit_generator.state == other.bit_generator.state
+
+
 def test_the_same_seed_gives_the_same_answer() -> None:
     for one, other in zip(many_answers(2**60, 3), many_answers(2**60, 3), strict=True):
         assert (one.visits == other.visits).all()

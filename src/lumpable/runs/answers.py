@@ -13,14 +13,17 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from lumpable.base.arrays import FloatVector, IntVector
+from lumpable.base.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.base.checks import MOST_ROUNDS
 from lumpable.base.errors import BadArgument
 from lumpable.plans.plan import Collect, Request, Sample
+from lumpable.worlds import laws
 from lumpable.worlds.world import World
 
 MANY = 2**52
 """Below this many rounds, numpy's multinomial loses no share to rounding."""
+AT_ONCE = 2**59
+"""The most rewards that are added up in one draw."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +128,7 @@ def answer(
     )
     if not world.plain:
         number = min(request.repeats, MOST_ROUNDS) * plays
-        total = world.law.total(world.mean, number, rng)
+        total = _totals(world.law, world.mean, number, rng)
         np.divide(total, number, out=mean, where=number > 0)
     return Answer(Sample(plays, mean), visits, unfinished, regret)
 
@@ -145,6 +148,18 @@ def _multinomial(rng: np.random.Generator, number: int, frequency: FloatVector) 
 
         shares[comes] = kernels.divide(rng, number, frequency[comes])
     return shares
+
+
+def _totals(
+    law: laws.Law, mean: FloatMatrix, number: IntMatrix, rng: np.random.Generator
+) -> FloatMatrix:
+    """Draw sums of so many rewards, in pieces that numpy can draw without overflow."""
+    piece = np.minimum(number, AT_ONCE)
+    total = law.total(mean, piece, rng)
+    while (number := number - piece).any():
+        piece = np.minimum(number, AT_ONCE)
+        total = total + law.total(mean, piece, rng)
+    return total
 
 
 def check_rounds(request: Request) -> None:
