@@ -277,6 +277,27 @@ def test_after_a_call_that_is_not_fine_nothing_is_split_in_the_phase() -> None:
     assert "splitting" in plan.belief.phase
 
 
+def test_printed_arms_fall_more_than_two_thresholds_below() -> None:
+    problem = lb.Problem(2, 2, 1)
+    for distance, left in ((2 + 1e-9, [0]), (2 - 1e-9, [0, 1])):
+        plan, size = two_levels(problem)
+        t = lb.lengths.any_groups_phase(problem, size.h, SMALL).threshold(size.first)
+        plan.tell_all([[distance * t, 0.0]] * 2, plays=99)
+        assert plan.arms == [left] * 2
+
+
+def test_tight_arms_fall_where_intervals_part() -> None:
+    """With four plays they have half the error of one."""
+    problem = lb.Problem(2, 2, 1)
+    size = first_played(problem, lb.TIGHT, levels=2)
+    for distance, left in ((1 + 1e-9, [0]), (1 - 1e-9, [0, 1])):
+        plan = Script(fresh_phases(problem))
+        while plan.belief.number < size.h:
+            plan.tell({})
+        plan.tell_all([[distance * size.error(size.first), 0.0]] * 2, plays=4)
+        assert plan.arms == [left] * 2
+
+
 def test_parts_of_the_last_stage_are_used_even_if_they_are_too_few() -> None:
     plan, size = two_levels(lb.Problem(9, 2, 9))
     plan.tell_all([[9.0 * i, 0] for i in range(9)])
