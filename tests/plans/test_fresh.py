@@ -96,6 +96,13 @@ def test_stages(problem: lb.Problem, h: int, R: float) -> None:
     assert not fixed.enough(0, 0)
 
 
+def test_the_smallest_gaps_and_constants_that_floats_can_hold() -> None:
+    stages = Stages(lb.Problem(4, 2, 3), 9, 1e-300, adaptive=True)
+    assert stages.repeats(0) > 10**600
+    assert stages.intervals(0, np.array([[1]])) <= 1e-300
+    assert fresh_phase(lb.Problem(1, 1, 1), 1, replace(lb.PAPER, levels=5e-324)).first == 1
+
+
 @settings(max_examples=50)
 @given(st.lists(st.floats(0.01, 1.0), min_size=1, max_size=60), st.integers(0, 60))
 def test_some_stage_cuts_enough(steps: list[float], spare: int) -> None:

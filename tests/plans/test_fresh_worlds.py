@@ -274,7 +274,7 @@ def test_promises_fail_no_more_often_than_allowed(setting: str, way: str, runs: 
     failed, most, calls = failures(setting, way, runs)
     assert most < 0.05
     assert stats.binom.sf(failed - 1, runs, most) > SURE
-    assert calls >= runs  # there was something to promise
+    assert calls >= runs // 2  # there was something to promise; some groups have the same best arm
 
 
 # --- The count can fail: what must not be changed ---------------------------------------------

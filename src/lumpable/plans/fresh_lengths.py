@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -125,7 +126,7 @@ class PrintedPhase:
     @property
     def first(self) -> int:
         """The first n with e <= 1/2."""
-        return max(1, math.ceil(math.log2(self.lg / 4)))
+        return max(1, math.ceil(math.log2(self.lg) - 2))
 
     def explore(self, n: int) -> int:
         """Algorithm 6, line 6: r (S + K) lg_h 2^((n+h)/2)."""
@@ -195,7 +196,7 @@ class Stages:
     def repeats(self, q: int) -> int:
         """M_q = 32 lambda 4^q / R^2; without stages, (r-1)^2 in place of 4^q."""
         finer = 1 << 2 * q if self.adaptive else max(1, self.problem.groups - 1) ** 2
-        return math.ceil(32 * self.confidence * finer / self.R**2)
+        return math.ceil(Fraction(32 * self.confidence) * finer / Fraction(self.R) ** 2)
 
     def rounds(self, q: int) -> int:
         """1.3 x 8 S M_q: every context expects 1.3 M_q of them."""
@@ -203,7 +204,7 @@ class Stages:
 
     def intervals(self, q: int, plays: IntMatrix) -> FloatMatrix:
         """Return sqrt(2 lambda / (plays M_q)), at most R/4 2^-q."""
-        return radius(math.sqrt(2 * self.confidence / self.repeats(q)), plays)
+        return radius(math.sqrt(Fraction(2 * self.confidence) / self.repeats(q)), plays)
 
     def enough(self, q: int, cuts: int) -> bool:
         """Say whether the cuts of stage q pay for its rounds."""
