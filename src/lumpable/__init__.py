@@ -17,7 +17,7 @@ from lumpable.plans.about import About
 from lumpable.plans.costs import Budget, budget
 from lumpable.plans.making import algorithm
 from lumpable.plans.plan import Belief, Bucket, Collect, Plan, Result, Sample, Split
-from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.plans.problem import PAPER, TIGHT, Constants, Problem
 from lumpable.plans.progress import Progress, replay
 from lumpable.runs.bulk import exact, simulate
 from lumpable.runs.measures import Checkpoint
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAPER",
+    "TIGHT",
     "About",
     "BadArgument",
     "Belief",

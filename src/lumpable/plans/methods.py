@@ -18,6 +18,8 @@ POLICY: tuple[Algorithm[...], ...] = (
 REGRET: tuple[Algorithm[...], ...] = (
     regret.equal_groups,
     regret.any_groups,
+    regret.fresh_phases,
+    regret.fresh_guesses,
     reductions.any_contexts_online,
     reductions.unknown_groups,
     reductions.never_worse,
