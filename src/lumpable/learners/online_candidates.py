@@ -89,7 +89,7 @@ def radius(state: State, plays: int) -> float:
 
 
 @kernel
-def tested_arm(state: State, context: int, track: int) -> int:
+def arm_on_test(state: State, context: int, track: int) -> int:
     """Return the arm whose slot this visit belongs to, or NOBODY."""
     level = track // 2
     if track % 2 == 1:
@@ -112,7 +112,7 @@ def choose(state: State, context: int, clock: Clock) -> int:
     if state.visits.shape[1] == 0:
         return 0
     track = state.turn[context]
-    arm = tested_arm(state, context, track)
+    arm = arm_on_test(state, context, track)
     if arm != NOBODY and not stopped(state, context, track):
         return arm
     return state.arm[context]
@@ -173,6 +173,13 @@ def visit(state: State, context: int, track: int, reward: float) -> None:
 
 
 @kernel
+def toss(state: State, context: int, level: int, clock: Clock) -> None:
+    """Start a slot of an idle track at its next visit, or do not."""
+    if uniform(clock) * math.sqrt(2 << level) < state.start:
+        state.drawn[context, level] = below(clock, len(state.joined))
+
+
+@kernel
 def update(state: State, context: int, arm: int, reward: float, clock: Clock) -> None:
     """Take a visit of a context, and toss the coin of its next one if that track is idle."""
     tracks = state.visits.shape[1]
@@ -180,17 +187,16 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
         return
     track = state.turn[context]
     level = track // 2
-    if tested_arm(state, context, track) != NOBODY:
+    if arm_on_test(state, context, track) != NOBODY:
         visit(state, context, track, reward)
     elif track % 2 == 1 and state.drawn[context, level] != NOBODY:
-        if state.tested[context, level] == state.size[0]:
+        all_tested = state.tested[context, level] == state.size[0]
+        if all_tested:
             decide(state, context, track)
     track = track + 1 if track + 1 < tracks else 0
     state.turn[context] = track
-    level = track // 2
-    if track % 2 == 1 and state.drawn[context, level] == NOBODY:
-        if uniform(clock) * math.sqrt(2 << level) < state.start:
-            state.drawn[context, level] = below(clock, len(state.joined))
+    if track % 2 == 1 and state.drawn[context, track // 2] == NOBODY:
+        toss(state, context, track // 2, clock)
 
 
 class OnlineCandidates(Compiled):
