@@ -36,10 +36,24 @@ def same(learner: OnlineCandidates, literal: LiteralCandidates) -> None:
     assert learner.state.value == pytest.approx([i.V for i in literal.context], rel=1e-9)
 
 
+class Negative:
+    """A world whose rewards are all below 0."""
+
+    def __init__(self, world: lb.World) -> None:
+        self.world, self.contexts, self.frequency = world, world.contexts, world.frequency
+
+    def reward(self, context: int, arm: int, rng: np.random.Generator) -> float:
+        return self.world.reward(context, arm, rng) - 3.0
+
+
+@pytest.mark.parametrize("negative", [False, True])
 @pytest.mark.parametrize("constants", SMALL)
 @pytest.mark.parametrize(("S", "K"), [(3, 6), (1, 5), (5, 12)])
-def test_decisions_are_the_literal_ones(S: int, K: int, constants: dict[str, Any]) -> None:
-    world = lb.worlds.lumpable(S, K, min(S, 2), frequency="zipf", sd=0.3, seed=3)
+def test_decisions_are_the_literal_ones(
+    S: int, K: int, constants: dict[str, Any], negative: bool
+) -> None:
+    world: Any = lb.worlds.lumpable(S, K, min(S, 2), frequency="zipf", sd=0.3, seed=3)
+    world = Negative(world) if negative else world
     learner = OnlineCandidates(S, K, seed=1, **constants)
     literal = LiteralCandidates(S, K, 1, **constants)
     for _ in range(4):
@@ -112,8 +126,9 @@ def test_an_undecided_entry_touches_nothing() -> None:
     assert differ > 1000  # rounds in which the test had stopped in one world only
 
 
-K, SHORT, VISITS = 8, 3, 14
-"""For the law of the drawn arms: arms, levels, and visits of each track of each context."""
+MANY, K, SHORT, VISITS = 12_000, 8, 3, 14
+"""For the law of the drawn arms: contexts, arms, levels, visits of each track of a context."""
+HORIZON = 2**SHORT * (MANY + K)
 
 
 def decided_arms(learner: Any, contexts: int) -> None:
@@ -153,30 +168,24 @@ class Watched:
 def test_drawn_arms_are_uniform_in_order_of_decision() -> None:
     """Part (i) of the proof, where bad arms stop after one play and good ones never.
 
-    The first 1,000 decisions of each of 4 seeds. A right learner fails with probability 3e-9.
+    The first 2,800 decisions of each of 3 seeds. A right learner fails with probability 3e-9.
     """
-    S, first = 4000, []
-    for seed in range(4):
-        learner = OnlineCandidates(S, K, horizon=2**SHORT * (S + K), width=1e-3, seed=seed)
-        watched = Watched(learner)
-        decided_arms(watched, 400)
-        assert learner.state.visits.shape == (S, 2 * SHORT)
-        assert len(watched.decided) > 1000
-        first += watched.decided[:1000]
+    first = []
+    for seed in range(3):
+        watched = Watched(OnlineCandidates(MANY, K, horizon=HORIZON, width=1e-3, seed=seed))
+        decided_arms(watched, 1000)
+        assert watched.learner.state.visits.shape == (MANY, 2 * SHORT)
+        first += watched.decided[:2800]
+    assert len(first) == 8400
     assert p_value(first) > 1e-9
     assert stats.chisquare(np.bincount(first, minlength=K)).pvalue > 1e-9
 
 
 def test_slots_that_end_at_the_stop_are_caught() -> None:
     """The test above can fail: bad arms are decided sooner if their slots end sooner."""
-    S, first = 4000, []
-    for seed in range(2):
-        broken = LiteralCandidates(
-            S, K, seed, horizon=2**SHORT * (S + K), width=1e-3, ends_at_stop=True
-        )
-        decided_arms(broken, 400)
-        first += broken.decided[:1000]
-    assert p_value(first) < 1e-9
+    broken = LiteralCandidates(MANY, K, 0, horizon=HORIZON, width=1e-3, ends_at_stop=True)
+    decided_arms(broken, 1000)
+    assert p_value(broken.decided[:2800]) < 1e-9
 
 
 # --- What holds whenever no estimate is further off than its radius -----------------------------
