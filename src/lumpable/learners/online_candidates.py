@@ -15,9 +15,9 @@ then arm(i) to the end of the slot. A test is completed if it plays the arm in a
 - A candidate track tests each w of W, in order of joining. UCB(w) = last estimate + c(k). If it
   is completed and its estimate - c(n) is above V(i), that is V(i) from now on, and arm(i) = w.
 - An exploring track that is idle starts a slot with probability gam(n), for an arm J drawn from
-  all arms. After it the track plays arm(i) until, at a visit of its own, i has tested all of W at
-  level n. There J joins W if it was completed and its estimate - 2 c(n) is at least UCB(w) of every
-  w. Then the track is idle.
+  all arms. After it the track plays arm(i), up to the first visit of its own at which i has tested
+  all of W at level n. There the entry is decided: J joins W, if it is not in it, when its test was
+  completed and its estimate - 2 c(n) is at least UCB(w) of every w. Then the track is idle.
 - As soon as |W| > R lam, all is forgotten and R doubled.
 
 Why it works. A test of an arm with gap D stops after about ln(T) / D^2 plays, so that only the
@@ -209,11 +209,12 @@ class OnlineCandidates(Compiled):
     absolute constant. Contexts that answer to what was played, or noise that depends on the past,
     are not covered.
 
-    It is a proof of what is possible and no rival: the constants are those of the proof. Below
-    T = 2 (S + K) it plays arm 0; for long after that, whichever arm was the first to be decided.
-    Another arm can only join when radii are smaller than a quarter of a gap, after thousands of
-    visits of one track of one context, and a context has 2N tracks. With smaller constants (`width`
-    of 0.1, say) it does learn, and nothing is proved.
+    It shows what is possible and is no rival: the constants are those of the proof. Below
+    T = 2 (S + K) it plays arm 0, then for long whichever arm was decided first: another one joins
+    when c(n) is about a third of a gap, after hundreds or thousands of visits of one of 2N tracks
+    of one context. At (S, K, r) = (20, 10, 2), T = 10^6 and coins (sd 1/2) its regret was 3.4e5,
+    that of uniform play 4.1e5 and of UCB1 1.1e4, on average over ten worlds. With a `width` of 0.05
+    it was 3.3e4, and nothing is proved.
 
     A reward of another arm than it would play now, as a late one may be, is not used, and its
     round is no visit: the theorem knows no delays.
