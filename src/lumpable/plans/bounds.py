@@ -76,9 +76,17 @@ def standard_rate(problem: Problem, horizon: float) -> float:
     return math.sqrt(problem.contexts * problem.arms * horizon)
 
 
+def never_worse_rate(problem: Problem, horizon: float) -> float:
+    """Return the smaller of `regret_rate` and `standard_rate`: the switch (reading 33)."""
+    return min(regret_rate(problem, horizon), standard_rate(problem, horizon))
+
+
 LUMPABLE = Rate("sqrt(r^3 (S+K) T)", regret_rate, source="the paper, Theorems 4 and 5")
 LOW_RANK = Rate("(S+K)^p T^(1-p), p = 1/(3r+2)", low_rank_rate, source="the paper, low rank")
 STANDARD = Rate("sqrt(S K T)", standard_rate, source="S bandits with K arms each")
+NEVER_WORSE = Rate(
+    "sqrt(min(r^3 (S+K), S K) T)", never_worse_rate, source="the paper, after Theorem 5"
+)
 
 
 # --- Worst cases ----------------------------------------------------------------------------

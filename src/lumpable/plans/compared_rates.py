@@ -121,11 +121,11 @@ COMPLETION = Rate(
 
 COMPARED = (
     Compared("EXP3 per context", "nothing", PER_CONTEXT),
-    Compared("EXP4 over all groupings", "r and T", EXP4),
+    Compared("EXP4, r^S K^r experts", "r and T", EXP4),
     Compared("SupLinRel", "T", SUPLINREL),
     Compared("low-rank bilinear", "r, means of rank r", BILINEAR),
     Compared("low-rank generalized", "r, means of rank r", GENERALIZED),
     Compared("matrix completion", "r constant, incoherent means", COMPLETION),
-    Compared("EXP3 per group", "the groups", KNOWN_GROUPS),
+    Compared("EXP3 in known groups", "the groups", KNOWN_GROUPS),
 )
 """What the paper compares itself with; the last one knows what the others have to find."""

@@ -45,10 +45,10 @@ class RegretMethod:
     """Whether its rate is below sqrt(SKT), that of each context on its own."""
     rate_turns_at: tuple[int, int] | None
     """(S, K) at which that turns, both scaled together: up if it does not win here, else down."""
-    rate_turns_in: float | None
-    """The horizon at which that turns; None: at none."""
+    rate_wins_until: float | None
+    """The horizon at which it ceases to win at this size; None: at none, or it never does."""
     bound_wins: bool | None
-    """Whether its bound is below 2 sqrt(SKT ln K), that of EXP3 on each context."""
+    """Whether its bound is below 2 sqrt(SKT ln K), that of EXP3 on each context; None: no bound."""
     bound_turns_at: tuple[int, int] | None
     oracle: bool = False
     """Whether it knows the groups."""
@@ -119,9 +119,9 @@ def _row(
         speaks_from=speaks_from(problem, bound) if bound is not None and complete else None,
         rate_wins=not rate_lost,
         rate_turns_at=rate_turn,
-        rate_turns_in=_turning_horizon(problem, rate),
-        bound_wins=None if bound is None else not bound_lost,
-        bound_turns_at=None if bound is None else bound_turn,
+        rate_wins_until=_wins_until(problem, rate),
+        bound_wins=not bound_lost if bound is not None and complete else None,
+        bound_turns_at=bound_turn if bound is not None and complete else None,
         oracle=oracle,
     )
 
@@ -131,13 +131,13 @@ def speaks_from(problem: Problem, bound: Callable[[Problem, float], float]) -> f
     return _first(lambda T: bound(problem, T) < T, 1.0)
 
 
-def _turning_horizon(problem: Problem, rate: Rate) -> float | None:
-    """Return the horizon at which a rate begins or ceases to be below sqrt(SKT)."""
+def _wins_until(problem: Problem, rate: Rate) -> float | None:
+    """Return the horizon at which a rate that grows faster than sqrt(SKT) passes it."""
 
-    def wins(at: float) -> bool:
-        return rate.of(problem, at) < (1 - 1e-9) * bounds.standard_rate(problem, at)
+    def wins(T: float) -> bool:
+        return rate.of(problem, T) < (1 - 1e-9) * bounds.standard_rate(problem, T)
 
-    return _first(lambda at: wins(at) != wins(1.0), 1.0)
+    return _first(lambda T: not wins(T), 1.0) if wins(1.0) else None
 
 
 def _first(holds: Callable[[float], bool], start: float) -> float | None:
