@@ -331,9 +331,38 @@ def test_rounds_on_average_are_between_few_and_most(
     mean = bounds.near_uniform_expected_rounds(problem, epsilon, delta)
     assert few <= mean <= max(few, most)
     assert mean <= few * (1 + 3 * size.levels * delta**2 * S)
-    J = lengths.arrivals(problem, epsilon, delta)
-    N = bounds.whole(problem, epsilon, delta)
-    assert bounds.any_contexts_expected_rounds(problem, epsilon, delta) >= J + N
+    one = bounds.any_contexts_rounds(problem, epsilon, delta)
+    assert bounds.any_contexts_expected_rounds(problem, epsilon, delta) >= one
+
+
+@given(
+    problem=problems,
+    epsilon=st.floats(1e-3, 0.5),
+    delta=st.floats(1e-6, 0.5),
+    cuts=st.lists(st.tuples(st.integers(0, 300), st.floats(0.501, 1)), min_size=1, max_size=20),
+    shift=st.integers(0, 20),
+)
+def test_whatever_the_buckets_the_rounds_are_bounded(
+    problem: lb.Problem,
+    epsilon: float,
+    delta: float,
+    cuts: list[tuple[int, float]],
+    shift: int,
+) -> None:
+    """Any sizes of buckets, as frequent as they may be: r screenings a level fit into E[T]."""
+    S, K, r = problem.letters
+    L = lengths.last_bucket(problem, epsilon)
+    left, rounds, weight = S, lengths.arrivals(problem, epsilon, delta), 0.0
+    for level, (asked, share) in enumerate(cuts, start=shift):
+        s = min(asked, left, 2 ** (level + 1) - 1)
+        frequency = s * share * 2.0**-level
+        if s == 0 or level >= L or weight + frequency > 1:
+            continue
+        left, weight = left - s, weight + frequency
+        inside = lb.Problem(s, K, min(r, s))
+        epsilon_l = lengths.bucket_epsilon(epsilon, frequency)
+        rounds += bounds.bucket_rounds(inside, epsilon_l, delta, frequency)
+    assert rounds <= bounds.any_contexts_expected_rounds(problem, epsilon, delta)
 
 
 @pytest.mark.parametrize("frequency", ["uniform", "zipf"])

@@ -150,17 +150,27 @@ def near_uniform_expected_rounds(problem: Problem, epsilon: float, delta: float)
 def any_contexts_expected_rounds(problem: Problem, epsilon: float, delta: float) -> float:
     """Return a bound on E[T], the mean number of rounds of Algorithm 3, printed constants.
 
-    There are at most min(L, S) buckets. Each is given up unless r screenings a level fit into N
-    rounds, so S_l screenings take at most N max(1, S_l/r), and the S_l add up to at most S. More
-    than r are as rare as in Algorithm 1, unless some kept context comes 25 times less often than
-    estimated: probability at most S (delta/S)^4 <= delta. Any frequencies.
+    A bucket of s contexts and frequency u = nu-hat(X_l) > s 2^-l-1 stretches lengths of order
+    1/epsilon_l^2 by 4/u, to at most 4 max(4/u, 1/(4 epsilon^2)). Over all kept buckets the 4/u and
+    4s/u add up to at most U = 16 S/epsilon each, the s to S; a length is rounded up twice. More
+    than r screenings are as rare as in Algorithm 1, unless some kept context comes 25 times less
+    often than estimated: probability at most S (delta/S)^4 <= delta. Any frequencies.
     """
-    S, _, r = problem.letters
-    J = lengths.arrivals(problem, epsilon, delta)
-    levels = lengths.near_uniform_lengths(problem, epsilon, delta).levels
-    rare = min(1.0, delta + 3 * levels * delta**2)
+    S, K, r = problem.letters
+    size = lengths.near_uniform_lengths(problem, epsilon, delta)
+    N, J = size.levels, lengths.arrivals(problem, epsilon, delta)
     buckets = min(lengths.last_bucket(problem, epsilon), S)
-    return J + whole(problem, epsilon, delta) * (buckets + rare * S / r)
+    U = 16 * S / epsilon
+    contexts, whole_arms = U + S / (4 * epsilon**2), K * (U + buckets / (4 * epsilon**2))
+
+    def screening(times: int) -> float:
+        """Steps 2 and 3 with so many screenings a level, and what rounding up adds."""
+        tests = 128 * size.lg + 16 * N * math.log(S * K / delta)
+        return times * (tests * contexts + 2 * N * (U + buckets))
+
+    collecting = N * (4 * r * size.lg * (contexts + whole_arms) + U + buckets)
+    rare = min(1.0, delta + 3 * N * delta**2)
+    return J + collecting + screening(r) + rare * screening(S)
 
 
 def naive_rounds(
