@@ -40,6 +40,7 @@ def test_every_plan_for_regret_is_a_row() -> None:
     others = [each.title for each in compared_rates.COMPARED]
     assert [row.title for row in found.methods if not row.name] == others
     assert [row.title for row in found.methods if row.oracle] == ["EXP3 in known groups"]
+    assert [row.title for row in found.methods if row.conjectured] == ["Algorithm 6 without r"]
 
 
 def test_a_new_plan_is_listed_with_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:

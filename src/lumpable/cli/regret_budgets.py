@@ -23,6 +23,7 @@ BOUND = (
     "horizon is vacuous, since no regret is larger"
 )
 EXPERTS = "a weight for each of r^S K^r experts: a yardstick, no program for usual sizes"
+HIDDEN = "one good arm for each group, better by 40 sqrt(r (S+K) / T) than one for all"
 ALONE = "the rate of learning for each context on its own"
 
 
@@ -73,13 +74,20 @@ def print_regret(found: RegretBudget, rows: tuple[Measured, ...]) -> None:
     )
     _print_measured(found, rows)
     meanings = [("rate", ORDER), ("bound", BOUND), ("sqrt(S K T)", ALONE), ("EXP4", EXPERTS)]
+    meanings += [("hidden, 40", HIDDEN)] if rows else []
     out.print(grid(meanings))
 
 
 def whose(found: RegretBudget, formula: str) -> str:
     """Name the methods with a rate, and the logarithms that theorems name for it."""
     having = [m for m in found.methods if m.formula == formula]
-    return ", ".join(f"{m.title} (times {m.logs})" if m.logs else m.title for m in having)
+    return ", ".join(m.title + _remark(m) for m in having)
+
+
+def _remark(m: RegretMethod) -> str:
+    if m.conjectured:
+        return " (without a proof)"
+    return f" (times {m.logs})" if m.logs else ""
 
 
 def where(m: RegretMethod) -> str:
@@ -134,7 +142,7 @@ def unnamed(found: RegretBudget) -> str:
 
 def best(found: RegretBudget) -> str:
     """Say which plan has the smallest rate and which method the smallest bound."""
-    plans = [m for m in found.methods if m.name]
+    plans = [m for m in found.methods if m.name and not m.conjectured]
     least = min(m.rate for m in plans)
     names = ", ".join(m.title for m in plans if m.rate == least)
     words = f"The smallest rate of a plan here: {names}."

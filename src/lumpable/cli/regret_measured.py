@@ -1,7 +1,7 @@
 """What the plans for regret really lost: a small table that ships with the package.
 
 `python -m lumpable.cli.regret_measured` makes it anew: every plan of `methods.REGRET`, at a few
-sizes and horizons, in two kinds of worlds.
+sizes and horizons, in worlds of several kinds.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from lumpable.worlds.world import World
 FILE = "regret-measured.json"
 SIZES = ((30, 20, 3), (200, 200, 2), (1000, 100, 5))
 HORIZONS = (10**10, 10**13, 10**16)
-WORLDS = ("random means", "hidden arms")
-"""Means uniform on [0, 1], or one hidden arm for each group with a gap of 40 units
-(`worlds.hidden_arms`); equal groups, uniform contexts, Gaussian noise of sd 1."""
+UNITS = {"hidden, 40": 40, "hidden, 640": 640}
+"""Hidden arms (`worlds.hidden_arms`) with gaps of so many units."""
+WORLDS = ("random means", *UNITS)
+"""Uniform means on [0, 1], or hidden arms; equal groups, uniform contexts, normal noise of sd 1."""
 SEEDS = (1, 2, 3)
 """Worlds; a plan runs in each with the next seed."""
 
@@ -82,7 +83,7 @@ def _world(kind: str, problem: Problem, horizon: int, seed: int) -> World:
     S, K, r = problem.letters
     if kind == "random means":
         return lumpable(S, K, r, seed=seed)
-    return hidden_arms(S, K, r, rounds=horizon, units=40, seed=seed)
+    return hidden_arms(S, K, r, rounds=horizon, units=UNITS[kind], seed=seed)
 
 
 def everything() -> Iterator[Measured]:

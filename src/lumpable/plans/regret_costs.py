@@ -52,6 +52,8 @@ class RegretMethod:
     bound_turns_at: tuple[int, int] | None
     oracle: bool = False
     """Whether it knows the groups."""
+    conjectured: bool = False
+    """Whether the rate is the paper's for a known r, and nobody has proved it without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,14 @@ def regret_budget(problem: Problem, horizon: int | float) -> RegretBudget:
             got = f"a number of {size.bit_length()} bits"
             raise BadArgument(name, f"at most {short(LARGEST)}", got)
     ours = [
-        _row(problem, T, make.about.title, make.about.rate, name=make.about.name)
+        _row(
+            problem,
+            T,
+            make.about.title,
+            make.about.rate,
+            name=make.about.name,
+            conjectured=make.about.guesses and make.about.rate is bounds.LUMPABLE,
+        )
         for make in methods.REGRET
         if make.about.rate is not None
     ]
@@ -93,7 +102,14 @@ def regret_budget(problem: Problem, horizon: int | float) -> RegretBudget:
 
 
 def _row(
-    problem: Problem, T: int, title: str, rate: Rate, *, name: str = "", oracle: bool = False
+    problem: Problem,
+    T: int,
+    title: str,
+    rate: Rate,
+    *,
+    name: str = "",
+    oracle: bool = False,
+    conjectured: bool = False,
 ) -> RegretMethod:
     bound, complete = rate.bound, rate.complete
 
@@ -123,6 +139,7 @@ def _row(
         bound_wins=not bound_lost if bound is not None and complete else None,
         bound_turns_at=bound_turn if bound is not None and complete else None,
         oracle=oracle,
+        conjectured=conjectured,
     )
 
 
