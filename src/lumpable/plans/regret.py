@@ -1,5 +1,6 @@
 """The regret half of the paper: Algorithms 4 (`equal_groups`), 5 (`split`) and 6 (`any_groups`).
 
+Beside it `candidates`, which is not in the paper and needs neither r nor a partition.
 Plans without end: the executor cuts them off. No randomness, clock, I/O, logging or globals.
 Line numbers are those of the pseudocode; "reading" refers to paper-regret.md.
 """
@@ -14,8 +15,11 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import BoolMatrix, BoolVector, FloatVector, IntVector
+from lumpable.base.errors import BadArgument
 from lumpable.plans import bounds, lengths
 from lumpable.plans.about import About, Kind
+from lumpable.plans.candidates import CANDIDATES, memory
+from lumpable.plans.candidates_literal import attempts
 from lumpable.plans.clusters import Clusters, Gap, Level, widest
 from lumpable.plans.lengths import Phase
 from lumpable.plans.making import algorithm
@@ -85,6 +89,33 @@ def any_groups(
     state = LevelledState.start(problem, np.full(problem.contexts, arm))
     while True:
         yield from levelled_phase(problem, state, constants, mended=mended)
+
+
+@algorithm(
+    About(
+        "candidates",
+        "needs no number of groups: tests a few arms on everybody, forms no clusters",
+        endless=True,
+        rate=CANDIDATES,
+        assumes=frozenset({"even contexts"}),
+    )
+)
+def candidates(
+    problem: Problem, *, horizon: float | None = None, literal: bool = False
+) -> Conversation:
+    """Low regret when contexts come about equally often, groups of any size and any number.
+
+    Regret of order sqrt(min(r (S + K), S K) T) for all T, without constants and logarithms, and
+    neither r nor T is an input: `problem.groups` is ignored. All data are pooled and forgotten
+    block by block; with a `horizon` they are never forgotten, and the bounds are narrower.
+    `literal` is the form that the theorem is proved for first: nothing is kept, every estimate is
+    fresh. It has the same order and much larger constants, and takes no horizon.
+    """
+    if literal and horizon is not None:
+        raise BadArgument(
+            "horizon", "None with literal=True, which forgets by itself", f"{horizon}"
+        )
+    return attempts(problem) if literal else memory(problem, horizon)
 
 
 @dataclass(slots=True)
