@@ -1,9 +1,9 @@
 """Candidates without clusters, to the letter of their theorem: nothing is kept between attempts.
 
 `attempts` is the plan for regret, `certified` the one that ends with a policy; the ideas are told
-in `candidates`. Here every estimate is fresh, and its radius c(k) = sqrt(Lg / 2^k) is that of
-2^k plays. No randomness, clock, I/O, logging or globals; ties go to the first index. Every loop
-ends under every answer: a pair that was not seen in a stage falls out of its test.
+in `candidates_pooled`. Here every estimate is fresh, and c(k) = sqrt(Lg / 2^k) is the radius of one
+with 2^k plays. No randomness, clock, I/O, logging or globals; ties go to the first index. Every
+loop ends under every answer: a pair that was not seen in a stage falls out of its test.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lumpable.base import checks
 from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector
 from lumpable.plans.about import Kind
 from lumpable.plans.bounds import Promise
-from lumpable.plans.candidates import best_pair, list_draws, only_on
+from lumpable.plans.candidates_pooled import as_sets, best_pair, list_draws
 from lumpable.plans.lengths import doubled
 from lumpable.plans.plan import Belief, Collect, Conversation, Result, Sample
 from lumpable.plans.problem import Problem
@@ -147,6 +147,7 @@ class Attempt:
 
         A context leaves whether its test was completed or not; without an estimate it stays.
         """
+        S, K, _ = self.problem.letters
         self.found.append(0)
         while D.any():
             if self.found[-1] == self.R:
@@ -157,7 +158,7 @@ class Attempt:
             self.found[-1] += 1
             X: BoolVector = D.any(axis=1)
             words = f"arm {j} on {X.sum()} contexts, level {n} of {h}"
-            P = only_on(X, j, self.problem.arms)
+            P = as_sets(np.flatnonzero(X) * K + j, S, K)
             e, rad, _ = yield from self.test(P, n, "screening", words, w)
             leaves = e[:, j] + rad[:, j] >= w  # NaN: stays
             leaves[i] = True

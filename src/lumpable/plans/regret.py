@@ -18,8 +18,8 @@ from lumpable.base.arrays import BoolMatrix, BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.plans import bounds, lengths
 from lumpable.plans.about import About, Kind
-from lumpable.plans.candidates import CANDIDATES, memory
 from lumpable.plans.candidates_literal import attempts
+from lumpable.plans.candidates_pooled import CANDIDATES, memory
 from lumpable.plans.clusters import Clusters, Gap, Level, widest
 from lumpable.plans.lengths import Phase
 from lumpable.plans.making import algorithm

@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector
+from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.plans.about import Kind
 from lumpable.plans.bounds import Rate
 from lumpable.plans.lengths import doubled
@@ -119,12 +119,10 @@ class Block:
         self, rounds: int, repeats: int, arms: BoolMatrix, kind: Kind, words: str
     ) -> Generator[Collect, Sample, Sample]:
         """Ask and remember; an empty row plays arm(i)."""
-        words = f"run {self._q}, R = {self.R}: {words}"
-        known = tuple(sorted(self.W))
         belief = Belief(
-            words,
+            f"run {self._q}, R = {self.R}: {words}",
             self.arm,
-            known,
+            tuple(sorted(self.W)),
             self._q,
             notes=self._given_up,
             kind=kind,
@@ -137,18 +135,22 @@ class Block:
 
     def remember(self, sample: Sample, repeats: int) -> None:
         """Add finished plays; U never rises and V never falls."""
-        seen = sample.plays > 0
-        new = sample.plays[seen] * float(min(repeats, 1 << UNCOUNTED))
-        count = self.count[seen] + new
-        mean = (1 - new / count) * self.mean[seen] + new / count * sample.mean[seen]
-        self.count[seen], self.mean[seen] = count, mean
-        self.U[seen] = np.minimum(self.U[seen], mean + self.rad(count))
-        lower = np.full(seen.shape, -math.inf)
-        lower[seen] = mean - self.rad(count)
-        best = np.argmax(lower, axis=1)
-        value = lower[np.arange(len(best)), best]
-        self.arm = np.where(value > self.V, best, self.arm)
-        self.V = np.maximum(self.V, value)
+        S, K, _ = self.problem.letters
+        pairs = np.flatnonzero(sample.plays)
+        new = sample.plays.reshape(-1)[pairs] * float(min(repeats, 1 << UNCOUNTED))
+        count = self.count.reshape(-1)[pairs] + new
+        old, fresh = self.mean.reshape(-1)[pairs], sample.mean.reshape(-1)[pairs]
+        mean = (1 - new / count) * old + new / count * fresh
+        self.count.reshape(-1)[pairs], self.mean.reshape(-1)[pairs] = count, mean
+        np.minimum.at(self.U.reshape(-1), pairs, mean + self.rad(count))
+        i, lower = pairs // K, mean - self.rad(count)
+        best: FloatVector = np.full(S, -math.inf)
+        np.maximum.at(best, i, lower)
+        top = lower == best[i]
+        first = np.full(S, K)
+        np.minimum.at(first, i[top], pairs[top] % K)
+        self.arm = np.where(best > self.V, first, self.arm)
+        self.V = np.maximum(self.V, best)
 
     # --- RUN, SUBPHASE, TEST --------------------------------------------------------------
 
@@ -224,10 +226,12 @@ class Block:
         False: "too many". Whether the test of a context was completed does not matter; the margin
         4 c(n) does: it keeps a context from leaving by a bad arm whose test stopped early.
         """
+        S, K, _ = self.problem.letters
         found = 0
         while D.any():
             if found == self.R:
-                self._give_up(n, h)
+                why = f"R = {found} was given up in run {self._q}: level {n} needs more candidates"
+                self._given_up = (*self._given_up, why)
                 return False
             i, j, v = best_pair(D, self.mean)
             w = v - 2 * self.c(n)
@@ -235,7 +239,7 @@ class Block:
             found += 1
             X: BoolVector = D.any(axis=1)
             words = f"arm {j} on {X.sum()} contexts, level {n} of {h}"
-            P = only_on(X, j, self.problem.arms)
+            P = as_sets(np.flatnonzero(X) * K + j, S, K)
             yield from self.test(P, n, "screening", words, 4 * self.c(n), w)
             leaves = (self.count[:, j] > 0) & (self.U[:, j] >= w)
             leaves[i] = True
@@ -259,31 +263,27 @@ class Block:
         S, K, _ = self.problem.letters
         count, U = self.count.reshape(-1), self.U.reshape(-1)  # views
 
-        def bar() -> FloatVector:
-            return np.maximum(self.V - margin, w)
+        def above(pairs: IntVector) -> BoolVector:
+            bar = np.maximum(self.V - margin, w)
+            return U[pairs] >= bar[pairs // K]
 
-        unknown = P & (bar()[:, np.newaxis] <= self.U) & (self.count < enough(n))
-        pairs = np.flatnonzero(unknown)
+        listed = np.flatnonzero(P)
+        pairs = listed[count[listed] < enough(n)]
         for k in range(min(self.n0, n), n + 1):
             f = Fraction(3, 2)
             while f <= 512 * self.ell:
-                pairs = pairs[U[pairs] >= bar()[pairs // K]]
+                pairs = pairs[above(pairs)]
                 short = pairs[count[pairs] < enough(k)]
                 if not short.size:
                     break
-                need: BoolMatrix = np.zeros((S, K), dtype=bool)
-                need.reshape(-1)[short] = True
+                need = as_sets(short, S, K)
                 a = int(need.sum(axis=1).max())
                 M = 2**k - int(count[short].min())
                 rounds = math.ceil(f * S * (a + 1) * M)
                 yield from self.ask(rounds, M, need, kind, f"{kind} {words}, to 2^{k} plays")
                 f *= 2
             pairs = pairs[count[pairs] >= enough(k)]  # the others fall out
-        return P & (bar()[:, np.newaxis] <= self.U) & (self.count >= enough(n))
-
-    def _give_up(self, n: int, h: int) -> None:
-        why = f"R = {self.R} was given up in run {self._q}: level {n} of {h} needs more candidates"
-        self._given_up = (*self._given_up, why)
+        return as_sets(listed[above(listed) & (count[listed] >= enough(n))], S, K)
 
 
 def enough(n: int) -> float:
@@ -299,12 +299,15 @@ def list_draws(problem: Problem, R: int, confidence: float, levels: int) -> int:
 
 def best_pair(among: BoolMatrix, mean: FloatMatrix) -> tuple[int, int, float]:
     """Return context, arm and mean of the pair with the largest mean; the first of equals."""
-    i, j = divmod(int(np.argmax(np.where(among, mean, -math.inf))), mean.shape[1])
-    return i, j, float(mean[i, j])
+    pairs = np.flatnonzero(among)
+    values = mean.reshape(-1)[pairs]
+    top = int(np.argmax(values))
+    i, j = divmod(int(pairs[top]), mean.shape[1])
+    return i, j, float(values[top])
 
 
-def only_on(contexts: BoolVector, arm: int, arms: int) -> BoolMatrix:
-    """Return the exploration sets in which these contexts play one arm, and the others none."""
-    sets = np.zeros((len(contexts), arms), dtype=bool)
-    sets[contexts, arm] = True
-    return sets
+def as_sets(pairs: IntVector, contexts: int, arms: int) -> BoolMatrix:
+    """Return the exploration sets that hold these pairs, numbered row by row."""
+    sets = np.zeros(contexts * arms, dtype=bool)
+    sets[pairs] = True
+    return sets.reshape(contexts, arms)
