@@ -382,6 +382,45 @@ def test_a_context_without_an_estimate_stays(seen: bool) -> None:
     assert bool(block._given_up) != seen
 
 
+def test_the_context_of_the_best_pair_always_leaves() -> None:
+    """Also when answers contradict each other, and its U is far below what it has now."""
+    block = Block(lb.Problem(2, 2, 1), 2.0)
+    known(block, block.n0, {(0, 0): 0.9})
+    block.U[0, 0] = 0.1
+    D = np.array([[True, False], [False, False]])
+    assert drive(block.screen(D, block.n0, block.n0), everything_seen(0.9))
+    assert {0} == block.W
+    attempt = Attempt(lb.Problem(2, 2, 1), 1, 1e-4)
+    assert drive(attempt.screen(np.full((2, 2), 0.9), D, 3, 3), everything_seen(0.1))
+
+
+@pytest.mark.parametrize("literal", [False, True])
+def test_everybody_tries_every_candidate_in_the_end(literal: bool) -> None:
+    """Half of the contexts draw only arm 0, and arm 1, which others draw, is better for them."""
+    S, K = 40, 200
+    A = np.zeros((S, K))
+    A[:20, 0], A[:20, 1], A[20:, 1] = 0.8, 1.0, 0.6
+    lists = np.zeros((S, K), dtype=bool)
+    lists[:20, 0] = lists[20:, 1] = True
+
+    def answer(request: Collect) -> Sample:
+        assert request.belief is not None
+        seen = request.arms & lists if request.belief.kind == "listing" else request.arms
+        return Sample(100 * seen.astype(np.int64), np.where(seen, A, np.nan))
+
+    if literal:
+        attempt = Attempt(lb.Problem(S, K, 1), 2, 1e-4)
+        assert drive(attempt.subphase(1), answer)
+        found, arm = attempt.W, attempt.arm
+    else:
+        block = Block(lb.Problem(S, K, 1), 1.0)
+        block.R = 2
+        assert drive(block.subphase(block.n0), answer)
+        found, arm = block.W, block.arm
+    assert sorted(found) == [0, 1]
+    assert arm.tolist() == [1] * S
+
+
 def test_ties_go_to_the_first() -> None:
     """The best pair, and the arm with the largest lower bound."""
     block = Block(lb.Problem(2, 3, 1), 4.0)

@@ -233,7 +233,7 @@ ROUNDING = 1e-9
 
 def test_lists_are_uniform_and_long_enough() -> None:
     """Chi-square over the open arms of each context; p < 1e-9 would be an error of the plan."""
-    S, K, m = 5, 12, 40
+    S, K, m = 5, 12, 10
     nu = np.array([0.25, 0.3, 0.2, 0.2, 0.05])
     world = lb.World(np.full((S, K), 0.5), nu, np.zeros(S, dtype=int), sd=1.0)
     closed = np.zeros((S, K), dtype=bool)
@@ -265,10 +265,10 @@ def test_lists_are_uniform_and_long_enough() -> None:
 def test_a_full_list_is_all_that_is_open() -> None:
     block = WatchedBlock(lb.Problem(4, 3, 1), 2.0)
     assert block.full(10, 10)
-    few = WatchedBlock(lb.Problem(4, 50, 1), 2.0)
+    few = WatchedBlock(lb.Problem(40, 200, 1), 2.0)
     assert not few.full(10, 10)
-    few.V = np.zeros(4)
-    few.U = np.where(np.arange(50) < 3, 1.0, -1.0) * np.ones((4, 1))
+    few.V = np.zeros(40)
+    few.U = np.where(np.arange(200) < 3, 1.0, -1.0) * np.ones((40, 1))
     assert few.full(10, 10)  # lists are as long as what is open, not as what there is
 
 
