@@ -6,6 +6,7 @@ Numbers of the scripts are in units of c, the radius of the level.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def test_an_attempt_ends_under_any_answers(
     assert ok or problem.contexts > R
 
 
-PLANS = {
+PLANS: dict[str, Callable[[lb.Problem], lb.Plan]] = {
     "pooled": lambda problem: lb.regret.candidates(problem),
     "horizon": lambda problem: lb.regret.candidates(problem, horizon=3),
     "literal": lambda problem: lb.regret.candidates(problem, literal=True),
@@ -86,7 +87,7 @@ plans = pytest.mark.parametrize("name", PLANS)
 def asked(plan: lb.Plan, answer: Wild, number: int) -> list[tuple[Any, ...]]:
     """The first requests, as values; they are asked in whole numbers."""
     progress = Progress(plan)
-    found = []
+    found: list[tuple[Any, ...]] = []
     while len(found) < number and isinstance(request := progress.request, Collect):
         belief = request.belief
         assert belief is not None
@@ -469,7 +470,7 @@ def test_the_depth_is_the_least_that_is_enough(epsilon: float) -> None:
 
     def loss(h: int) -> float:
         lg = 16 * (math.log(12 * 8 * 20 / 0.1) + h * math.log(2))
-        return 80 * (h + 1) * math.sqrt(lg) * 2.0 ** (-h / 2)
+        return 80 * (h + 1) * math.sqrt(lg) * math.exp2(-h / 2)
 
     assert loss(h) <= epsilon < loss(h - 1)
 

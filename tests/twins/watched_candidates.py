@@ -161,7 +161,7 @@ class WatchedBlock(Block):
         if kind == "testing":
             self._listed = P.copy()
         if kind == "screening":
-            X: BoolVector = P.any(axis=1)
+            X: BoolVector = np.any(P, axis=1)
             i, j, _ = best_pair(self._D & X[:, np.newaxis], self.mean)
             assert P[:, j].sum() == P.sum()
             self._found.append(j)
@@ -237,7 +237,7 @@ class WatchedAttempt(Attempt):
         if kind == "testing":
             self._listed = P.copy()
         if kind == "screening":
-            X: BoolVector = P.any(axis=1)
+            X: BoolVector = np.any(P, axis=1)
             i, j, _ = best_pair(self._D & X[:, np.newaxis], self._est)
             assert P[:, j].sum() == P.sum()
             self._found.append(j)

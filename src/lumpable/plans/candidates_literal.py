@@ -156,7 +156,7 @@ class Attempt:
             w = v - 2 * self.c(n)
             self.W.add(j)
             self.found[-1] += 1
-            X: BoolVector = D.any(axis=1)
+            X: BoolVector = np.any(D, axis=1)
             words = f"arm {j} on {X.sum()} contexts, level {n} of {h}"
             P = as_sets(np.flatnonzero(X) * K + j, S, K)
             e, rad, _ = yield from self.test(P, n, "screening", words, w)

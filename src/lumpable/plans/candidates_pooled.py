@@ -237,7 +237,7 @@ class Block:
             w = v - 2 * self.c(n)
             self.W.add(j)
             found += 1
-            X: BoolVector = D.any(axis=1)
+            X: BoolVector = np.any(D, axis=1)
             words = f"arm {j} on {X.sum()} contexts, level {n} of {h}"
             P = as_sets(np.flatnonzero(X) * K + j, S, K)
             yield from self.test(P, n, "screening", words, 4 * self.c(n), w)
