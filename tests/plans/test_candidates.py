@@ -22,6 +22,7 @@ from lumpable.plans.candidates_literal import Attempt, certified_rounds, depth, 
 from lumpable.plans.candidates_pooled import CANDIDATES, Block, enough, list_draws
 from lumpable.plans.plan import Collect, Sample
 from lumpable.plans.progress import Progress
+from lumpable.runs.outcome import policy_outcome
 from twins.watched_candidates import WatchedAttempt, WatchedBlock, drive
 
 # --- Any answers ------------------------------------------------------------------------------
@@ -492,6 +493,16 @@ def test_rounds_promised_are_those_of_the_requests(
     assert world.loss(run.policy) <= 0.5
     guesses = sum("given up" in note for note in run.notes)
     assert 2**guesses <= max(1, 2 * groups - 1)
+
+
+def test_an_outcome_says_what_was_promised() -> None:
+    """Also of a method that no budget compares."""
+    problem = lb.Problem(12, 8, 3)
+    plan = lb.pac.candidates(problem, epsilon=0.3, delta=0.1)
+    run = lb.simulate(plan, lb.worlds.lumpable(12, 8, 3, seed=1), seed=1)
+    found = policy_outcome(run, lb.budget(problem, 0.3, 0.1), seed=1, given={})
+    assert (found.promise, found.printed) == (0.3, None)
+    assert found.rounds <= found.bound == certified_rounds(problem, 0.3, 0.1)
 
 
 # --- Bad input ----------------------------------------------------------------------------------

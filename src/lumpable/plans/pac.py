@@ -258,7 +258,8 @@ def candidates(problem: Problem, *, epsilon: float, delta: float) -> Conversatio
     """A near-optimal policy when every context comes about equally often, r unknown.
 
     With probability at least 1 - delta the mean loss is at most epsilon, and the rounds are of
-    order r (S + K) / epsilon^2, without constants and logarithms: `problem.groups` is ignored. The
-    constants are large: `candidates_literal.certified_rounds` adds up the requests.
+    order r (S + K) / epsilon^2, without constants and logarithms: `problem.groups` is ignored. A
+    result about orders: with its constants, 60 contexts and 40 arms take 1e17 rounds at epsilon
+    0.3 (`candidates_literal.certified_rounds` adds up the requests).
     """
     return certified(problem, epsilon, delta)
