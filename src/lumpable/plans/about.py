@@ -17,6 +17,8 @@ Kind = Literal[
     "",
     "estimating",
     "collecting",
+    "listing",
+    "testing",
     "screening",
     "settling",
     "exploring",

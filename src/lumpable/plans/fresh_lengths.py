@@ -36,7 +36,6 @@ from typing import Protocol
 import numpy as np
 
 from lumpable.base.arrays import BoolMatrix, FloatMatrix, IntMatrix
-from lumpable.plans.bounds import Rate
 from lumpable.plans.clusters import Clusters
 from lumpable.plans.intervals import Intervals
 from lumpable.plans.lengths import any_groups_phase, doubled
@@ -214,22 +213,3 @@ class Stages:
 def radius(error: float, plays: IntMatrix) -> FloatMatrix:
     """Return the error of each pair, if one play has this one."""
     return error / np.sqrt(np.maximum(plays, 1))
-
-
-# --- Rates of regret ---------------------------------------------------------------------------
-
-
-def fresh_rate(problem: Problem, horizon: float) -> float:
-    """Return sqrt((r^2 S + r K) T), the regret of fresh phases without constants and logarithms."""
-    S, K, r = problem.letters
-    return math.sqrt((r**2 * S + r * K) * horizon)
-
-
-def fresh_guesses_rate(problem: Problem, horizon: float) -> float:
-    """Return r sqrt((S + K) T), the same where r is not known."""
-    S, K, r = problem.letters
-    return r * math.sqrt((S + K) * horizon)
-
-
-FRESH = Rate("sqrt((r^2 S + r K) T)", fresh_rate)
-FRESH_GUESSES = Rate("r sqrt((S+K) T)", fresh_guesses_rate)

@@ -8,6 +8,7 @@ from lumpable.plans.making import Algorithm
 POLICY: tuple[Algorithm[...], ...] = (
     pac.any_contexts,
     pac.near_uniform,
+    pac.candidates,
     standard.naive,
     standard.elimination,
     reductions.cheaper,
@@ -20,6 +21,7 @@ REGRET: tuple[Algorithm[...], ...] = (
     regret.any_groups,
     regret.fresh_phases,
     regret.fresh_guesses,
+    regret.candidates,
     reductions.any_contexts_online,
     reductions.unknown_groups,
     reductions.never_worse,

@@ -1,6 +1,7 @@
 """The regret half of the paper: Algorithms 4 (`equal_groups`), 5 (`split`) and 6 (`any_groups`).
 
-`fresh_phases` and `fresh_guesses` are a repair of Algorithm 6, in the module `fresh`.
+Beside them what is not in the paper: `fresh_phases` and `fresh_guesses` repair Algorithm 6, and
+`candidates` needs neither r nor a partition; their bodies are in modules of their own.
 
 Plans without end: the executor cuts them off. No randomness, clock, I/O, logging or globals.
 Line numbers are those of the pseudocode; "reading" refers to paper-regret.md.
@@ -16,10 +17,12 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import BoolMatrix, BoolVector, FloatVector, IntVector
-from lumpable.plans import bounds, lengths
+from lumpable.base.errors import BadArgument
+from lumpable.plans import bounds, lengths, regret_bounds
 from lumpable.plans.about import About, Kind
+from lumpable.plans.candidates_literal import attempts
+from lumpable.plans.candidates_pooled import memory
 from lumpable.plans.clusters import Clusters, Gap, Level, widest
-from lumpable.plans.fresh_lengths import FRESH, FRESH_GUESSES
 from lumpable.plans.lengths import Phase
 from lumpable.plans.making import algorithm
 from lumpable.plans.plan import Belief, Collect, Conversation, Sample
@@ -95,7 +98,7 @@ def any_groups(
         "Algorithm 6 with fresh phases",
         "learns groups of any size, and its good sets anew in every phase",
         endless=True,
-        rate=FRESH,
+        rate=regret_bounds.FRESH_CARRIED,
         assumes=frozenset({"enough groups", "even contexts"}),
     )
 )
@@ -122,7 +125,7 @@ def fresh_phases(
         "fresh phases without r",
         "guesses the number of groups anew in every phase, from the clusters it has found",
         endless=True,
-        rate=FRESH_GUESSES,
+        rate=regret_bounds.FRESH_UNKNOWN,
         assumes=frozenset({"even contexts"}),
         guesses=True,
     )
@@ -137,6 +140,33 @@ def fresh_guesses(problem: Problem, *, constants: Constants | Tight = TIGHT) -> 
     from lumpable.plans import fresh  # it builds on this module
 
     return fresh.guessed_groups(problem, constants)
+
+
+@algorithm(
+    About(
+        "candidates",
+        "needs no number of groups: tests a few arms on everybody, forms no clusters",
+        endless=True,
+        rate=regret_bounds.CANDIDATES,
+        assumes=frozenset({"even contexts"}),
+    )
+)
+def candidates(
+    problem: Problem, *, horizon: float | None = None, literal: bool = False
+) -> Conversation:
+    """Low regret when contexts come about equally often, groups of any size and any number.
+
+    Regret of order sqrt(min(r (S + K), S K) T) for all T, without constants and logarithms, and
+    neither r nor T is an input: `problem.groups` is ignored. All data are pooled and forgotten
+    block by block; with a `horizon` they are never forgotten, and the bounds are narrower.
+    `literal` is the form that the theorem is proved for first: nothing is kept, every estimate is
+    fresh. It has the same order and much larger constants, and takes no horizon.
+    """
+    if literal and horizon is not None:
+        raise BadArgument(
+            "horizon", "None with literal=True, which forgets by itself", f"{horizon}"
+        )
+    return attempts(problem) if literal else memory(problem, horizon)
 
 
 @dataclass(slots=True)
