@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import altair as alt
 import polars as pl
 
-from pictures import BLUE, GREEN, GREY, ORANGE, PICTURES, Chart, themed
+from pictures import BLUE, GREEN, GREY, ORANGE, PICTURES, PINK, Chart, themed
 
 DARK = "#333333"
 
@@ -64,7 +64,7 @@ def early_stopping() -> Chart:
 def levels_balance() -> Chart:
     """Return by level what a list's length, the gap it overlooks and the share it misses are."""
     h = 20
-    names = ["length of a list", "gap overlooked", "contexts missed", "gap x share missed"]
+    names = ["length of a list", "gap overlooked", "share of contexts missed", "gap x share"]
     rows = [
         {"level": n, "size": size, "what": what}
         for n in range(1, h + 1)
@@ -76,7 +76,9 @@ def levels_balance() -> Chart:
     ]
     colour = alt.Scale(domain=names, range=[GREY, BLUE, ORANGE, GREEN])
     dash = alt.Scale(domain=names, range=[[5, 4], [1, 0], [1, 0], [1, 0]])
-    ticks = alt.Axis(values=[0.001, 0.01, 0.1, 1, 10, 100, 1000], format="~g")
+    sizes = alt.Axis(values=[0.001, 0.01, 0.1, 1, 10, 100, 1000], format="~g")
+    ticks = alt.Axis(values=[1, 5, 10, 15, 20])
+    plays = "level n: up to 2^n plays of each arm"
     title = alt.TitleParams(
         "Low levels overlook large gaps, but on few contexts",
         subtitle=f"Sub-phase h = {h}; constants and logarithms left out.",
@@ -85,8 +87,8 @@ def levels_balance() -> Chart:
         alt.Chart(pl.DataFrame(rows), title=title)
         .mark_line(strokeWidth=3)
         .encode(
-            x=alt.X("level:Q", title="level n: up to 2^n plays of each arm"),
-            y=alt.Y("size:Q", title=None, axis=ticks, scale=alt.Scale(type="log")),
+            x=alt.X("level:Q", title=plays, axis=ticks, scale=alt.Scale(domain=[1, h], nice=False)),
+            y=alt.Y("size:Q", title=None, axis=sizes, scale=alt.Scale(type="log")),
             color=alt.Color("what:N", scale=colour, sort=names, title=None),
             strokeDash=alt.StrokeDash("what:N", scale=dash, sort=names, title=None),
         )
@@ -104,7 +106,7 @@ def slots() -> Chart:
         for step, start, end in zip(steps, (0, stop, over), (stop, over, decided), strict=True)
         if end > start
     ]
-    y = alt.Y("entry:N", sort=list(entries), title=None)
+    y = alt.Y("entry:N", sort=list(entries), title=None, axis=alt.Axis(labelLimit=0))
     x = alt.X("from:Q", title="visits of the track", axis=alt.Axis(grid=False, values=[0, 16]))
     bars = alt.Chart(pl.DataFrame(rows)).mark_bar(height=26)
     hue = alt.Scale(domain=steps, range=[ORANGE, BLUE, "#b9c7d1"])
@@ -131,40 +133,43 @@ def fresh_sets() -> Chart:
     """Return where sets go, and where a small group is covered, in Algorithm 6 and fresh phases."""
     kinds = ["covered", "not covered"]
     panels = []
-    for title, (across, up) in (
-        ("Algorithm 6: from phase to phase", (1, 0)),
-        ("Fresh phases: from level to level", (0, 1)),
+    grid = [(h, n) for h in range(3, 11) for n in range(1, h + 1)]
+    cells = pl.DataFrame({"phase": h, "level": n, "small group": kinds[n > h - 3]} for h, n in grid)
+    for name, words, across in (
+        ("Algorithm 6: from phase to phase", "Pink: from not covered to covered.", True),
+        ("Fresh phases: from level to level", "Below a covered level all is covered.", False),
     ):
-        cells = [
-            {"phase": h, "level": n, "small group": kinds[n > h - 3]}
-            for h in range(3, 11)
-            for n in range(1, h + 1)
-        ]
-        arrows = [
-            {**cell, "to phase": cell["phase"] + 0.66 * across,
-             "to level": cell["level"] + 0.6 * up}
-            for cell in cells
-            if (cell["phase"] < 10 if across else cell["level"] < cell["phase"])
-        ]  # fmt: skip
+        arrows = pl.DataFrame(
+            {
+                "phase": h,
+                "level": n,
+                "to phase": h + 0.66 * across,
+                "to level": n + 0.6 * (not across),
+                "wrong": across and n == h - 2,
+            }
+            for h, n in grid
+            if (h < 10 if across else n < h)
+        )
         x = alt.X("phase:Q", title="phase h", scale=alt.Scale(domain=[2.5, 10.6]),
                   axis=alt.Axis(grid=False, tickCount=8))  # fmt: skip
         y = alt.Y("level:Q", title="level n", scale=alt.Scale(domain=[0.4, 10.6]),
                   axis=alt.Axis(grid=False, tickCount=10))  # fmt: skip
         hue = alt.Color("small group:N", title="a small group is", sort=kinds,
                         scale=alt.Scale(domain=kinds, range=[BLUE, ORANGE]))  # fmt: skip
-        lines = alt.Chart(pl.DataFrame(arrows))
-        heads = lines.mark_point(
-            shape="triangle-right" if across else "triangle-up", size=22, filled=True, color=GREY,
-            opacity=1,
-        )  # fmt: skip
+        lines = alt.Chart(arrows)
+        shape = "triangle-right" if across else "triangle-up"
+        heads = lines.mark_point(shape=shape, size=30, filled=True, opacity=1)
+        grey = alt.condition("datum.wrong", alt.value(PINK), alt.value(GREY))
+        thin = alt.condition("datum.wrong", alt.value(3), alt.value(1))
         chart = (
-            lines.mark_rule(color=GREY).encode(x=x, y=y, x2="to phase:Q", y2="to level:Q")
-            + heads.encode(x=alt.X("to phase:Q"), y=alt.Y("to level:Q"))
-            + alt.Chart(pl.DataFrame(cells))
-            .mark_circle(size=90, opacity=1)
-            .encode(x=x, y=y, color=hue)
+            lines.mark_rule().encode(
+                x=x, y=y, x2="to phase:Q", y2="to level:Q", color=grey, strokeWidth=thin
+            )
+            + heads.encode(x=alt.X("to phase:Q"), y=alt.Y("to level:Q"), color=grey)
+            + alt.Chart(cells).mark_circle(size=90, opacity=1).encode(x=x, y=y, color=hue)
         )
-        panels.append(chart.properties(width=260, height=250, title=title))
+        title = alt.TitleParams(name, subtitle=words)
+        panels.append(chart.properties(width=270, height=250, title=title))
     return alt.hconcat(*panels, spacing=24)
 
 
