@@ -99,7 +99,7 @@ def levels_balance() -> Chart:
 def slots() -> Chart:
     """Return the life of two entries of an exploring track: one stopped, one completed."""
     steps = ["plays the drawn arm", "plays the best known arm", "waits, playing the best known arm"]
-    entries = {"a bad arm, stopped early": (5, 16, 22), "a good arm, completed": (16, 16, 22)}
+    entries = {"stopped early": (5, 16, 22), "completed": (16, 16, 22)}
     rows = [
         {"entry": entry, "from": start, "to": end, "step": step}
         for entry, (stop, over, decided) in entries.items()
