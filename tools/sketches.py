@@ -106,7 +106,7 @@ def slots() -> Chart:
         for step, start, end in zip(steps, (0, stop, over), (stop, over, decided), strict=True)
         if end > start
     ]
-    y = alt.Y("entry:N", sort=list(entries), title=None, axis=alt.Axis(labelLimit=0))
+    y = alt.Y("entry:N", sort=list(entries), title=None, axis=alt.Axis(labelLimit=0, minExtent=120))
     x = alt.X("from:Q", title="visits of the track", axis=alt.Axis(grid=False, values=[0, 16]))
     bars = alt.Chart(pl.DataFrame(rows)).mark_bar(height=26)
     hue = alt.Scale(domain=steps, range=[ORANGE, BLUE, "#b9c7d1"])
