@@ -216,7 +216,7 @@ def depth(problem: Problem, epsilon: float, delta: float) -> tuple[int, float]:
     Lg = 16 ln x, x = S K (S + K) 2^h / delta.
 
     >>> depth(Problem(1000, 1000, 5), 0.1, 0.05)[0]
-    41
+    40
     """
     S, K, _ = problem.letters
     h = 0

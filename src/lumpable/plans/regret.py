@@ -95,7 +95,7 @@ def any_groups(
 
 @algorithm(
     About(
-        "Algorithm 6 with fresh phases",
+        "fresh phases",
         "learns groups of any size, and its good sets anew in every phase",
         endless=True,
         rate=regret_bounds.FRESH_CARRIED,
@@ -122,7 +122,7 @@ def fresh_phases(
 
 @algorithm(
     About(
-        "fresh phases without r",
+        "fresh phases, r guessed",
         "guesses the number of groups anew in every phase, from the clusters it has found",
         endless=True,
         rate=regret_bounds.FRESH_UNKNOWN,
