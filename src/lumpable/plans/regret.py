@@ -149,6 +149,7 @@ def fresh_guesses(problem: Problem, *, constants: Constants | Tight = TIGHT) -> 
         endless=True,
         rate=regret_bounds.CANDIDATES,
         assumes=frozenset({"even contexts"}),
+        guesses=True,
     )
 )
 def candidates(

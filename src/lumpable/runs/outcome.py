@@ -126,6 +126,8 @@ def regret_outcome(
     label = questions.final_clusters(run)
     turns = questions.latest(run)
     rate = bounds.LOW_RANK if run.about.low_rank else bounds.LUMPABLE
+    if run.about.rate not in (None, bounds.STANDARD):  # that is shown beside it anyway
+        rate = run.about.rate
     rated = problem if run.about.low_rank else questions.rated_problem(run)
     good = questions.clusters_of(turns[-1].belief)[1] if turns else None
     return RegretOutcome(
