@@ -12,13 +12,23 @@ from lumpable.base.cite import citation
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.version import __version__
-from lumpable.plans import bounds, lengths, pac, reductions, regret, standard
+from lumpable.plans import (
+    bounds,
+    compared_rates,
+    lengths,
+    pac,
+    reductions,
+    regret,
+    regret_bounds,
+    standard,
+)
 from lumpable.plans.about import About
 from lumpable.plans.costs import Budget, budget
 from lumpable.plans.making import algorithm
 from lumpable.plans.plan import Belief, Bucket, Collect, Plan, Result, Sample, Split
-from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.plans.problem import PAPER, TIGHT, Constants, Problem
 from lumpable.plans.progress import Progress, replay
+from lumpable.plans.regret_costs import RegretBudget, regret_budget
 from lumpable.runs.bulk import exact, simulate
 from lumpable.runs.measures import Checkpoint
 from lumpable.runs.playing import Played, play
@@ -34,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAPER",
+    "TIGHT",
     "About",
     "BadArgument",
     "Belief",
@@ -50,6 +61,7 @@ __all__ = [
     "PolicyFinder",
     "Problem",
     "Progress",
+    "RegretBudget",
     "RequestRow",
     "Result",
     "Run",
@@ -67,6 +79,7 @@ __all__ = [
     "budget",
     "citation",
     "compare",
+    "compared_rates",
     "exact",
     "learners",
     "lengths",
@@ -74,6 +87,8 @@ __all__ = [
     "play",
     "reductions",
     "regret",
+    "regret_bounds",
+    "regret_budget",
     "replay",
     "simulate",
     "standard",

@@ -358,6 +358,8 @@ def test_json_of_regret_is_the_run_of_the_library() -> None:
     [
         (("any-groups",), "any_groups", lambda p: lb.regret.any_groups(p)),
         (("any-groups", "--mended"), "any_groups", lambda p: lb.regret.any_groups(p, mended=True)),
+        (("fresh-phases",), "fresh_phases", lambda p: lb.regret.fresh_phases(p)),
+        (("fresh-guesses",), "fresh_guesses", lambda p: lb.regret.fresh_guesses(p)),
         (
             ("any-contexts",),
             "any_contexts_online",

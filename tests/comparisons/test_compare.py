@@ -232,6 +232,8 @@ def test_every_kind_of_world(tmp_path: Path) -> None:
         "blocs": lb.worlds.blocs(**size, groups=2, seed=4),
         "tastes": lb.worlds.tastes(**size, groups=2, rewards="stars", seed=4),
         "hard": lb.worlds.hard(2, **size, groups=3, epsilon=0.1, seed=4),
+        "lower_bound": lb.worlds.lower_bound(3, **size, groups=3, rounds=10**4, seed=4),
+        "hidden_arms": lb.worlds.hidden_arms(**size, groups=2, rounds=10**5, units=9.0, seed=4),
         "matrix": lb.worlds.from_matrix([[0.1, 0.2]]),
         "table": lb.worlds.from_matrix([[0.1, 0.9]]),
     }
@@ -243,6 +245,8 @@ def test_every_kind_of_world(tmp_path: Path) -> None:
         "blocs": {**size, "groups": 2},
         "tastes": {**size, "groups": 2, "rewards": "stars"},
         "hard": {**size, "case": 2, "groups": 3, "epsilon": 0.1},
+        "lower_bound": {**size, "case": 3, "groups": 3, "rounds": 10**4},
+        "hidden_arms": {**size, "groups": 2, "rounds": 10**5, "units": 9.0},
         "matrix": {"mean": [[0.1, 0.2]]},
         "table": {"path": str(tmp_path / "mine.csv")},
     }

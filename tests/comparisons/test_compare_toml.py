@@ -68,7 +68,10 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
     assert result.stdout.startswith("2 cells done\n")
 
 
-KINDS = "lumpable, low_rank, levels, two_point, blocs, tastes, hard, matrix, table, survey"
+KINDS = (
+    "lumpable, low_rank, levels, two_point, blocs, tastes, hard, lower_bound, hidden_arms, "
+    "matrix, table, survey"
+)
 ARRIVALS = "iid, bursts, sorted, round robin"
 WHOLE = "a whole number of at least"
 

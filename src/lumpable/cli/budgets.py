@@ -48,6 +48,7 @@ def print_budget(found: Budget) -> None:
     )
     meanings = [(about.title, about.summary) for about in METHODS.values()]
     out.print(grid([*meanings, ("loss", LOSS)]))
+    out.print("\nFor regret instead of a policy, add --horizon: in how many rounds.")
 
 
 def _bound(loss: float | None) -> str:

@@ -19,11 +19,12 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.version import __version__
 from lumpable.cli.budgets import print_budget
-from lumpable.cli.options import accuracy_options, size_options
+from lumpable.cli.options import accuracy_options, rounds, size_options
 from lumpable.cli.show import say
 from lumpable.cli.simulations import simulate
 from lumpable.plans.costs import budget
 from lumpable.plans.problem import Problem
+from lumpable.plans.regret_costs import regret_budget
 
 OUR_FAULT, BAD_INPUT, STOPPED = 1, 2, 130
 BUG = f"""
@@ -109,19 +110,41 @@ for name, module, about in (
 @main.command("budget")
 @size_options(1000, 1000, 5)
 @accuracy_options
+@click.option(
+    "--horizon",
+    type=rounds,
+    metavar="ROUNDS",
+    help="T: what is promised about regret in so many rounds, instead of policies.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
 def budget_command(
-    contexts: int, arms: int, groups: int, epsilon: float, delta: float, as_json: bool
+    ctx: click.Context,
+    contexts: int,
+    arms: int,
+    groups: int,
+    epsilon: float,
+    delta: float,
+    horizon: int | None,
+    as_json: bool,
 ) -> None:
     """Say what each method costs and promises at a given size.
 
-    Runs nothing.
+    Methods that find a policy, or with --horizon those that play for low regret. Runs nothing.
 
     \b
-    Example:
+    Examples:
       lumpable budget --contexts 1500 --arms 1500 --groups 5 --epsilon 0.02
+      lumpable budget --contexts 30 --arms 20 --groups 3 --horizon 1e13
     """
-    found = budget(Problem(contexts, arms, groups), epsilon, delta)
+    problem = Problem(contexts, arms, groups)
+    if horizon is not None:
+        from lumpable.cli import regret_budgets
+
+        regret_budgets.refuse_accuracy(ctx)
+        regret_budgets.show_regret(regret_budget(problem, horizon), as_json=as_json)
+        return
+    found = budget(problem, epsilon, delta)
     if as_json:
         click.echo(msgspec.json.encode(found))
     else:

@@ -53,7 +53,7 @@ def print_regret(result: RegretOutcome, run: Run, comparable: bool) -> None:
             None,
             *_clusters(result),
             None,
-            ("paper's rate", _rate(result.rate, result.rate_formula)),
+            ("rate in theory", _rate(result.rate, result.rate_formula)),
             ("standard rate", _rate(result.standard_rate, bounds.STANDARD.formula)),
         ],
     )
@@ -146,7 +146,9 @@ def regret_advice(result: RegretOutcome, run: Run, comparable: bool) -> str:
         )
     if not comparable or result.rate is None:
         return COMPARE
-    rates = {"paper's": result.rate, "standard": result.standard_rate}
+    printed = result.rate_formula in (bounds.LUMPABLE.formula, bounds.LOW_RANK.formula)
+    whose = "paper's" if printed else "method's"
+    rates = {whose: result.rate, "standard": result.standard_rate}
     better, worse = sorted(rates, key=lambda name: rates[name])
     return (
         f"The {better} rate is the smaller one at this size, whatever the horizon: the {worse} one "

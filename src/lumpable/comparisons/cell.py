@@ -35,6 +35,8 @@ KINDS: dict[str, str] = {
     "blocs": "blocs",
     "tastes": "tastes",
     "hard": "hard",
+    "lower_bound": "lower_bound",
+    "hidden_arms": "hidden_arms",
     "matrix": "from_matrix",
     "table": "read",
     "survey": "survey",

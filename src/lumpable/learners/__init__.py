@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from lumpable.learners.mucb import ModelUCB as ModelUCB
     from lumpable.learners.nmf import NMFGreedy as NMFGreedy
     from lumpable.learners.nucb import NUCB as NUCB
+    from lumpable.learners.online_candidates import OnlineCandidates as OnlineCandidates
     from lumpable.learners.oracle_groups import KnownGroups as KnownGroups
     from lumpable.learners.particle import ParticleThompson as ParticleThompson
     from lumpable.learners.sclub import SCLUB as SCLUB

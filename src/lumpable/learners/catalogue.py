@@ -90,6 +90,9 @@ CATALOGUE: dict[str, Entry] = {
     "lattice": _at("lattice:LATTICE", "LATTICE"),
     "mixture": _at("mixture:MixtureThompson", "mixture Thompson, Gibbs"),
     "ids-mixture": _at("ids_mixture:InformationMixture", "information-directed sampling, mixture"),
+    "online-candidates": _at(
+        "online_candidates:OnlineCandidates", "online candidates, arms offered to all"
+    ),
     "oracle-groups": _at("oracle_groups:KnownGroups", "Thompson that knows the grouping"),
     # low rank
     "nmf": _at("nmf:NMFGreedy", "NMF epsilon-greedy"),

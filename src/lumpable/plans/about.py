@@ -17,6 +17,8 @@ Kind = Literal[
     "",
     "estimating",
     "collecting",
+    "listing",
+    "testing",
     "screening",
     "settling",
     "exploring",
@@ -55,7 +57,7 @@ class About:
     low_rank: bool = False
     """Whether `problem.groups` is a rank."""
     guesses: bool = False
-    """Whether `problem.groups` is only its first guess."""
+    """Whether `problem.groups` is at most its first guess: a method may ignore it."""
     name: str = ""
     """Its public path, `lumpable.pac.near_uniform`: files keep it. Set by `algorithm`."""
     method: str = ""

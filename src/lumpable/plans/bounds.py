@@ -1,7 +1,8 @@
 """What the theorems promise and what it costs: rates, worst cases, lower and loss bounds.
 
 Formulas only. They use the same request lengths as the plans (`lengths`), so requests and promises
-cannot drift apart. `log` is base 2 where it counts levels and natural elsewhere (reading 1).
+cannot drift apart. `log` is base 2 where it counts levels and natural elsewhere (reading 1). Bounds
+of regret with all their constants are in `regret_bounds`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,15 @@ class Rate:
     formula: str
     of: Callable[[Problem, float], float]
     """The rate for a problem and a horizon."""
+    logs: str = ""
+    """The logarithms that are left out, where a theorem names them."""
+    source: str = ""
+    """Where it is from."""
+    bound: Callable[[Problem, float], float] | None = None
+    """The bound with its constants and logarithms; None where no constant is named."""
+    complete: bool = True
+    """Whether `bound` has every term; if not, one of lower order has a constant without a name, so
+    that it is no bound yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +76,17 @@ def standard_rate(problem: Problem, horizon: float) -> float:
     return math.sqrt(problem.contexts * problem.arms * horizon)
 
 
-LUMPABLE = Rate("sqrt(r^3 (S+K) T)", regret_rate)
-LOW_RANK = Rate("(S+K)^p T^(1-p), p = 1/(3r+2)", low_rank_rate)
-STANDARD = Rate("sqrt(S K T)", standard_rate)
+def never_worse_rate(problem: Problem, horizon: float) -> float:
+    """Return the smaller of `regret_rate` and `standard_rate`: the switch (reading 33)."""
+    return min(regret_rate(problem, horizon), standard_rate(problem, horizon))
+
+
+LUMPABLE = Rate("sqrt(r^3 (S+K) T)", regret_rate, source="the paper, Theorems 4 and 5")
+LOW_RANK = Rate("(S+K)^p T^(1-p), p = 1/(3r+2)", low_rank_rate, source="the paper, low rank")
+STANDARD = Rate("sqrt(S K T)", standard_rate, source="S bandits with K arms each")
+NEVER_WORSE = Rate(
+    "sqrt(min(r^3 (S+K), S K) T)", never_worse_rate, source="the paper, after Theorem 5"
+)
 
 
 # --- Worst cases ----------------------------------------------------------------------------
@@ -107,6 +125,52 @@ def any_contexts_rounds(
     inside = lengths.bucket_epsilon(epsilon, 1.0)
     J = lengths.arrivals(problem, epsilon, delta, constants)
     return J + bucket_rounds(problem, inside, delta, 1.0, constants)
+
+
+def near_uniform_expected_rounds(problem: Problem, epsilon: float, delta: float) -> float:
+    """Return a bound on E[T], the mean number of rounds of Algorithm 1, printed constants.
+
+    Rounds follow from the answers alone: a screening removes at least the context that it is about,
+    so a level takes at most S of them (`most`). More than r at some level need two of one group:
+    an estimate that misses by 2 sqrt(log x / 2^n), or one that is missing: probability at most
+    p = N (2 S (K + r) x^-2 + r S x^-7) <= 3 N delta^2 if S > 1, x = rSK/delta. Needs
+    nu(i) >= 1/(8S).
+    """
+    S, K, r = problem.letters
+    few = near_uniform_rounds(problem, epsilon, delta)
+    size = lengths.near_uniform_lengths(problem, epsilon, delta)
+    N = size.levels
+    tests = sum(size.test(level) for level in range(1, N + 1))
+    most = N * size.explore + S * tests + min(K, S * N) * size.settle
+    x = r * S * K / delta
+    p = min(1.0, N * (2 * S * (K + r) * x**-2 + r * S * x**-7))
+    return few + p * (most - few)
+
+
+def any_contexts_expected_rounds(problem: Problem, epsilon: float, delta: float) -> float:
+    """Return a bound on E[T], the mean number of rounds of Algorithm 3, printed constants.
+
+    A bucket of s contexts and frequency u = nu-hat(X_l) > s 2^-l-1 stretches lengths of order
+    1/epsilon_l^2 by 4/u, to at most 4 max(4/u, 1/(4 epsilon^2)). Over all kept buckets the 4/u and
+    4s/u add up to at most U = 16 S/epsilon each, the s to S; a length is rounded up twice. More
+    than r screenings are as rare as in Algorithm 1, unless some kept context comes 25 times less
+    often than estimated: probability at most S (delta/S)^4 <= delta. Any frequencies.
+    """
+    S, K, r = problem.letters
+    size = lengths.near_uniform_lengths(problem, epsilon, delta)
+    N, J = size.levels, lengths.arrivals(problem, epsilon, delta)
+    buckets = min(lengths.last_bucket(problem, epsilon), S)
+    U = 16 * S / epsilon
+    contexts, whole_arms = U + S / (4 * epsilon**2), K * (U + buckets / (4 * epsilon**2))
+
+    def screening(times: int) -> float:
+        """Steps 2 and 3 with so many screenings a level, and what rounding up adds."""
+        tests = 128 * size.lg + 16 * N * math.log(S * K / delta)
+        return times * (tests * contexts + 2 * N * (U + buckets))
+
+    collecting = N * (4 * r * size.lg * (contexts + whole_arms) + U + buckets)
+    rare = min(1.0, delta + 3 * N * delta**2)
+    return J + collecting + screening(r) + rare * screening(S)
 
 
 def naive_rounds(

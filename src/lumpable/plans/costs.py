@@ -142,29 +142,35 @@ Rounds = Callable[[Problem], int]
 
 def _choice(problem: Problem, paper: Rounds, naive: Rounds) -> tuple[str, tuple[int, int] | None]:
     """Return the cheaper method, and the size at which the other one takes over."""
+    here, other = turning_point(problem, lambda size: naive(size) <= paper(size))
+    return "naive" if here else "any_contexts", other
+
+
+def turning_point(
+    problem: Problem, simple_wins: Callable[[Problem], bool]
+) -> tuple[bool, tuple[int, int] | None]:
+    """Return whether the method for small sizes wins here, and the (S, K) at which that turns.
+
+    Sizes are scaled together: up if it wins here, else down; None if it never turns.
+    """
 
     def scaled(scale: float) -> Problem:
         S, K, r = problem.letters
         return Problem(max(r, round(S * scale)), max(1, round(K * scale)), r)
 
-    def naive_wins(scale: float) -> bool:
-        size = scaled(scale)
-        return naive(size) <= paper(size)
-
-    here = naive_wins(1.0)
-    cheaper = "naive" if here else "any_contexts"
+    here = simple_wins(scaled(1.0))
     step = 2.0 if here else 0.5
     far = 1.0
-    while naive_wins(far) == here:
+    while simple_wins(scaled(far)) == here:
         if not 1e-9 < far < 1e9 or (not here and scaled(far) == scaled(far * step)):
-            return cheaper, None
+            return here, None
         far *= step
     near = far / step
     while scaled(near) != scaled(far) and abs(near - far) > 1e-12 * near:
         middle = math.sqrt(near * far)
-        if naive_wins(middle) == here:
+        if simple_wins(scaled(middle)) == here:
             near = middle
         else:
             far = middle
     other = scaled(far)
-    return cheaper, (other.contexts, other.arms)
+    return here, (other.contexts, other.arms)

@@ -8,6 +8,7 @@ from lumpable.plans.making import Algorithm
 POLICY: tuple[Algorithm[...], ...] = (
     pac.any_contexts,
     pac.near_uniform,
+    pac.candidates,
     standard.naive,
     standard.elimination,
     reductions.cheaper,
@@ -18,6 +19,9 @@ POLICY: tuple[Algorithm[...], ...] = (
 REGRET: tuple[Algorithm[...], ...] = (
     regret.equal_groups,
     regret.any_groups,
+    regret.fresh_phases,
+    regret.fresh_guesses,
+    regret.candidates,
     reductions.any_contexts_online,
     reductions.unknown_groups,
     reductions.never_worse,

@@ -1,8 +1,9 @@
-"""The size of a problem and the constants of the paper: frozen values, valid once made."""
+"""The size of a problem and two sets of constants: frozen values, valid once made."""
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 import math
 from dataclasses import dataclass
 
@@ -103,3 +104,23 @@ class Constants:
 
 PAPER = Constants()
 """The constants as printed in the paper; its theorems cover none below them."""
+
+
+class Tight(enum.Enum):
+    """The type of `TIGHT`, which has nothing to change: its numbers are proved as a whole."""
+
+    TIGHT = "TIGHT"
+
+    def __repr__(self) -> str:
+        return self.value
+
+    def __str__(self) -> str:
+        return self.value
+
+
+TIGHT = Tight.TIGHT
+"""Small constants with a proof, for `regret.fresh_phases` and `regret.fresh_guesses` only.
+
+Another kind of lengths, intervals and eliminations, not other numbers in the printed formulas;
+`fresh_lengths` has the formulas and what their proof asks of them.
+"""

@@ -58,7 +58,7 @@ def cheaper(
         "Algorithm 6 or the standard one",
         "takes the one with the better bound",
         endless=True,
-        rate=bounds.LUMPABLE,
+        rate=bounds.NEVER_WORSE,
     )
 )
 def never_worse(

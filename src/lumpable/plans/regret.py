@@ -1,5 +1,8 @@
 """The regret half of the paper: Algorithms 4 (`equal_groups`), 5 (`split`) and 6 (`any_groups`).
 
+Beside them what is not in the paper: `fresh_phases` and `fresh_guesses` repair Algorithm 6, and
+`candidates` needs neither r nor a partition; their bodies are in modules of their own.
+
 Plans without end: the executor cuts them off. No randomness, clock, I/O, logging or globals.
 Line numbers are those of the pseudocode; "reading" refers to paper-regret.md.
 """
@@ -14,13 +17,16 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import BoolMatrix, BoolVector, FloatVector, IntVector
-from lumpable.plans import bounds, lengths
+from lumpable.base.errors import BadArgument
+from lumpable.plans import bounds, lengths, regret_bounds
 from lumpable.plans.about import About, Kind
+from lumpable.plans.candidates_literal import attempts
+from lumpable.plans.candidates_pooled import memory
 from lumpable.plans.clusters import Clusters, Gap, Level, widest
 from lumpable.plans.lengths import Phase
 from lumpable.plans.making import algorithm
 from lumpable.plans.plan import Belief, Collect, Conversation, Sample
-from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.plans.problem import PAPER, TIGHT, Constants, Problem, Tight
 
 
 class TooFewGroups(Exception):
@@ -85,6 +91,83 @@ def any_groups(
     state = LevelledState.start(problem, np.full(problem.contexts, arm))
     while True:
         yield from levelled_phase(problem, state, constants, mended=mended)
+
+
+@algorithm(
+    About(
+        "fresh phases",
+        "learns groups of any size, and its good sets anew in every phase",
+        endless=True,
+        rate=regret_bounds.FRESH_CARRIED,
+        assumes=frozenset({"enough groups", "even contexts"}),
+    )
+)
+def fresh_phases(
+    problem: Problem, *, constants: Constants | Tight = TIGHT, adaptive: bool = True
+) -> Conversation:
+    """Algorithm 6 repaired: the partition is carried from phase to phase, good sets are not.
+
+    Phases h = 1, 2, ... without end. For all T at once, the expected regret is of order
+    sqrt((r^2 S + r K) T), without constants and logarithms, when every context comes with
+    frequency at least 1/(8S). Calls that split a cluster become finer step by step; with
+    `adaptive=False` they measure r times as fine at once, and r^3 takes the place of r^2.
+
+    `constants` is `TIGHT`, which has a proof and learns a thousand times earlier, or `Constants`,
+    of which `levels` and `taper` are used.
+    """
+    from lumpable.plans import fresh  # it builds on this module
+
+    return fresh.known_groups(problem, constants, adaptive=adaptive)
+
+
+@algorithm(
+    About(
+        "fresh phases, r guessed",
+        "guesses the number of groups anew in every phase, from the clusters it has found",
+        endless=True,
+        rate=regret_bounds.FRESH_UNKNOWN,
+        assumes=frozenset({"even contexts"}),
+        guesses=True,
+    )
+)
+def fresh_guesses(problem: Problem, *, constants: Constants | Tight = TIGHT) -> Conversation:
+    """Fresh phases without knowing r: `problem.groups` is not used.
+
+    A phase starts again with a guess twice as large whenever the data disprove it; the notes of a
+    run say which guesses were given up and why. For all T at once, the expected regret is of order
+    r sqrt((S + K) T), without constants and logarithms, under the assumption of `fresh_phases`.
+    """
+    from lumpable.plans import fresh  # it builds on this module
+
+    return fresh.guessed_groups(problem, constants)
+
+
+@algorithm(
+    About(
+        "candidates",
+        "needs no number of groups: tests a few arms on everybody, forms no clusters",
+        endless=True,
+        rate=regret_bounds.CANDIDATES,
+        assumes=frozenset({"even contexts"}),
+        guesses=True,
+    )
+)
+def candidates(
+    problem: Problem, *, horizon: float | None = None, literal: bool = False
+) -> Conversation:
+    """Low regret when contexts come about equally often, groups of any size and any number.
+
+    Regret of order sqrt(min(r (S + K), S K) T) for all T, without constants and logarithms, and
+    neither r nor T is an input: `problem.groups` is ignored. All data are pooled and forgotten
+    block by block; with a `horizon` they are never forgotten, and the bounds are narrower.
+    `literal` is the form that the theorem is proved for first: nothing is kept, every estimate is
+    fresh. It has the same order and much larger constants, and takes no horizon.
+    """
+    if literal and horizon is not None:
+        raise BadArgument(
+            "horizon", "None with literal=True, which forgets by itself", f"{horizon}"
+        )
+    return attempts(problem) if literal else memory(problem, horizon)
 
 
 @dataclass(slots=True)

@@ -1,9 +1,16 @@
 """The compiled loop of the bulk simulator. Imported only when a simulation runs.
 
-Every draw has the exact law. Plays are dealt to arms by halving: the plays of 2^m arms are split
-between two halves until each arm has its own, and a fair split is a rounded normal, corrected.
-Other binomials follow Hörmann, "The generation of binomial random variates", J. Stat. Comput.
-Simul. 46 (1993), algorithm BTRD; letters are his.
+Every draw has the exact law, but for the 53 bits of a double. Plays are dealt to arms by halving:
+the plays of 2^m arms are split between two halves until each arm has its own, and a fair split is
+a rounded normal, corrected. Other binomials follow Hörmann, "The generation of binomial random
+variates", J. Stat. Comput. Simul. 46 (1993), algorithm BTRD; letters are his.
+
+Counts go up to 2^63, and doubles skip whole numbers from 2^53 on. So beyond `PLACED` the mean is
+kept as a whole number, exactly, and only the deviation from it is a double: below 2^35, where
+doubles are at most 2^-18 apart. Then every bit of a draw is random, and its law is within 2^-18
+of the exact one in total variation: of the 2^53 values of a uniform, each count gets its share to
+within one, and counts within ten standard deviations, of at most 2^31, are all that matter. (The
+logarithms of step 3.4 are lost in rounding there, but decide about fewer than 3 draws in 2^25.)
 """
 
 from __future__ import annotations
@@ -19,6 +26,8 @@ ONE_BY_ONE = 2
 """Below this many plays per arm, plays are dealt one by one instead of by halving."""
 BITS = 53
 """Random bits in one uniform; up to twice as many coins are counted, more are approximated."""
+PLACED = 2.0**51
+"""Below this mean, the sum of mean and deviation is placed to within a quarter in a double."""
 ROOT_HALF = math.sqrt(0.5)
 
 
@@ -84,7 +93,7 @@ def _deal(rng, plays, arms):
             width *= 2
         arms[start] = plays
         if width < k - start:
-            arms[start] = binomial(rng, plays, width / (k - start))
+            arms[start] = _portion(rng, plays, width, k - start - width)
         plays -= arms[start]
         step = width // 2
         while step > 0:
@@ -96,6 +105,45 @@ def _deal(rng, plays, arms):
         start += width
 
 
+@compiled()
+def _portion(rng, plays, one, other):
+    """Binomial(plays, one / (one + other)); of many, the smaller portion is drawn.
+
+    A probability near 1 is rounded by 2^-54 whatever is left of it, a small one by less.
+    """
+    if plays < 2.0 * PLACED:
+        return binomial(rng, plays, one / (one + other))
+    if one <= other:
+        return _binomial(rng, plays, one / (one + other))
+    return plays - _binomial(rng, plays, other / (one + other))
+
+
+@compiled()
+def divide(rng, number, frequency):
+    """Multinomial(number, frequency / its sum): one binomial after the other."""
+    shares = np.empty(len(frequency), np.int64)
+    rest = _behind(frequency)
+    for i in range(len(frequency) - 1):
+        shares[i] = _portion(rng, number, frequency[i], rest[i])
+        number -= shares[i]
+    shares[-1] = number
+    return shares
+
+
+@compiled()
+def _behind(frequency):
+    """Sums of the frequencies behind each, right to a bit or two: rounding errors are kept."""
+    behind = np.empty(len(frequency))
+    total = lost = 0.0
+    for i in range(len(frequency) - 1, -1, -1):
+        behind[i] = total + lost
+        longer = total + frequency[i]
+        added = longer - total
+        lost += (total - (longer - added)) + (frequency[i] - added)
+        total = longer
+    return behind
+
+
 @compiled(inline="always")
 def half(rng, n):
     """Binomial(n, 1/2): coins counted if few, else a rounded normal that is corrected.
@@ -103,12 +151,15 @@ def half(rng, n):
     With x = round(n/2 + z sqrt(n)/2), P(x) = (1 + e) f(x) where f is the binomial and
     n e = 1/12 - x'^2/3 + x'^4/12 + O(1/n), x' the standardised x. So x is kept with probability
     f(x) / (P(x) (1 + 1/(2n))), which is nearly 1: a lower bound of it decides nearly always.
+    Of many, x is always kept: that changes the law by E|n e| / n < 1/n, and n is at least 2^52.
     """
     if n <= BITS:
         return _ones(rng, n)
     if n <= 2 * BITS:
         return _ones(rng, BITS) + _ones(rng, n - BITS)
     z = rng.standard_normal()
+    if n >= 2.0 * PLACED:
+        return n // 2 + np.int64(math.floor(0.5 * (math.sqrt(n) * z + n % 2) + 0.5))
     u = rng.random() * (n + 0.5)
     z2 = (abs(z) + 0.1) * (abs(z) + 0.1)
     x = math.floor(0.5 * (n + math.sqrt(n) * z) + 0.5)
@@ -162,8 +213,11 @@ def binomial(rng, n, p):
 @compiled(inline="always")
 def _binomial(rng, n, p):
     """BTRD for p <= 1/2; inversion where the mean is below 10."""
-    if n * p < 10.0:
+    whole, mean = np.int64(0), n * p
+    if mean < 10.0:
         return _inversion(rng, n, p)
+    if mean >= PLACED:
+        whole, mean = _product(n, p)
     npq = n * p * (1.0 - p)
     b = 1.15 + 2.53 * math.sqrt(npq)
     a = -0.0873 + 0.0248 * b + 0.01 * p
@@ -171,8 +225,24 @@ def _binomial(rng, n, p):
     h = 0.92 * b - 4.2  # b v_r: step 1 with u = w / h, which saves two divisions in a row
     w = v * b - 0.43 * h
     if w <= 0.43 * h:
-        return np.int64(2.0 * a * w / (0.5 * h - abs(w)) + b * w / h + n * p + 0.5)
-    return _btrd_rest(rng, n, p, npq, a, b, h / b, v)
+        at = 2.0 * a * w / (0.5 * h - abs(w)) + b * w / h + mean + 0.5
+        return whole + np.int64(math.floor(at))
+    return _btrd_rest(rng, n, p, npq, a, b, h / b, v, whole, mean)
+
+
+@compiled()
+def _product(n, p):
+    """n p as a whole number and a rest, exactly: n P in halves of 32 bits, with P = 2^64 p.
+
+    P is whole, since p has 53 bits and is at least 2^-12, as n p >= `PLACED` and n < 2^63.
+    """
+    low, bits = np.uint64(0xFFFFFFFF), np.uint64(32)
+    N, P = np.uint64(n), np.uint64(p * 2.0**64)
+    last = (N & low) * (P & low)
+    middle = (N >> bits) * (P & low) + (last >> bits)
+    other = (N & low) * (P >> bits) + (middle & low)
+    whole = (N >> bits) * (P >> bits) + (middle >> bits) + (other >> bits)
+    return np.int64(whole), ((other << bits) | (last & low)) * 2.0**-64
 
 
 @compiled()
@@ -191,14 +261,14 @@ def _inversion(rng, n, p):
 
 
 @compiled()
-def _btrd_rest(rng, n, p, npq, a, b, v_r, v):
+def _btrd_rest(rng, n, p, npq, a, b, v_r, v, whole, mean):
     """Steps 1 to 3.4 of BTRD, from a uniform v that did not end at once."""
     alpha = (2.83 + 5.1 / b) * math.sqrt(npq)
-    m = np.int64((n + 1) * p)
+    m = np.int64((n + 1.0) * p) if whole == 0 else whole + np.int64(mean + p)
     while True:
         if v <= 0.86 * v_r:  # step 1
             u = v / v_r - 0.43
-            return np.int64((2.0 * a / (0.5 - abs(u)) + b) * u + n * p + 0.5)
+            return whole + np.int64(math.floor((2.0 * a / (0.5 - abs(u)) + b) * u + mean + 0.5))
         if v >= v_r:  # step 2
             u = rng.random() - 0.5
         else:
@@ -206,9 +276,9 @@ def _btrd_rest(rng, n, p, npq, a, b, v_r, v):
             u = (0.5 if u > 0 else -0.5) - u
             v = rng.random() * v_r
         us = 0.5 - abs(u)  # step 3.0
-        at = math.floor((2.0 * a / us + b) * u + n * p + 0.5)
-        if 0 <= at <= n:
-            k = np.int64(at)
+        at = math.floor((2.0 * a / us + b) * u + mean + 0.5)
+        if -whole <= at <= n - whole:
+            k = whole + np.int64(at)
             v *= alpha / (a / (us * us) + b)
             if _accepts(n, p, npq, m, k, v):
                 return k

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.version import __version__
 from lumpable.base.words import counted
 from lumpable.plans import bounds
@@ -101,18 +102,17 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 def policy_outcome(run: Run, found: Budget, *, seed: int, given: dict[str, Any]) -> PolicyOutcome:
     """Combine a run with the budget of its problem; `given` holds the user's parameters."""
-    costs = {method.name: method for method in found.methods}
-    own, naive = costs[run.ran.method], costs["naive"]
+    at = (found.problem, found.epsilon, found.delta)
+    naive = next(method for method in found.methods if method.name == "naive")
     promise = run.ran.promise
-    bound = own.rounds
-    if promise is not None and promise.whole is not None:
-        bound = promise.whole(found.problem, found.epsilon, found.delta)
+    if promise is None:
+        raise BadArgument("run", "one of a plan that promises a loss", run.plan)
     return PolicyOutcome(
         **_common_fields(run, found.problem, seed, given),
         candidates=[] if run.result is None else list(run.result.candidates),
-        bound=bound,
-        printed=own.printed,
-        promise=own.promise,
+        bound=(promise.whole or promise.rounds)(*at),
+        printed=promise.printed(*at),
+        promise=promise.loss(*at),
         naive_rounds=naive.rounds,
         naive_promise=naive.promise,
         cheaper=found.cheaper,
@@ -126,6 +126,8 @@ def regret_outcome(
     label = questions.final_clusters(run)
     turns = questions.latest(run)
     rate = bounds.LOW_RANK if run.about.low_rank else bounds.LUMPABLE
+    if run.about.rate not in (None, bounds.STANDARD):  # that is shown beside it anyway
+        rate = run.about.rate
     rated = problem if run.about.low_rank else questions.rated_problem(run)
     good = questions.clusters_of(turns[-1].belief)[1] if turns else None
     return RegretOutcome(

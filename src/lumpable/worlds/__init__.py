@@ -6,6 +6,7 @@ from lumpable.worlds.laws import Bernoulli, Gaussian, Law
 from lumpable.worlds.made import from_frame, from_matrix, hard, low_rank, lumpable, read, survey
 from lumpable.worlds.people import blocs, tastes, two_point, with_levels
 from lumpable.worlds.stars import Stars
+from lumpable.worlds.worst_cases import hidden_arms, lower_bound
 
 __all__ = [
     "Bernoulli",
@@ -22,7 +23,9 @@ __all__ = [
     "from_frame",
     "from_matrix",
     "hard",
+    "hidden_arms",
     "low_rank",
+    "lower_bound",
     "lumpable",
     "read",
     "survey",
