@@ -48,7 +48,8 @@ def test_it_shows_rates_bounds_and_crossings() -> None:
         assert f"{row.formula} {short(row.rate)} " in text
         assert row.title in text
         if row.bound is not None:
-            assert f"{row.title} {short(row.bound)} {regret_budgets.speaks(row)}" in text
+            shown = regret_budgets.bound(row)
+            assert f"{row.title} {shown} {regret_budgets.speaks(row)}" in text
     assert "sqrt(r^3 (S+K) T) 1.16e8 from 68 x 45 on" in text
     assert "(S+K)^p T^(1-p), p = 1/(3r+2) 9.39e11 up to T = 1,046" in text
     assert f"Every method loses at least {short(found.lower_bound)} in some world" in text
