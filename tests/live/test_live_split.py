@@ -70,6 +70,8 @@ ARGUMENTS: dict[str, Any] = {
     "switch": False,
     "mended": True,
     "arm": 1,
+    "adaptive": True,
+    "literal": False,
 }
 EVERY_PLAN = dict(algorithms())
 
@@ -83,7 +85,7 @@ def made(make: Callable[..., lb.Plan], **changes: Any) -> lb.Plan:
 def test_introspection_finds_the_plans() -> None:
     rooms = {"lumpable.pac", "lumpable.standard", "lumpable.regret", "lumpable.reductions"}
     assert {name.rpartition(".")[0] for name in EVERY_PLAN} >= rooms
-    assert len(EVERY_PLAN) >= 13
+    assert len(EVERY_PLAN) >= 17
 
 
 SCENES = {

@@ -34,7 +34,7 @@ UNCOUNTED = 900
 """2^900 plays are enough for any level: more would leave the range of floats."""
 
 
-def memory(problem: Problem, horizon: float | None = None) -> Conversation:
+def memory(problem: Problem, horizon: int | float | None = None) -> Conversation:
     """Runs q = 8, 9, ... in blocks 8 .. 15, 16 .. 31, 32 .. 63, ...; a new block forgets all.
 
     With a horizon there is one block, and its bounds hold for so many rounds.

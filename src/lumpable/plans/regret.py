@@ -153,7 +153,7 @@ def fresh_guesses(problem: Problem, *, constants: Constants | Tight = TIGHT) -> 
     )
 )
 def candidates(
-    problem: Problem, *, horizon: float | None = None, literal: bool = False
+    problem: Problem, *, horizon: int | float | None = None, literal: bool = False
 ) -> Conversation:
     """Low regret when contexts come about equally often, groups of any size and any number.
 
