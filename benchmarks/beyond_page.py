@@ -20,10 +20,10 @@ Made by `{command}` on {date}; all runs took {minutes:.0f} minutes, one after an
 The plans are those of commit {commit}.
 Worlds and luck come from seeds that follow from this commit by SHA-256.
 
-[Candidates](../explanation/beyond.md) have regret of order √(min(r(S+K), SK)T). This page shows what
-they lose in T = {horizon} rounds, and where others lose less. Sizes are (S, K, r): contexts, arms, groups
-of equal size. Contexts come equally often, and noise is normal with sd 1. Runs are simulated
-exactly in law, request by request.
+[Candidates](../explanation/beyond.md) have regret of order √(min(r(S+K), SK)T). This page shows
+what they lose in T = {horizon} rounds, and where others lose less. Sizes are (S, K, r): contexts,
+arms, groups of equal size. Contexts come equally often, and noise is normal with sd 1. Runs are
+simulated exactly in law, request by request.
 
 - **Methods.** `regret.candidates(problem)` is told neither r nor T; "told T" is the same with
   `horizon=T`. Algorithm 6 (`regret.any_groups`) and `regret.fresh_phases` are told r. "Standard" is
@@ -114,8 +114,9 @@ def bars(cells: Sequence[Cell], times: Mapping[Size, float | None]) -> list[Bar]
 
 def page(judged: Sequence[Bar], cells: Sequence[Cell], about: About) -> str:
     """Return the page in Markdown."""
+    minutes = sum(cell.seconds for cell in cells) / 60
     return TEXT.format(
-        command=about.command, date=about.date, minutes=sum(cell.seconds for cell in cells) / 60, commit=about.commit,
+        command=about.command, date=about.date, minutes=minutes, commit=about.commit,
         horizon=f"{about.horizon:.0e}".replace("e+", "e").replace("e0", "e"), seeds=about.seeds,
         verdict=verdict(judged), bars=bar_table(judged), squares=square_table(cells),
         losses=loss_table(cells), regrets=regret_table(cells), left_out=_left_out(cells),

@@ -76,7 +76,7 @@ class Play:
 
 
 def played(play: Play) -> dict[str, float]:
-    """Return the regret at the horizon, that of random arms in expectation, and the time it took."""
+    """Return the regret at the horizon, what random arms lose on average, and the time it took."""
     began = time.perf_counter()
     world = play.made()
     problem = Problem(play.size.contexts, play.size.arms, play.size.groups)
