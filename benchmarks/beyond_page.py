@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from beyond_runs import CLUSTERS, FORMS, METHODS, STANDARD, WORLDS, Size
 from protocol.bars import Bar
-from protocol.page import bar_table, verdict
+from protocol.page import verdict
 from protocol.ratios import Ratio, ratio
 from tables import table
 
@@ -45,7 +45,8 @@ these runs, and are asked of every world.
 
 Where Algorithm 6 loses as much as arms drawn at random (the last column of the
 [table of regret](#regret)), it has learnt nothing by then. With small gaps even that is little, and
-nobody can be so many times below it.
+there is less to save: the last column here says how many times less the best method of this page
+loses.
 
 ## Against the standard algorithm
 
@@ -96,29 +97,58 @@ class Cell:
         """The regret of a form of candidates divided by that of the standard algorithm."""
         return ratio(self.regret[form], self.regret[STANDARD], STANDARD)
 
+    def below_clusters(self, method: str) -> Ratio:
+        """How many times less than Algorithm 6 a method loses."""
+        return ratio(self.regret[CLUSTERS], self.regret[method], CLUSTERS)
 
-def bars(cells: Sequence[Cell], times: Mapping[Size, float | None]) -> list[Bar]:
-    """Return a bar for each world and form, at every size that has to be so many times below."""
-    found = []
+
+Asked = Mapping[Size, float | None]
+"""How many times below Algorithm 6 candidates must be, by size; None if nothing is asked."""
+
+
+def bars(cell: Cell, asked: Asked) -> list[Bar]:
+    """Return a bar for each form of candidates, if one is asked for at this size."""
+    times = asked.get(cell.size)
+    if times is None:
+        return []
+    found = {form: cell.below_clusters(form) for form in FORMS}
+    return [
+        Bar(f"{form} in {cell.size}, {cell.world}", low=times, value=below.value, error=below.error)
+        for form, below in found.items()
+    ]
+
+
+def bar_table(cells: Sequence[Cell], asked: Asked) -> str:
+    """Return how many times less both forms lose, and the best method, at sizes with a bar."""
+    rows = []
     for cell in cells:
-        asked = times.get(cell.size)
-        if asked is None:
-            continue
-        for form in FORMS:
-            below = ratio(cell.regret[CLUSTERS], cell.regret[form])
-            what = f"{form}: {cell.size}, {cell.world}"
-            found.append(Bar(what, low=asked, value=below.value, error=below.error, peer=CLUSTERS,
-                             note=f"{len(cell.at_random)} seeds"))  # fmt: skip
-    return found
+        if here := bars(cell, asked):
+            best = min(cell.regret, key=lambda name: sum(cell.regret[name]))
+            row = [str(cell.size), cell.world, f"at least {here[0].low:,.0f}"]
+            row += [*map(_measured, here), f"{best}: {_times(cell.below_clusters(best))}"]
+            rows.append(row)
+    return table(["size", "world", "asked for", *FORMS, "best method"], rows)
 
 
-def page(judged: Sequence[Bar], cells: Sequence[Cell], about: About) -> str:
+def _measured(bar: Bar) -> str:
+    words = _times(Ratio(bar.value or 0.0, bar.error or 0.0))
+    return words if bar.met else f"**missed:** {words}"
+
+
+def _times(found: Ratio) -> str:
+    if found.value < 100:
+        return str(found)
+    return f"{found.value:,.0f} ({found.error:,.0f})"
+
+
+def page(cells: Sequence[Cell], asked: Asked, about: About) -> str:
     """Return the page in Markdown."""
+    judged = [bar for cell in cells for bar in bars(cell, asked)]
     minutes = sum(cell.seconds for cell in cells) / 60
     return TEXT.format(
         command=about.command, date=about.date, minutes=minutes, commit=about.commit,
         horizon=f"{about.horizon:.0e}".replace("e+", "e").replace("e0", "e"), seeds=about.seeds,
-        verdict=verdict(judged), bars=bar_table(judged), squares=square_table(cells),
+        verdict=verdict(judged), bars=bar_table(cells, asked), squares=square_table(cells),
         losses=loss_table(cells), regrets=regret_table(cells), left_out=_left_out(cells),
     )  # fmt: skip
 
