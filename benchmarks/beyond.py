@@ -16,10 +16,9 @@ from pathlib import Path
 
 import beyond_runs
 import click
-from beyond_page import About, Cell, bars, page
+from beyond_page import About, Cell, bars, page, verdict
 from beyond_runs import WORLDS, Play, Size
 from protocol import frozen
-from protocol.page import verdict
 from resumed import Measure, carry_out, line
 
 PLANS = ("src/lumpable/plans", "src/lumpable/runs")
@@ -108,14 +107,13 @@ def main(
     asked = list(TINY) if tiny else chosen(sizes, quick, large)
     cells = ran(asked, horizon, measured, number, rows, jobs)
     times = TINY if tiny else TIMES
-    judged = [bar for cell in cells for bar in bars(cell, times)]
     command = "python benchmarks/beyond.py" + " --quick" * quick + " --large" * large
     command += " --tiny" * tiny + (f" --seeds {seeds}" if seeds else "")
     command += "".join(" --sizes {} {} {}".format(*each) for each in sizes)
     about = About(command, measured.said, f"{datetime.date.today():%Y-%m-%d}", horizon, number)
     out.write_text(page(cells, times, about))
-    click.echo("\n".join(map(line, judged)))
-    click.echo(verdict(judged))
+    click.echo("\n".join(line(bar) for cell in cells for bar in bars(cell, times)))
+    click.echo(verdict(cells, times))
 
 
 if __name__ == "__main__":

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from beyond_runs import CLUSTERS, FORMS, METHODS, STANDARD, WORLDS, Size
 from protocol.bars import Bar
-from protocol.page import verdict
 from protocol.ratios import Ratio, ratio
 from tables import table
 
 TEXT = """\
 # How much candidates lose
 
-Made by `{command}` on {date}; all runs took {minutes:.0f} minutes, one after another.
+Made by `{command}` on {date}.
+All runs took {minutes:.0f} minutes, one after another.
 The plans are those of commit {commit}.
 Worlds and luck come from seeds that follow from this commit by SHA-256.
 
@@ -30,7 +31,8 @@ simulated exactly in law, request by request.
   `standard.online`: elimination on each context by itself, which knows of no groups.
 - **Worlds.** *Random means* are uniform on [0, 1], so that most arms are far from the best.
   *Hidden arms, u*: one arm is fairly good for everybody, one arm for each group is better by a gap
-  of u √(r(S+K)/T), and all others are worse by as much (`worlds.hidden_arms`).
+  of u √(r(S+K)/T), and all others are worse by as much (`worlds.hidden_arms`). So for the same u
+  gaps grow with the size.
 - **Figures.** Means over {seeds} seeds, the same worlds for all methods, with standard errors in
   brackets. With so few seeds the errors themselves are rough.
 
@@ -130,6 +132,15 @@ def bar_table(cells: Sequence[Cell], asked: Asked) -> str:
     return table(["size", "world", "asked for", *FORMS, "best method"], rows)
 
 
+def verdict(cells: Sequence[Cell], asked: Asked) -> str:
+    """Say how many bars are met, and in which worlds the others were missed."""
+    judged = [(cell.world, bar.met) for cell in cells for bar in bars(cell, asked)]
+    missed = Counter(world for world, met in judged if not met)
+    words = f"**{len(judged) - missed.total()} of {len(judged)} bars met.**"
+    named = "; ".join(f"{world}: {number}" for world, number in missed.items())
+    return words + (f" Missed in {named}." if missed else "")
+
+
 def _measured(bar: Bar) -> str:
     words = _times(Ratio(bar.value or 0.0, bar.error or 0.0))
     return words if bar.met else f"**missed:** {words}"
@@ -143,12 +154,11 @@ def _times(found: Ratio) -> str:
 
 def page(cells: Sequence[Cell], asked: Asked, about: About) -> str:
     """Return the page in Markdown."""
-    judged = [bar for cell in cells for bar in bars(cell, asked)]
     minutes = sum(cell.seconds for cell in cells) / 60
     return TEXT.format(
         command=about.command, date=about.date, minutes=minutes, commit=about.commit,
         horizon=f"{about.horizon:.0e}".replace("e+", "e").replace("e0", "e"), seeds=about.seeds,
-        verdict=verdict(judged), bars=bar_table(cells, asked), squares=square_table(cells),
+        verdict=verdict(cells, asked), bars=bar_table(cells, asked), squares=square_table(cells),
         losses=loss_table(cells), regrets=regret_table(cells), left_out=_left_out(cells),
     )  # fmt: skip
 

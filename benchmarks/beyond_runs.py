@@ -22,7 +22,7 @@ METHODS: dict[str, Callable[[Problem, int], Plan]] = {
 }
 FORMS = (OURS, TOLD_T)
 """The two forms of candidates that are judged."""
-MANY_PAIRS = 10**6
+MANY_PAIRS = 300_000
 """From so many pairs of context and arm on, only candidates and the standard algorithm run."""
 
 RANDOM = "random means"
