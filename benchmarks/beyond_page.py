@@ -53,8 +53,10 @@ loses.
 ## Against the standard algorithm
 
 The regret of candidates divided by that of the standard algorithm, by the number of contexts and
-arms: below 1, candidates lose less. The crossing is where that begins, and lasts up to the largest
-size here.
+arms: below 1, candidates lose less. The crossing is where that begins, by more than two standard
+errors, and lasts up to the largest size here. Ratios may also rise with the size, as gaps do. A
+ratio just below 1 says little where the standard algorithm loses as much as arms drawn at random
+(the [table of regret](#regret)): neither has learnt much by then.
 
 {squares}
 
