@@ -24,6 +24,7 @@ BOUND = (
 )
 EXPERTS = "a weight for each of r^S K^r experts: a yardstick, no program for usual sizes"
 HIDDEN = "one good arm for each group, better by 40 sqrt(r (S+K) / T) than one for all"
+TOLD = "methods that take a horizon were told it"
 ALONE = "the rate of learning for each context on its own"
 
 
@@ -74,7 +75,7 @@ def print_regret(found: RegretBudget, rows: tuple[Measured, ...]) -> None:
     )
     _print_measured(found, rows)
     meanings = [("rate", ORDER), ("bound", BOUND), ("sqrt(S K T)", ALONE), ("EXP4", EXPERTS)]
-    meanings += [("hidden, 40", HIDDEN)] if rows else []
+    meanings += [("hidden, 40", HIDDEN), ("measured", TOLD)] if rows else []
     out.print(grid(meanings))
 
 

@@ -1,11 +1,13 @@
 """What the regret algorithms believe about who is alike, and the evidence against it.
 
 A partition of the contexts, the good arms of each cluster at each accuracy level, and the gaps that
-show that a cluster is mixed. Plain arrays; makes no requests.
+show that a cluster is mixed; and what follows for a reader: the best arms, a belief. Makes no
+requests.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, IntVector
+from lumpable.plans.about import Kind
+from lumpable.plans.plan import Belief, Sample
 
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -127,3 +131,47 @@ def widest(levels: list[Level], found: Clusters, tested: BoolMatrix) -> Gap | No
             row, arm = divmod(cell, gap.shape[1])
             return Gap(int(order[row]), arm, position, level.level)
     return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """What Algorithm 5 made of a cluster."""
+
+    label: IntVector
+    """The part of each context, numbered from the largest mean down; -1 outside the cluster."""
+    unseen: BoolVector
+    """Contexts of the cluster without an estimate: they went with the largest part."""
+
+    @property
+    def number(self) -> int:
+        """How many parts there are."""
+        return int(self.label.max()) + 1
+
+
+def best_arms(found: Clusters, sample: Sample) -> IntVector:
+    """Return for each context the good arm with its cluster's largest pooled mean, if it has one.
+
+    The algorithms do not use it: it is what they would answer if they were stopped.
+    """
+    plays = found.total(sample.plays)
+    weight = sample.plays / np.maximum(plays, 1)[found.label]
+    with np.errstate(over="ignore", invalid="ignore"):
+        pooled = found.total(weight * np.where(sample.plays > 0, sample.mean, 0.0))
+    seen = found.good[-1] & (plays > 0) & ~np.isnan(pooled)
+    pooled = np.where(seen, pooled, -math.inf)
+    first = np.argmax(found.good[-1], axis=1)
+    arm: IntVector = np.where(seen.any(axis=1), np.argmax(pooled, axis=1), first)
+    return arm[found.label]
+
+
+def belief_in(
+    found: Clusters,
+    kind: Kind,
+    words: str,
+    h: int,
+    policy: IntVector,
+    given_up: tuple[str, ...] = (),
+) -> Belief:
+    """Return the belief in these clusters that goes with a request."""
+    good = found.good[-1]
+    return Belief(words, policy, (), h, found.label, good, given_up, kind, len(given_up))

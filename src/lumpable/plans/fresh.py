@@ -15,12 +15,11 @@ import numpy as np
 
 from lumpable.base.arrays import IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.plans.clusters import Clusters
+from lumpable.plans.clusters import Clusters, Parts, belief_in, best_arms
 from lumpable.plans.fresh_lengths import FreshPhase, Stages, fresh_phase
 from lumpable.plans.intervals import Intervals, WideGap, components
 from lumpable.plans.plan import Collect, Conversation, Sample
 from lumpable.plans.problem import Constants, Problem, Tight
-from lumpable.plans.regret import Parts, belief_in, best_arms
 
 
 @dataclass(slots=True)

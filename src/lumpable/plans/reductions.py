@@ -14,7 +14,7 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import FloatVector, IntVector
-from lumpable.plans import bounds, lengths, pac, regret, standard
+from lumpable.plans import bounds, clusters, lengths, pac, regret, standard
 from lumpable.plans.about import About
 from lumpable.plans.making import algorithm
 from lumpable.plans.plan import (
@@ -277,7 +277,7 @@ def frozen_after(H: int, problem: Problem, constants: Constants) -> Conversation
         yield from regret.levelled_phase(problem, state, constants)
     rounds = lengths.any_groups_phase(problem, H, constants).explore(H)
     words = f"frozen after phase {H}"
-    belief = regret.belief_in(state.found, "frozen", words, H, state.policy)
+    belief = clusters.belief_in(state.found, "frozen", words, H, state.policy)
     while True:
         yield Collect(rounds, 2**H, state.found.arms(-1), belief)
         rounds *= 2  # the same arms for ever: longer requests are only fewer

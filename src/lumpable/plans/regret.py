@@ -9,7 +9,6 @@ Line numbers are those of the pseudocode; "reading" refers to paper-regret.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator
 from dataclasses import dataclass
 
@@ -18,11 +17,11 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import BoolMatrix, BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.plans import bounds, lengths, regret_bounds
-from lumpable.plans.about import About, Kind
+from lumpable.plans import bounds, fresh, lengths, regret_bounds
+from lumpable.plans.about import About
 from lumpable.plans.candidates_literal import attempts
 from lumpable.plans.candidates_pooled import memory
-from lumpable.plans.clusters import Clusters, Gap, Level, widest
+from lumpable.plans.clusters import Clusters, Gap, Level, Parts, belief_in, best_arms, widest
 from lumpable.plans.lengths import Phase
 from lumpable.plans.making import algorithm
 from lumpable.plans.plan import Belief, Collect, Conversation, Sample
@@ -115,8 +114,6 @@ def fresh_phases(
     `constants` is `TIGHT`, which has a proof and learns a thousand times earlier, or `Constants`,
     of which `levels` and `taper` are used.
     """
-    from lumpable.plans import fresh  # it builds on this module
-
     return fresh.known_groups(problem, constants, adaptive=adaptive)
 
 
@@ -137,8 +134,6 @@ def fresh_guesses(problem: Problem, *, constants: Constants | Tight = TIGHT) -> 
     run say which guesses were given up and why. For all T at once, the expected regret is of order
     r sqrt((S + K) T), without constants and logarithms, under the assumption of `fresh_phases`.
     """
-    from lumpable.plans import fresh  # it builds on this module
-
     return fresh.guessed_groups(problem, constants)
 
 
@@ -258,21 +253,6 @@ def separate(
     return restless
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Parts:
-    """What Algorithm 5 made of a cluster."""
-
-    label: IntVector
-    """The part of each context, numbered from the largest mean down; -1 outside the cluster."""
-    unseen: BoolVector
-    """Contexts of the cluster without an estimate: they went with the largest part."""
-
-    @property
-    def number(self) -> int:
-        """How many parts there are."""
-        return int(self.label.max()) + 1
-
-
 def split(
     size: Phase, accuracy: int, inside: BoolVector, arm: int, arms: BoolMatrix, belief: Belief
 ) -> Generator[Collect, Sample, Parts]:
@@ -333,32 +313,3 @@ def drop_bad_arms(found: Clusters, levels: list[Level], restless: BoolVector) ->
         keep = np.where(keep.any(axis=1, keepdims=True), keep, good[-1])
         good.append(np.where(left_alone, before, keep))
     return [*good, good[-1]]
-
-
-def best_arms(found: Clusters, sample: Sample) -> IntVector:
-    """Return for each context the good arm with its cluster's largest pooled mean, if it has one.
-
-    The algorithms do not use it: it is what they would answer if they were stopped.
-    """
-    plays = found.total(sample.plays)
-    weight = sample.plays / np.maximum(plays, 1)[found.label]
-    with np.errstate(over="ignore", invalid="ignore"):
-        pooled = found.total(weight * np.where(sample.plays > 0, sample.mean, 0.0))
-    seen = found.good[-1] & (plays > 0) & ~np.isnan(pooled)
-    pooled = np.where(seen, pooled, -math.inf)
-    first = np.argmax(found.good[-1], axis=1)
-    arm: IntVector = np.where(seen.any(axis=1), np.argmax(pooled, axis=1), first)
-    return arm[found.label]
-
-
-def belief_in(
-    found: Clusters,
-    kind: Kind,
-    words: str,
-    h: int,
-    policy: IntVector,
-    given_up: tuple[str, ...] = (),
-) -> Belief:
-    """Return the belief in these clusters that goes with a request."""
-    good = found.good[-1]
-    return Belief(words, policy, (), h, found.label, good, given_up, kind, len(given_up))

@@ -17,7 +17,7 @@ from lumpable.plans.problem import Problem
 
 
 def regret_lower_bound(problem: Problem, horizon: float) -> float:
-    """Return a regret that every algorithm has in some world: at least 0.019 sqrt(d T).
+    """Return a regret that every algorithm has in some world: at least 0.022 sqrt(d T).
 
     d = min(r (S + K), SK), T >= d, r >= 2, K >= 2; 0.027 if r divides S, or S >= K, or r >= K. The
     world has at most r groups, uniform contexts and Bernoulli rewards (`worlds.lower_bound`), and
@@ -37,9 +37,9 @@ def regret_lower_bound(problem: Problem, horizon: float) -> float:
 
 
 def lower_bound_constant(problem: Problem) -> float:
-    """Return 0.019, or 0.027 where the hard worlds have groups of equal size."""
+    """Return 0.022, or 0.027 where the hard worlds have groups of equal size."""
     S, K, r = problem.letters
-    return 0.027 if S % r == 0 or S >= K or r >= K else 0.019
+    return 0.027 if S % r == 0 or S >= K or r >= K else 0.022
 
 
 # --- Fresh phases: good sets from scratch in every phase ----------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable import worlds
-from lumpable.plans import lengths, regret
+from lumpable.plans import clusters, lengths, regret
 from lumpable.plans.lengths import Phase
 from lumpable.plans.plan import Belief
 from lumpable.plans.problem import PAPER, Constants, Problem
@@ -66,7 +66,7 @@ def call_once(size: Phase, accuracy: int, world: lb.World, seed: int) -> np.ndar
     try:
         call.send(got.sample)
     except StopIteration as end:
-        parts: regret.Parts = end.value
+        parts: clusters.Parts = end.value
         return parts.label
     raise AssertionError("Algorithm 5 asks once")
 

@@ -16,7 +16,7 @@ import lumpable as lb
 from lumpable import worlds
 from lumpable.base.arrays import BoolMatrix, BoolVector, IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.plans import lengths, regret
+from lumpable.plans import clusters, lengths, regret
 from lumpable.plans.clusters import Clusters, Level
 from lumpable.plans.lengths import Phase
 from lumpable.plans.plan import Collect, Conversation
@@ -210,7 +210,7 @@ def without_step_2(problem: Problem, *, constants: Constants = PAPER) -> Convers
     while True:
         h += 1
         size = lengths.equal_groups_phase(problem, h, constants)
-        thought = regret.belief_in(found, "exploring", f"phase {h}: exploring", h, policy)
+        thought = clusters.belief_in(found, "exploring", f"phase {h}: exploring", h, policy)
         sample = yield Collect(size.explore(h), 2**h, found.arms(), thought)
         found.good = [Level(h, size.threshold(h), sample.mean).survivors(found)]
 
@@ -226,7 +226,7 @@ def without_inclusion(problem: Problem, *, constants: Constants = PAPER) -> Conv
         levels = []
         for n in range(1, state.h + 1):
             words = f"phase {state.h}: exploring"
-            thought = regret.belief_in(found, "exploring", words, state.h, state.policy)
+            thought = clusters.belief_in(found, "exploring", words, state.h, state.policy)
             sample = yield Collect(size.explore(n), 2**n, found.arms(n - 1), thought)
             levels.append(Level(n, size.threshold(n), sample.mean))
         restless = yield from regret.separate(size, found, levels, state.policy)
