@@ -22,12 +22,23 @@ import click
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
+from scipy.stats import binom
 
 from lumpable.base import fingerprint
 from lumpable.cli import reproducing
 from lumpable.cli.main import Careful
 from lumpable.reproduce import Row, as_expected, listed, page, record, run, runner, verdicts
-from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words
+from lumpable.reproduce.claim import (
+    POWER,
+    SURPRISE,
+    Check,
+    Claim,
+    Effort,
+    Measured,
+    Verdict,
+    Words,
+    rate,
+)
 from lumpable.reproduce.claims import good_event, witness
 from lumpable.reproduce.conclude import conclude
 from lumpable.reproduce.runner import Order
@@ -215,6 +226,21 @@ def test_no_check_proves_nothing() -> None:
     assert not as_expected(stand(True), empty)
     assert not as_expected(stand(True), Verdict((GOOD,), ()))
     assert as_expected(stand(True), Verdict((GOOD,), (GOOD, BAD)))  # one caught is enough
+
+
+@pytest.mark.parametrize(("runs", "promised"), [(240, 0.05), (60, 0.01), (1000, 0.2)])
+def test_a_rate_says_what_it_would_catch(runs: int, promised: float) -> None:
+    """Kept promises pass but for a surprise; the rate that is named fails 95 times in 100."""
+    check = rate("a miss", 0, runs, promised)
+    named = re.search(r"rates from (\S+) on are caught", check.what)
+    assert named
+    caught = float(binom.sf(check.bar, runs, float(named[1])))
+    assert caught == pytest.approx(POWER, abs=0.03)  # the rate is named with two digits
+    assert binom.sf(check.bar, runs, promised) <= SURPRISE < binom.sf(check.bar - 1, runs, promised)
+
+
+def test_a_rate_that_cannot_fail_says_so() -> None:
+    assert "no rate would be caught" in rate("a miss", 2, 2, 0.1).what
 
 
 def test_verdicts_of_a_run(made: tuple[Path, list[Row]]) -> None:

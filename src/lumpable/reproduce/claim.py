@@ -32,8 +32,10 @@ import numpy as np
 
 from lumpable.base.extras import need
 
-SURPRISE = 1e-6
+SURPRISE = 1e-4
 """A promised probability counts as broken when what was seen is this improbable under it."""
+POWER = 0.95
+"""How surely a rate is caught that a check says it would catch."""
 Value = TypeVar("Value")
 
 
@@ -125,14 +127,27 @@ class Claim:
 
 
 def rate(what: str, failures: int, runs: int, promised: float) -> Check:
-    """Check a promised failure probability: the count must not be a surprise under it."""
+    """Check a promised failure probability: the count must not be a surprise under it.
+
+    The check says what it can see: a true rate from there on is caught with probability `POWER`.
+    """
     binom = need("scipy.stats", "research", "reproducing the paper").binom
+    bar = int(binom.isf(SURPRISE, runs, min(1.0, promised)))
     return Check(
-        f"{what}: failures in {runs} runs, promised rate {promised:.3g}",
+        f"{what}: failures in {runs} runs, promised rate {promised:.3g}; {_seen(bar, runs)}",
         failures,
         "<=",
-        float(binom.isf(SURPRISE, runs, min(1.0, promised))),
+        float(bar),
     )
+
+
+def _seen(bar: int, runs: int) -> str:
+    """Say which true rates would fail with probability `POWER`: those with more than `bar`."""
+    if bar >= runs:
+        return "no rate would be caught"
+    beta = need("scipy.stats", "research", "reproducing the paper").beta
+    least = float(beta.ppf(POWER, bar + 1, runs - bar))
+    return f"rates from {least:.2g} on are caught"
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
