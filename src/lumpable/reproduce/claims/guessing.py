@@ -121,7 +121,8 @@ def weights(
     if not told:
         return np.full((right.shape[1] // contexts, contexts), 1 / contexts)
     each = np.full(size.arms, 1 / size.arms)
-    return rng.multinomial(contexts, each, right.shape[1] // size.arms) / contexts
+    alike: FloatMatrix = rng.multinomial(contexts, each, right.shape[1] // size.arms) / contexts
+    return alike
 
 
 def half_budget(right: BoolMatrix, weight: FloatMatrix, most: float) -> float:

@@ -39,23 +39,21 @@ def without_samples(runs: int) -> float:
 
 def exact_errors() -> tuple[Rows, dict[str, float]]:
     """Return exact errors of two arms by budget, and by how much errors are above the bound."""
-    plays = np.arange(math.ceil(Size(2, EPSILON).plays(UNITS[-1])) + 1)
-    best = two_arms.least_error(4 * EPSILON, len(plays) - 1)
-    evenly = np.array(
-        [guessing.wrong_if_uniform(2, 4 * EPSILON, n) for n in range(len(plays) // 2)]
-    )
-    bound = guessing.wrong_at_least(2, 4 * EPSILON, plays)
-    units = plays * EPSILON**2 / 2
-    series = {EXACT: best, BOUND: np.maximum(0, bound)}
-    rows = curves("units", units[1:], "wrong", {name: each[1:] for name, each in series.items()})
-    rows += curves("units", units[2::2], "wrong", {UNIFORM: evenly[1:]})
+    gap = 4 * EPSILON
+    plays = np.arange(math.ceil(Size(2, EPSILON).plays(UNITS[-1])) + 1, dtype=float)
+    best = two_arms.least_error(gap, len(plays) - 1)
+    bound = guessing.wrong_at_least(2, gap, plays)
+    units = (plays * EPSILON**2 / 2).tolist()
+    series = {EXACT: best[1:].tolist(), BOUND: np.maximum(0, bound)[1:].tolist()}
+    evenly = [guessing.wrong_if_uniform(2, gap, n) for n in range(1, (len(plays) + 1) // 2)]
+    rows = curves("units", units[1:], "wrong", series)
+    rows += curves("units", units[2::2], "wrong", {UNIFORM: evenly})
     spare = {"any play, k = 2": float(np.min((best - bound)[1:]))}
     for k in (2, 4, 8, 32):
-        often = np.arange(1, 60, 3)
-        wrong = np.array([guessing.wrong_if_uniform(k, 4 * EPSILON, int(n)) for n in often])
-        spare[f"uniform play, k = {k}"] = float(
-            np.min(wrong - guessing.wrong_at_least(k, 4 * EPSILON, often * float(k)))
-        )
+        often = range(1, 60, 3)
+        wrong = np.array([guessing.wrong_if_uniform(k, gap, n) for n in often])
+        least = guessing.wrong_at_least(k, gap, k * np.array(often, dtype=float))
+        spare[f"uniform play, k = {k}"] = float(np.min(wrong - least))
     return rows, spare
 
 

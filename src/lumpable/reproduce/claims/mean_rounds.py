@@ -247,10 +247,11 @@ def word_mean_rounds(measured: Measured, verdict: Verdict) -> Words:
             f"Algorithm 1 took {ties['least']:.0%} to {ties['most']:.0%} of the bound on E[T] "
             f"where each group has many best arms, {plain['least']:.0%} to {plain['most']:.0%} "
             f"with uniform means: the bound is nearly reached. Rounds grow with exponents "
-            f"{exponents}, logarithms included, as the bound does. In none of "
-            f"{ties['runs'] + plain['runs']:,} runs a level screened more than r times; that this "
-            f"may happen adds at most {ties['sliver']:.0e} to the bound. With a threshold without "
-            f"its logarithm it does, and T is up to {bare['most']:.0f} times the bound. The bound "
+            f"{exponents}, logarithms included, as the bound does. A level "
+            f"screened more than r times in {ties['unlucky'] + plain['unlucky']:.0f} of "
+            f"{ties['runs'] + plain['runs']:,.0f} runs; that this may happen adds at most "
+            f"{ties['sliver']:.0e} of itself to the bound. With a threshold without its logarithm "
+            f"it does happen, and T is up to {bare['most']:.0f} times the bound. The bound "
             f"for Algorithm 3 is far from reached: at most {max(facts['uneven']):.0%}."
         ),
     )

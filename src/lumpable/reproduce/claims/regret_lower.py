@@ -210,6 +210,7 @@ def word_regret_lower(measured: Measured, verdict: Verdict) -> Words:
     """Tell how far above the bound everybody is, and how far the bound is from the truth."""
     facts = measured.facts
     low, high = facts["best"]
+    told, error = facts["told exponent"]
     ratio = {(row["series"], row["multiple"]): row["ratio"] for row in measured.rows}
     hardest = max(y for (name, _), y in ratio.items() if name == EXACT)
     worst = {name: max(y for (own, _), y in ratio.items() if own == name) for name in SHOWN}
@@ -227,11 +228,11 @@ def word_regret_lower(measured: Measured, verdict: Verdict) -> Words:
         takeaway=(
             f"At every size the best learner lost {low:.1f} to {high:.1f} times the bound. The "
             f"smallest regret grows with exponents {exponents}. With two arms nobody at all can "
-            f"lose less than {min(facts['exact']):.1f} times the bound (computed); with gaps six "
-            f"times as large, {hardest:.1f} times, and {calm} lost at most {worst[calm]:.1f} times "
-            "the bound at any gap: the order is right and the constant could be some six times "
-            f"larger. Told the groups, one loses down to {min(facts['told']):.2f} of it, and S "
-            f"costs nothing ({facts['told exponent'][0]:.2f})."
+            f"lose less than {min(facts['exact']):.1f} times the bound (computed); with larger "
+            f"gaps, {hardest:.1f} times, while {calm} lost at most {worst[calm]:.1f} times the "
+            "bound at any of the gaps: the order is right, and here the constant could be some six "
+            f"times larger. Told the groups, one loses down to {min(facts['told']):.2f} of the "
+            f"bound, and S costs nothing ({told:.2f} ± {error:.2f})."
         ),
     )
 
@@ -263,8 +264,8 @@ REGRET_LOWER_BOUND = Claim(
         bars={"the bound": 1.0},
         title="At the bound's own gap nobody gets below it",
         subtitle=(
-            "S = 512, K = r = 2, means of {seeds} worlds (Lumps: one). Smaller gaps cost little, larger ones "
-            "are found. Orange: told which contexts are alike."
+            "S = 512, K = r = 2, means of {seeds} worlds (Lumps: one). Smaller gaps cost little, "
+            "larger ones are found. Orange: told which contexts are alike."
         ),
         description=(
             "Regret over the bound against the gap on log axes: at the matched gap all learners "

@@ -15,8 +15,8 @@ from lumpable.base.arrays import FloatVector
 def least_error(gap: float, visits: int) -> FloatVector:
     """Return the least probability of a wrong last guess after 0 .. `visits` plays of any kind.
 
-    >>> least_error(0.25, 2)  # one success or failure tells as much as two
-    array([0.5  , 0.375, 0.375])
+    >>> least_error(0.25, 2)
+    array([0.5    , 0.375  , 0.34375])
     """
     return _least(gap, visits, 0.0)
 
