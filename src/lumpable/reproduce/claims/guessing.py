@@ -108,7 +108,9 @@ def wrong_shares(
     """Return the share of arrivals with a wrong arm in each run; a row of `weight` is one run."""
     visits = rng.multinomial(round(budget), weight)
     rows = np.arange(weight.size).reshape(weight.shape)
-    return np.sum(weight * ~right[np.minimum(visits, len(right) - 1), rows], axis=1)
+    wrong = ~right[np.minimum(visits, len(right) - 1), rows]
+    shares: FloatVector = np.sum(weight * wrong, axis=1)
+    return shares
 
 
 def weights(
