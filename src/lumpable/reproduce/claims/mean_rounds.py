@@ -241,8 +241,8 @@ def word_mean_rounds(measured: Measured, verdict: Verdict) -> Words:
             f"δ = {measured.setting['delta']:g}; S = K with S + K in {tuple(sizes['S + K'])} at "
             f"r = 2, ε = 1/64; r in {tuple(sizes['r'])} at (64, 64), ε = 1/64; ε down to "
             f"{max(sizes['1/ε²']) ** -0.5:.4f} at (40, 40, 2); worlds with uniform means, and with "
-            "K/r best arms for each group, the worst for T that we know; Algorithm 3: frequencies 1/4, "
-            "1/8, … and the rest alike"
+            "K/r best arms for each group, the worst for T that we know; Algorithm 3: frequencies "
+            "1/4, 1/8, … and the rest alike"
         ),
         takeaway=(
             f"Algorithm 1 took {ties['least']:.0%} to {ties['most']:.0%} of the bound on E[T] "
