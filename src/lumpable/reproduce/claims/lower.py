@@ -213,7 +213,7 @@ LOWER_BOUND = Claim(
         "probability ≥ 1/2; mk is S K, r S and r K, k ≥ 3"
     ),
     broken="a learner that is told which contexts are alike",
-    seconds=(3.0, 30.0),
+    seconds=(2.0, 25.0),
     stands=False,
     measure=measure_lower_bound,
     judge=judge_lower_bound,

@@ -268,7 +268,7 @@ MEAN_ROUNDS = Claim(
         "has such a bound for any frequencies"
     ),
     broken="a screening threshold without its logarithm: √(1/2ⁿ) in place of √(lg/2ⁿ)",
-    seconds=(2.0, 30.0),
+    seconds=(2.0, 25.0),
     measure=measure_mean_rounds,
     judge=judge_mean_rounds,
     word=word_mean_rounds,

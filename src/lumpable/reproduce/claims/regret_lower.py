@@ -247,7 +247,7 @@ REGRET_LOWER_BOUND = Claim(
         "T) in some world; 0.027 if r divides S, or S ≥ K, or r ≥ K"
     ),
     broken="a learner that is told which contexts are alike",
-    seconds=(3.0, 40.0),
+    seconds=(3.0, 50.0),
     measure=measure_regret_lower,
     judge=judge_regret_lower,
     word=word_regret_lower,
