@@ -147,6 +147,7 @@ def word_lower_bound(measured: Measured, verdict: Verdict) -> Words:
         for letter, words in LETTERS.items()
     )
     best = crossing(measured.rows, BEST)
+    visible = 1 - (2 + 1.65) * max(found[letter][1] for letter in LETTERS)
     return Words(
         setting=(
             f"gap 4ε; m = {tuple(at['sides'])} at k = {ARMS}, k = {tuple(at['arms'])} at "
@@ -154,12 +155,14 @@ def word_lower_bound(measured: Measured, verdict: Verdict) -> Words:
             f"(S, K), (S, r), (r, K) for the three instances; told who is alike: S up to {MANY[-1]}"
         ),
         takeaway=(
-            "With gap ε nobody can lose more than ε: as printed, nothing has to be learned. With "
-            "4ε nobody gets below the bound: not the best possible play of two arms (computed), "
-            "not six attackers, of which the best know gap and prior. The best one needs "
+            "On the printed instances (gap ε) nobody can lose more than ε, so nothing has to be "
+            "learned. The theorem stands: with gap 4ε nobody gets below the bound, not the best "
+            "possible play of two arms (computed), and not six attackers, of which the best know "
+            "gap and prior. The best one needs "
             f"{best:.3f} cells/ε² for a quarter of wrong contexts, the bound says "
             f"{crossing(measured.rows, BOUND):.3f}; that half of the runs fail, it says up to "
-            f"{guessing.half_fail(ARMS):.4f}. The best attacker's budget has exponents {named}. "
+            f"{guessing.half_fail(ARMS):.4f}. The cheapest budget has exponents {named} (below "
+            f"{visible:.2f} they would be caught). "
             f"Told who is alike, S costs nothing ({found[TOLD][0]:.2f} ± {found[TOLD][1]:.2f})."
         ),
     )
