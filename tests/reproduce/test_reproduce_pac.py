@@ -18,7 +18,6 @@ from lumpable.reproduce.claims import (
     buckets,
     clustering,
     frozen,
-    lower,
     lowrank,
     near_optimal,
     regret_growth,
@@ -122,18 +121,6 @@ def test_skipping_bucket_0_changes_its_contexts_only() -> None:
     worst = 0.6 * float(world.best[0] - world.mean[0].min())
     own = world.loss(run.policy) - 0.6 * float(world.loss_by_context(run.policy)[0])
     assert theorems.without_bucket_0(run) == pytest.approx(worst + own)
-
-
-def test_hard_instances_are_lost_without_plays_and_won_with_many() -> None:
-    rng = np.random.default_rng(0)
-    for case, cells in ((1, 20 * 8), (2, 20 * 8), (3, 8 * 12)):
-        size = lower.Size(case, 20, 8 if case == 1 else 12, 8)
-        assert size.cells == cells
-        for knows_groups in (False, True):
-            drawn = lower.hard_instances(size, 20, knows_groups)
-            assert drawn.weight.sum(axis=1) == pytest.approx(np.ones(20))
-            assert drawn.failure_rate(0, rng) == 1.0
-            assert drawn.failure_rate(100_000, rng) == 0.0
 
 
 def test_the_exponent_at_the_same_sum() -> None:

@@ -16,9 +16,11 @@ from lumpable.reproduce.claims import (
     level_lengths,
     lower,
     lowrank,
+    mean_rounds,
     near_optimal,
     phase_errors,
     regret_growth,
+    regret_lower,
     samples,
     several_levels,
     survivors,
@@ -58,4 +60,6 @@ CLAIMS: tuple[Claim, ...] = (
     experts.CONSTANT_EXPERTS,
     lowrank.LOW_RANK_PAC,
     frozen.LOW_RANK_EXPONENT,
+    regret_lower.REGRET_LOWER_BOUND,
+    mean_rounds.MEAN_ROUNDS,
 )
