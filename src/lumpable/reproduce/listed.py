@@ -57,5 +57,5 @@ CLAIMS: tuple[Claim, ...] = (
     switch.SWITCH,
     experts.CONSTANT_EXPERTS,
     lowrank.LOW_RANK_PAC,
-    frozen.LOW_RANK_EXPONENT,
+    frozen.LOW_RANK_REGRET,
 )
