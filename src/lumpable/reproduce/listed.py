@@ -3,6 +3,7 @@
 from lumpable.reproduce.claim import Claim
 from lumpable.reproduce.claims import (
     any_frequencies,
+    any_order,
     buckets,
     clustering,
     doubling,
@@ -25,6 +26,7 @@ from lumpable.reproduce.claims import (
     switch,
     tails,
     theorems,
+    without_r,
 )
 
 CLAIMS: tuple[Claim, ...] = (
@@ -58,4 +60,6 @@ CLAIMS: tuple[Claim, ...] = (
     experts.CONSTANT_EXPERTS,
     lowrank.LOW_RANK_PAC,
     frozen.LOW_RANK_REGRET,
+    any_order.ANY_ORDER,
+    without_r.WITHOUT_R,
 )
