@@ -159,7 +159,7 @@ def play_order(kind: type[OnlineCandidates], order: str, T: int, seed: int) -> S
 def measure_any_order(effort: Effort) -> Measured:
     """Play every order at several horizons, and the broken learner where it must fail."""
     times = effort.pick((2**12, 2**14, 2**17), (2**14, 2**15, 2**16, 2**17, 2**18))
-    runs, again = effort.pick(1, 10), {LATE: effort.pick(4, 10), "i.i.d.": effort.pick(1, 10)}
+    runs, again = effort.pick(1, 8), {LATE: effort.pick(4, 8), "i.i.d.": effort.pick(3, 8)}
     seen = {
         order: [
             [play_order(OnlineCandidates, order, T, seed) for T in times] for seed in range(runs)

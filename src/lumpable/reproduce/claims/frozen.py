@@ -169,11 +169,16 @@ class Lost:
 
     def mean(self, way: str, kind: str) -> FloatVector:
         """Return the regret a round at each horizon, averaged over seeds."""
-        return np.mean(self.shares[way, kind], axis=0)
+        mean: FloatVector = np.mean(self.shares[way, kind], axis=0)
+        return mean
 
     def facts(self, way: str, kind: str) -> dict[str, Any]:
         """Return the exponent of T, and the regret at the last one in two units."""
-        slopes = (slope(self.times, np.multiply(y, self.times)) for y in self.shares[way, kind])
+        times = self.times
+        slopes = (
+            slope(times, [share * T for share, T in zip(shares, times, strict=True)])
+            for shares in self.shares[way, kind]
+        )
         last = self.mean(way, kind)[-1]
         return {
             "way": way,

@@ -253,7 +253,7 @@ def word_without_r(measured: Measured, verdict: Verdict) -> Words:
             f"S = K from {HUGE:.0e}, request lengths added up"
         ),
         takeaway=(
-            f"No run of {runs} lost more than {facts['sound']['largest']:.2g} ε, where Algorithm 1 "
+            f"The largest loss of {runs} runs was {facts['sound']['largest']:.2g} ε. Algorithm 1 "
             f"at the same ε, told r, lost more than ε in {told['loss'] / runs:.0%} of the runs "
             f"(told r/4, in {fewer['loss'] / runs:.0%}): its theorem promises many ε. Taking all "
             f"contexts for one group loses more than ε in {broken['loss'] / runs:.0%}. No level "
