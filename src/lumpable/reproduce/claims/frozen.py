@@ -3,7 +3,8 @@
 Rank one: the vectors of contexts fill [-1/2, 1/2], R of them in each of R cells of the cover, and
 T = (S + K) R^5, so that the printed width is alpha = 1/R. Noise is so quiet, and the constants of
 Algorithm 6 so much smaller in proportion, that its thresholds are as many standard errors as
-printed: nothing that fails is due to noise, or to a horizon too short for printed constants.
+printed: nothing that fails is due to noise, or to a horizon too short for printed constants. Means
+lie in [-1/2, 1/2]; both algorithms see differences only.
 """
 
 from __future__ import annotations
