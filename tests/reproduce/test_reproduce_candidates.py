@@ -100,6 +100,12 @@ def test_the_theorem_covers_the_horizons_that_are_played() -> None:
         assert 7 * state.scale >= 1
 
 
+def test_the_broken_learner_explores_for_a_quarter_of_all_rounds() -> None:
+    learner = any_order.ExploresEarly(8, 8, horizon=4096, sd=any_order.SD)
+    assert learner.state.start > 0
+    assert learner.state.due.tolist() == [1024]
+
+
 # --- 33 -------------------------------------------------------------------------------------------
 
 

@@ -41,8 +41,8 @@ MOST = 10.0
 HALF = 0.5
 """Regret of candidates over that of Algorithm 6, at the last T."""
 PRINTED, CANDIDATES = "Algorithm 6 on the cover", "candidates"
-BROKEN, SPARSE = "broken: frozen candidates", "Algorithm 6, 10 contexts a cell"
-POWER, BETTER = "α a round, as printed", "((S + K)/T)^(1/3) a round"
+BROKEN, SPARSE = "broken: frozen candidates", "Algorithm 6, 10 a cell"
+POWER, BETTER = "α, as printed", "((S + K)/T)^(1/3)"
 WAYS = (PRINTED, CANDIDATES, BROKEN)
 
 
@@ -207,7 +207,7 @@ def measure_low_rank_regret(effort: Effort) -> Measured:
         rows.append({"series": SPARSE, "T": run.rounds, "share": run.regret / run.rounds})
     return Measured(
         seeds=seeds * len(cells) * len(kinds),
-        setting={"K": ARMS, "cells": cells, "sd": SD, "horizons": lost.times, "worlds": seeds},
+        setting={"K": ARMS, "cells": cells, "sd": SD, "horizons": lost.times},
         rows=rows,
         facts={
             "grows": [lost.facts(way, kind) for way in WAYS for kind in kinds],
@@ -286,7 +286,7 @@ LOW_RANK_REGRET = Claim(
     judge=judge_low_rank_regret,
     word=word_low_rank_regret,
     draw=Sketch(
-        Axis("T", "horizon T, with S = R² contexts in R cells", "log"),
+        Axis("T", "horizon T", "log"),
         Axis("share", "regret a round", "log"),
         {
             PRINTED: "orange",
@@ -297,10 +297,7 @@ LOW_RANK_REGRET = Claim(
             BETTER: Series("green", "dash"),
         },
         title="Where contexts lie densely, clustering fails",
-        subtitle=(
-            "Rank 1, R contexts in each of R cells, mean over {worlds} worlds. Dashed: the bounds "
-            "without constants and logarithms."
-        ),
+        subtitle="Rank 1, R contexts in each of R cells. Dashed: bounds without logarithms.",
         description=(
             "Regret a round against the horizon: Algorithm 6 stays where it is, candidates fall "
             "faster than their bound, and frozen candidates stop falling."
