@@ -11,7 +11,7 @@ import lumpable as lb
 from lumpable import lengths
 from lumpable.learners.online_candidates import OnlineCandidates
 from lumpable.plans import bounds
-from lumpable.reproduce.claims import any_order, frozen, without_r
+from lumpable.reproduce.claims import any_order, frozen, without_r, witness
 
 # --- 30 -------------------------------------------------------------------------------------------
 
@@ -111,7 +111,7 @@ def test_the_broken_learner_explores_for_a_quarter_of_all_rounds() -> None:
 
 def test_as_one_group_everybody_gets_the_same_arm() -> None:
     world = without_r.hard_worlds(0.1)[1]
-    size = without_r.size_of(world)
+    size = witness.size_of(world)
     plan = without_r.as_one_group(size, epsilon=0.1, delta=0.05)
     run = lb.simulate(plan, world, seed=1)
     assert len(set(run.policy.tolist())) == 1

@@ -277,7 +277,7 @@ WITHOUT_R = Claim(
         "Lg of order log(SK/(εδ))"
     ),
     broken="what one context has learned counts for everybody, as if there were one group",
-    seconds=(3.0, 30.0),
+    seconds=(3.0, 24.0),
     measure=measure_without_r,
     judge=judge_without_r,
     word=word_without_r,
