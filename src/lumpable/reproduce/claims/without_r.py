@@ -291,10 +291,9 @@ WITHOUT_R = Claim(
             PRODUCT: Series("pink", "dash"),
             SUM: GUIDE,
         },
-        title="PAC without r: the order is right, the constants are large",
+        title="PAC without r: order right, constants large",
         subtitle=(
-            "r = 8, ε = {epsilon}, δ = {delta}: the lengths of all requests, added up. Rings: "
-            "whole runs at S = {S}, K = {K}."
+            "r = 8, ε = {epsilon}: all request lengths added up. Rings: runs (S = {S}, K = {K})."
         ),
         description=(
             "Rounds against S + K: candidates grow like S K up to about a million contexts and "
