@@ -18,6 +18,7 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.base.arrays import FloatVector
+from lumpable.base.words import counted
 from lumpable.plans import bounds, lengths, reductions, regret, regret_bounds
 from lumpable.plans.candidates_pooled import FIRST, Block
 from lumpable.plans.plan import Conversation
@@ -256,8 +257,9 @@ def word_low_rank_regret(measured: Measured, verdict: Verdict) -> Words:
         takeaway=(
             f"Every mean of Algorithm 6 was within {facts['error']:.2f} of a threshold (a quarter "
             "is allowed), and yet it fails: clusters show gaps, but neighbours lie closer than "
-            "Algorithm 5 can cut, and its calls return one part, again and again. The regret grows "
-            f"like T^{printed['exponent'][0]:.3f}; the bound with all its logarithms has "
+            "Algorithm 5 can cut, so that its calls return one part, again and again: at most "
+            f"{counted(facts['clusters'], 'cluster')} at the end. The regret grows like "
+            f"T^{printed['exponent'][0]:.3f}; the bound with all its logarithms has "
             f"T^{facts['bars'][PRINTED]:.3f}. With ten contexts a cell it cuts the cells apart and "
             f"loses {facts['sparse']:.1f} α a round at the last T: density is what it cannot bear. "
             "Candidates (Corollary 4) grow like "

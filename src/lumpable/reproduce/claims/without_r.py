@@ -149,7 +149,7 @@ def without_logs(problem: Problem, epsilon: float) -> float:
 
 def orders() -> dict[str, tuple[float, float]]:
     """Return the exponent of each size in the most rounds, and its error."""
-    groups = [2**k for k in range(13)]
+    groups = [4**k for k in range(7)]
     sides = [HUGE * 10**k for k in range(5)]
     fine = [2.0**-k for k in range(2, 12)]
     one_by_one = [without_logs(Problem(n, n, n), EPSILON) for n in sides]
@@ -256,8 +256,9 @@ def word_without_r(measured: Measured, verdict: Verdict) -> Words:
             f"The largest loss of {runs} runs was {facts['sound']['largest']:.2g} ε. Algorithm 1 "
             f"at the same ε, told r, lost more than ε in {told['loss'] / runs:.0%} of the runs "
             f"(told r/4, in {fewer['loss'] / runs:.0%}): its theorem promises many ε. Taking all "
-            f"contexts for one group loses more than ε in {broken['loss'] / runs:.0%}. No level "
-            "needed more than r candidates, and no guess came to 2r. The most rounds grow like "
+            f"contexts for one group loses more than ε in {broken['loss'] / runs:.0%}. With "
+            f"more than r candidates at a level, or a guess of 2r: {verdict.printed[2].measured:g} "
+            f"of {len(facts['screenings'])} runs. The most rounds grow like "
             f"r^{grown['r'][0]:.2f}, (S + K)^{grown['S + K'][0]:.2f} and "
             f"(1/ε²)^{grown['1/ε²'][0]:.2f} once (h + 1)² Lg³ is divided out; with one context a "
             f"screening it would be (S + K)^{grown[ONE_BY_ONE][0]:.2f}. It is a result about "
