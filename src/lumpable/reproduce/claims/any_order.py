@@ -290,7 +290,7 @@ ANY_ORDER = Claim(
             UNIFORM: Series("pink", "dash"),
             BAR: GUIDE,
         },
-        title="Any order of contexts: regret like √T",
+        title="Any order of contexts: regret nearly like √T",
         subtitle=(
             "{runs} worlds for each order and horizon. A flat line is √T, a line parallel to arms "
             "at random is T."
