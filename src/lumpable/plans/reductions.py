@@ -253,7 +253,9 @@ def low_rank_online(
 ) -> Branching:
     """Algorithm 6 for means of low rank, frozen where the proof ends (reading 34).
 
-    For contexts that lie denser than Algorithm 5 can tell apart the order is open (errata.md).
+    Where contexts lie denser than Algorithm 5 can tell apart it learns nothing, and the printed
+    order fails (errata.md); `regret.candidates`, which needs neither rank nor cover, has a better
+    one there too (Corollary 4 in beyond-candidates.md).
 
     `problem.groups` is the rank r, `bound` is B: R = min(S, ceil(2B/alpha)^r) cells of width alpha
     = ((S + K)/T)^(1/(3r + 2)). After phase H contexts of one cell would be split; from then on it

@@ -3,6 +3,7 @@
 from lumpable.reproduce.claim import Claim
 from lumpable.reproduce.claims import (
     any_frequencies,
+    any_order,
     buckets,
     clustering,
     doubling,
@@ -27,6 +28,7 @@ from lumpable.reproduce.claims import (
     switch,
     tails,
     theorems,
+    without_r,
 )
 
 CLAIMS: tuple[Claim, ...] = (
@@ -59,7 +61,9 @@ CLAIMS: tuple[Claim, ...] = (
     switch.SWITCH,
     experts.CONSTANT_EXPERTS,
     lowrank.LOW_RANK_PAC,
-    frozen.LOW_RANK_EXPONENT,
+    frozen.LOW_RANK_REGRET,
+    any_order.ANY_ORDER,
+    without_r.WITHOUT_R,
     regret_lower.REGRET_LOWER_BOUND,
     mean_rounds.MEAN_ROUNDS,
 )

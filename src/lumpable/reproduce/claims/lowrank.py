@@ -34,9 +34,9 @@ class Factored:
     V: FloatMatrix
 
     @classmethod
-    def of(cls, U: FloatMatrix, V: FloatMatrix) -> Factored:
+    def of(cls, U: FloatMatrix, V: FloatMatrix, sd: float = 1.0) -> Factored:
         """Multiply out."""
-        return cls(worlds.from_matrix(U @ V), U, V)
+        return cls(worlds.from_matrix(U @ V, sd=sd), U, V)
 
     @property
     def rank(self) -> int:
