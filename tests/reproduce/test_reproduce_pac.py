@@ -26,7 +26,6 @@ from lumpable.reproduce.claims import (
     several_levels,
     sketch,
     skewed,
-    switch,
     tails,
     witness,
 )
@@ -188,12 +187,6 @@ def test_the_worst_gap_is_found_wherever_it_lies(monkeypatch: pytest.MonkeyPatch
     worst = regret_growth.worst_regret(regret_growth.EACH, regret_growth.SIZE, 0, (1e18,))
     assert worst == pytest.approx([1e18 * 2.0**-22])
     assert looked[-1] - looked[0] == pytest.approx(21.5)  # from 22 on, nothing can be worse
-
-
-def test_the_edge_of_the_standard_gaps_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(switch, "STANDARD_GAPS", (10, 15, 20))
-    with pytest.raises(AssertionError, match="edge"):
-        switch.standard_worst(lb.standard.online, lb.Problem(20, 10, 2), 10**14, 0)
 
 
 def test_a_plan_frozen_at_once_plays_every_arm_for_ever() -> None:
