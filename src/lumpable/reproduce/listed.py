@@ -5,6 +5,7 @@ from lumpable.reproduce.claims import (
     any_frequencies,
     buckets,
     clustering,
+    compared,
     doubling,
     experts,
     few_calls,
@@ -59,4 +60,5 @@ CLAIMS: tuple[Claim, ...] = (
     experts.CONSTANT_EXPERTS,
     lowrank.LOW_RANK_PAC,
     frozen.LOW_RANK_EXPONENT,
+    compared.COMPARED,
 )

@@ -95,8 +95,8 @@ def is_linear(lost: FloatVector, times: list[float]) -> bool:
 
 def measure_lost_arm(effort: Effort) -> Measured:
     """Read the regret of whole runs at many times."""
-    runs = effort.pick(4, 25)
-    times = [2.0**k for k in range(*effort.pick((29, 36), (34, 49)))]
+    runs = effort.pick(3, 18)
+    times = [2.0**k for k in range(*effort.pick((29, 34), (34, 49)))]
     names = effort.pick((PRINTED, FRESH, TIGHT, CARRIED), tuple(ALGORITHMS))
     world = odd_taste()
     means, facts = {}, {}
@@ -142,7 +142,7 @@ def word_lost_arm(measured: Measured, verdict: Verdict) -> Words:
     ends = {row["series"]: row["regret"] for row in measured.rows}
     first, last = (words.number(T, 1) for T in (at["T"][0], at["T"][-1]))
     mended = f" (mended: {facts[MENDED]['linear']})" if MENDED in facts else ""
-    steep = {name: "T^({:.2f} ± {:.2f})".format(*facts[name]["bare"]) for name in at["names"]}
+    steep = {name: "T^({:.3f} ± {:.3f})".format(*facts[name]["bare"]) for name in at["names"]}
     return Words(
         setting=(
             f"S = K = {SIDE}, r = 2: for one context arm 1 is better than all others by {LOSS:g}, "
