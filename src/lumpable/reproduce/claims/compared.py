@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-
-import numpy as np
+from typing import Any
 
 import lumpable as lb
 from lumpable import worlds
 from lumpable.base.arrays import IntVector
 from lumpable.base.protocols import Learner
 from lumpable.learners import LumpableExperts, SupLinRel
-from lumpable.plans import bounds, compared_rates
+from lumpable.plans import bounds
+from lumpable.plans.compared_rates import exp4_log_experts, exp4_rate
 from lumpable.plans.problem import Problem
+from lumpable.reports.kit import canvas
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, slope
-from lumpable.reproduce.claims.sketch import GUIDE, Axis, Rows, Sketch
+from lumpable.reproduce.claims import phases
+from lumpable.reproduce.claims.sketch import GUIDE, Axis, Colour, Rows, Series, curves, panel
 
 # --- Bounds, exactly --------------------------------------------------------------------------
 
@@ -24,12 +26,16 @@ ORDER = 0.5
 FAR = tuple(2**k for k in range(4, 21))
 """S = K of the bounds; r is 2."""
 HALF_WAY = 0.25
-"""Between the exponent 1/2 of S contexts that learn alone and 0, of groups that are known."""
+"""Between the exponents of S and of K in sqrt(SKT), 1/2, and 0.
+
+Groups that are known make that of S zero, sqrt(rKT); groups that are found make that of K small
+where S is far larger, sqrt(r(S + K)T).
+"""
 
 
 def lumpable_policies(problem: Problem) -> float:
     """K log(r^S K^r): a group for each context, an arm for each group."""
-    return problem.arms * compared_rates.exp4_log_experts(problem)
+    return problem.arms * exp4_log_experts(problem)
 
 
 def groupings(problem: Problem) -> float:
@@ -63,6 +69,7 @@ def of_standard(squared: Callable[[Problem], float]) -> float:
 # --- Runs -------------------------------------------------------------------------------------
 
 ARMS, GROUPS = 4, 2
+SEED = 0
 GAPS = tuple(0.4 * 2 ** (-k / 2) for k in range(7))
 """From 0.4 to 0.05; the worst of them counts."""
 EXP4, ALL, TOLD = "EXP4, rˢKʳ experts", "EXP4, all Kˢ policies", "broken: EXP4 told the groups"
@@ -113,47 +120,48 @@ def made(name: str, world: lb.World, T: int, seed: int) -> Learner:
 
 
 def worst_regret(
-    name: str, contexts: int, T: int, seed: int, gaps: Sequence[float] = GAPS
+    name: str, size: tuple[int, int], T: int, gaps: Sequence[float], runs: int
 ) -> float:
-    """Return the largest regret over gaps: each group has one good arm, better by the gap."""
+    """Return the largest mean regret over gaps: each group's own arm is better by the gap."""
     lost = []
     for gap in gaps:
-        world = worlds.lumpable(
-            contexts, ARMS, GROUPS, means="hard", gap=gap, noise="bernoulli", seed=seed
-        )
-        lost.append(lb.play(made(name, world, T, seed), world, horizon=T, seed=seed).regret)
+        mean = 0.5 + phases.own_arms(*size, GROUPS, gap).mean
+        world = worlds.from_matrix(mean, noise="bernoulli")
+        seeds = range(SEED, SEED + runs)
+        played = [lb.play(made(name, world, T, k), world, horizon=T, seed=k) for k in seeds]
+        lost.append(sum(each.regret for each in played) / runs)
     return max(lost)
-
-
-def in_contexts(found: Sequence[Sequence[float]], contexts: Sequence[int]) -> tuple[float, float]:
-    """Return the exponent of S in the mean regret; `found` has a row for each S."""
-    return slope(contexts, [float(np.mean(each)) for each in found])
 
 
 def measure_compared(effort: Effort) -> Measured:
     """Compute bounds, and play where they can be played."""
-    runs, gaps = effort.pick((1, GAPS[::2]), (2, GAPS))
-    T, longer = effort.pick((20_000, 100_000), (100_000, 1_000_000))
-    contexts = effort.pick((4, 8, 16, 32), (8, 16, 32, 64))
-    names = effort.pick((EXP4, TOLD, LINEAR), (EXP4, ALL, TOLD, LINEAR))
+    gaps = effort.pick(GAPS[::3], GAPS)
+    T, longer = effort.pick((20_000, 50_000), (100_000, 500_000))
+    fewer = effort.pick(4, 1)  # SupLinRel learns nothing in few rounds for many contexts
+    along = {
+        "S": [(S, ARMS) for S in (8, 16, 32, 64)],
+        "K": [(effort.pick(8, 32), K) for K in effort.pick((4, 8, 16), (4, 6, 8, 12, 16))],
+    }
+    names = {"S": effort.pick((EXP4, TOLD, LINEAR), (EXP4, ALL, TOLD, LINEAR)), "K": (EXP4, LINEAR)}
+    exponents: dict[str, dict[str, tuple[float, float]]] = {}
     rows: Rows = []
-    exponents = {}
-    for name in names:
-        rounds = longer if name == LINEAR else T
-        often = 1 if name == LINEAR else runs
-        lost = [[worst_regret(name, S, rounds, k, gaps) for k in range(often)] for S in contexts]
-        exponents[name] = in_contexts(lost, contexts)
-        rows += [
-            {"series": name, "S": S, "regret": float(np.mean(each)) / rounds}
-            for S, each in zip(contexts, lost, strict=True)
-        ]
-    for S in contexts:
-        problem = Problem(S, ARMS, GROUPS)
-        most = 2 * math.sqrt(math.e - 1) * compared_rates.exp4_rate(problem, T)
-        rows.append({"series": BOUND, "S": S, "regret": most / T})
+    runs = 0
+    for letter, wide in along.items():
+        for name in names[letter]:
+            rounds = longer if name == LINEAR else T
+            sizes = [(S // fewer, K) for S, K in wide] if name == LINEAR else wide
+            often = 2 if name in (EXP4, ALL) else 1
+            lost = [worst_regret(name, size, rounds, gaps, often) for size in sizes]
+            grown = [size[letter == "K"] for size in sizes]
+            exponents.setdefault(name, {})[letter] = slope(grown, lost)
+            rows += curves(letter, grown, "regret", {name: [each / rounds for each in lost]})
+            runs += often * len(gaps) * len(sizes)
+        bound = [2 * math.sqrt(math.e - 1) * exp4_rate(Problem(*size, GROUPS), T) for size in wide]
+        grown = [size[letter == "K"] for size in wide]
+        rows += curves(letter, grown, "regret", {BOUND: [each / T for each in bound]})
     return Measured(
         seeds=runs,
-        setting={"T": T, "longer": longer, "S": contexts},
+        setting={"T": T, "longer": longer, "fewer": fewer, **along},
         rows=rows,
         facts={
             "exponents": exponents,
@@ -163,21 +171,24 @@ def measure_compared(effort: Effort) -> Measured:
 
 
 def judge_compared(measured: Measured) -> Verdict:
-    """Bounds must be of order sqrt(SKT), and regret must grow with S as if each learnt alone."""
+    """Bounds must be of order sqrt(SKT), and regret must grow with S and with K like it."""
     part, exponents = measured.facts["part"], measured.facts["exponents"]
 
     def no_better(name: str) -> Check:
         return Check(f"{name}: bound over √(SKT), least over S = K", part[name], ">=", ORDER)
 
-    def grows(name: str) -> Check:
-        value, error = exponents[name]
-        what = f"{name}: exponent of S in the regret, ± {error:.2f}, less two errors"
+    def grows(name: str, letter: str) -> Check:
+        value, error = exponents[name][letter]
+        what = f"{name}: exponent of {letter} in the regret, ± {error:.2f}, less two errors"
         return Check(what, value - 2 * error, ">=", HALF_WAY)
 
     return Verdict(
         printed=(no_better(EXP4), no_better(LINEAR), no_better(PRINTED)),
-        repaired=(no_better(EXP4), no_better(LINEAR), no_better(MEANT), grows(EXP4), grows(LINEAR)),
-        broken=(no_better(TOLD), grows(TOLD)),
+        repaired=(
+            *(no_better(name) for name in (EXP4, LINEAR, MEANT)),
+            *(grows(name, letter) for name in (EXP4, LINEAR) for letter in ("S", "K")),
+        ),
+        broken=(no_better(TOLD), grows(TOLD, "S")),
     )
 
 
@@ -185,24 +196,53 @@ def word_compared(measured: Measured, verdict: Verdict) -> Words:
     """Tell what the classes allow, and how regret grows."""
     at, part = measured.setting, measured.facts["part"]
     grown = {
-        name: "S^({:.2f} ± {:.2f})".format(*pair)
-        for name, pair in measured.facts["exponents"].items()
+        name: " ".join(f"{letter}^({e:.2f} ± {d:.2f})" for letter, (e, d) in found.items())
+        for name, found in measured.facts["exponents"].items()
     }
-    ignoring = f", {grown[ALL]} with all Kˢ policies" if ALL in grown else ""
+    few = f" and S/{at['fewer']}" if at["fewer"] > 1 else ""
+    ignoring = f" ({grown[ALL]} with all Kˢ policies)" if ALL in grown else ""
     lumped = bounds.regret_rate(Problem(FAR[-1], FAR[-1], 2), 1.0) / FAR[-1]
     return Words(
         setting=(
             f"bounds: S = K = {FAR[0]} … {FAR[-1]:,}, r = 2, by formula; runs: S in "
-            f"{tuple(at['S'])}, K = {ARMS}, r = {GROUPS}, rewards 0 or 1, the worst of gaps "
-            f"from {GAPS[0]:g} to {GAPS[-1]:g}; T = {at['T']:,} (SupLinRel: {at['longer']:,})"
+            f"{tuple(S for S, _ in at['S'])} at K = {ARMS}, K in {tuple(K for _, K in at['K'])} at "
+            f"S = {at['K'][0][0]}, r = {GROUPS}, rewards 0 or 1, the worst of gaps from "
+            f"{GAPS[0]:g} to {GAPS[-1]:g}; T = {at['T']:,}, SupLinRel {at['longer']:,}"
+            f"{few}"
         ),
         takeaway=(
             f"EXP4 with rˢKʳ experts has a bound of at least {part[EXP4]:.2f} √(SKT), SupLinRel "
             f"√(SKT) itself; √(r³(S + K)T) is {lumped:.3f} of it at S = K = {FAR[-1]:,}. The "
             f"printed |F| = Ω(Sʳ) would give {part[PRINTED]:.3f}: it has to be rˢ. Regret grows "
-            f"alike: {grown[EXP4]} for EXP4{ignoring}, {grown[LINEAR]} for SupLinRel. Told the "
-            f"groups, EXP4 has Kʳ experts and {grown[TOLD]}."
+            f"like the bounds: {grown[EXP4]} for EXP4{ignoring}, {grown[LINEAR]} for SupLinRel. "
+            f"Told the groups, EXP4 has Kʳ experts and {grown[TOLD]}."
         ),
+    )
+
+
+def draw_compared(measured: Measured) -> Any:
+    """Draw regret against S and against K."""
+    colours: dict[str, Series | Colour] = {
+        BOUND: GUIDE, EXP4: "blue", LINEAR: "green", TOLD: "orange",
+    }  # fmt: skip
+    regret, at = Axis("regret", "regret a round, worst gap", "log"), measured.setting
+    left, right = (
+        panel(
+            [row for row in measured.rows if letter in row],
+            Axis(letter, words, "log", "points"),
+            regret,
+            {name: style for name, style in colours.items() if letter == "S" or name != TOLD},
+            width=270,
+        )
+        for letter, words in (("S", "contexts S"), ("K", "arms K"))
+    )
+    return canvas.with_title(
+        left.properties(title=f"K = {ARMS}") | right.properties(title=f"S = {at['K'][0][0]}"),
+        "EXP4 and SupLinRel pay for every pair",
+        [f"r = {GROUPS}, T = {at['T']:,} (SupLinRel: {at['longer']:,})."],
+        "Left: regret a round against the number of contexts on log axes: EXP4 with all lumpable "
+        "policies and SupLinRel rise with slope near one half, EXP4 below its bound; EXP4 that is "
+        "told the groups stays flat. Right: against the number of arms, where both rise too.",
     )
 
 
@@ -220,16 +260,5 @@ COMPARED = Claim(
     measure=measure_compared,
     judge=judge_compared,
     word=word_compared,
-    draw=Sketch(
-        Axis("S", "contexts S", "log", "points"),
-        Axis("regret", "regret a round, worst gap", "log"),
-        {BOUND: GUIDE, EXP4: "blue", LINEAR: "green", TOLD: "orange"},
-        title="EXP4 and SupLinRel pay for every context",
-        subtitle=f"K = {ARMS}, r = {GROUPS}, T = {{T}} (SupLinRel: {{longer}}).",
-        description=(
-            "Regret a round against the number of contexts on log axes: EXP4 with all lumpable "
-            "policies and SupLinRel rise with slope near one half, EXP4 below its bound; EXP4 that "
-            "is told the groups stays flat."
-        ),
-    ),
+    draw=draw_compared,
 )
