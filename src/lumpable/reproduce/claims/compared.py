@@ -255,7 +255,7 @@ COMPARED = Claim(
     ),
     repaired="|F| ≥ rˢ/r!: with Sʳ the bound √(KT log |F|) would be far below √(SKT)",
     broken="EXP4 that is told the groups: Kʳ experts, which do use them",
-    seconds=(3.0, 60.0),
+    seconds=(4.0, 60.0),
     stands=False,
     measure=measure_compared,
     judge=judge_compared,

@@ -193,7 +193,7 @@ COVERAGE = Claim(
         "h: at the level of Algorithm 4, at levels n ≤ n_b(h) of Algorithm 6"
     ),
     broken="lengths r(S + K) lg_h 2ⁿ, as the proof in the appendix has them, all else as printed",
-    seconds=(3.0, 53.0),
+    seconds=(1.5, 22.0),
     measure=measure_coverage,
     judge=judge_coverage,
     word=word_coverage,

@@ -171,7 +171,7 @@ LOST_ARM = Claim(
         "then it is, in expectation and for all T (Theorem A of Beyond the paper)"
     ),
     broken="fresh phases that start from the good sets with which the last phase ended",
-    seconds=(3.0, 60.0),
+    seconds=(4.0, 57.0),
     stands=False,
     measure=measure_lost_arm,
     judge=judge_lost_arm,

@@ -144,7 +144,7 @@ DEEP_LEVELS = Claim(
         "(line 17), with probability ≥ 1 − 3δ_h"
     ),
     broken="Algorithm 6 without line 17: each level drops arms by its own data only",
-    seconds=(2.0, 11.0),
+    seconds=(2.0, 31.0),
     measure=measure_deep_levels,
     judge=judge_deep_levels,
     word=word_deep_levels,
