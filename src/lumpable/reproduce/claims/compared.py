@@ -213,8 +213,8 @@ def word_compared(measured: Measured, verdict: Verdict) -> Words:
         takeaway=(
             f"EXP4 with rˢKʳ experts has a bound of at least {part[EXP4]:.2f} √(SKT), SupLinRel "
             f"√(SKT) itself; √(r³(S + K)T) is {lumped:.3f} of it at S = K = {FAR[-1]:,}. The "
-            f"printed |F| = Ω(Sʳ) would give {part[PRINTED]:.3f}: it has to be rˢ. Regret grows "
-            f"like the bounds: {grown[EXP4]} for EXP4{ignoring}, {grown[LINEAR]} for SupLinRel. "
+            f"printed |F| = Ω(Sʳ) is true but too little: it gives {part[PRINTED]:.3f}, and only "
+            f"rˢ gives the conclusion. Regret grows like the bounds: {grown[EXP4]} for EXP4{ignoring}, {grown[LINEAR]} for SupLinRel. "
             f"Told the groups, EXP4 has Kʳ experts and {grown[TOLD]}."
         ),
     )
@@ -253,7 +253,7 @@ COMPARED = Claim(
         "EXP4 has log N = S log r + r log K and SupLinRel d = SK: regret of order √(SKT), no "
         "better than without groups; with the same argument |F| = Ω(Sʳ) for oracle-based methods"
     ),
-    repaired="|F| ≥ rˢ/r!: with Sʳ the bound √(KT log |F|) would be far below √(SKT)",
+    repaired="|F| ≥ rˢ/r!; with no more than Sʳ, √(KT log |F|) would be far below √(SKT)",
     broken="EXP4 that is told the groups: Kʳ experts, which do use them",
     seconds=(4.0, 60.0),
     stands=False,
