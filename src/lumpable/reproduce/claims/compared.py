@@ -214,7 +214,8 @@ def word_compared(measured: Measured, verdict: Verdict) -> Words:
             f"EXP4 with rˢKʳ experts has a bound of at least {part[EXP4]:.2f} √(SKT), SupLinRel "
             f"√(SKT) itself; √(r³(S + K)T) is {lumped:.3f} of it at S = K = {FAR[-1]:,}. The "
             f"printed |F| = Ω(Sʳ) is true but too little: it gives {part[PRINTED]:.3f}, and only "
-            f"rˢ gives the conclusion. Regret grows like the bounds: {grown[EXP4]} for EXP4{ignoring}, {grown[LINEAR]} for SupLinRel. "
+            f"rˢ gives the conclusion. Regret grows like the bounds: {grown[EXP4]} for "
+            f"EXP4{ignoring}, {grown[LINEAR]} for SupLinRel. "
             f"Told the groups, EXP4 has Kʳ experts and {grown[TOLD]}."
         ),
     )
