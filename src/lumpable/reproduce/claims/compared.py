@@ -135,7 +135,7 @@ def worst_regret(
 
 def measure_compared(effort: Effort) -> Measured:
     """Compute bounds, and play where they can be played."""
-    gaps = effort.pick(GAPS[::3], GAPS)
+    gaps = effort.pick(GAPS[:4:3], GAPS)
     T, longer = effort.pick((20_000, 50_000), (100_000, 500_000))
     fewer = effort.pick(4, 1)  # SupLinRel learns nothing in few rounds for many contexts
     along = {
@@ -150,7 +150,7 @@ def measure_compared(effort: Effort) -> Measured:
         for name in names[letter]:
             rounds = longer if name == LINEAR else T
             sizes = [(S // fewer, K) for S, K in wide] if name == LINEAR else wide
-            often = 2 if name in (EXP4, ALL) else 1
+            often = effort.pick(4, 2) if name in (EXP4, ALL) else 1
             lost = [worst_regret(name, size, rounds, gaps, often) for size in sizes]
             grown = [size[letter == "K"] for size in sizes]
             exponents.setdefault(name, {})[letter] = slope(grown, lost)
