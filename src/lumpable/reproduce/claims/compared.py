@@ -161,7 +161,7 @@ def measure_compared(effort: Effort) -> Measured:
         rows += curves(letter, grown, "regret", {BOUND: [each / T for each in bound]})
     return Measured(
         seeds=runs,
-        setting={"T": T, "longer": longer, "fewer": fewer, **along},
+        setting={"T": T, "longer": longer, "fewer": fewer, "gaps": gaps, **along},
         rows=rows,
         facts={
             "exponents": exponents,
@@ -207,7 +207,7 @@ def word_compared(measured: Measured, verdict: Verdict) -> Words:
             f"bounds: S = K = {FAR[0]} … {FAR[-1]:,}, r = 2, by formula; runs: S in "
             f"{tuple(S for S, _ in at['S'])} at K = {ARMS}, K in {tuple(K for _, K in at['K'])} at "
             f"S = {at['K'][0][0]}, r = {GROUPS}, rewards 0 or 1, the worst of gaps from "
-            f"{GAPS[0]:g} to {GAPS[-1]:g}; T = {at['T']:,}, SupLinRel {at['longer']:,}"
+            f"{at['gaps'][0]:g} to {at['gaps'][-1]:.2f}; T = {at['T']:,}, SupLinRel {at['longer']:,}"
             f"{few}"
         ),
         takeaway=(
