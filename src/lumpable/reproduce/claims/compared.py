@@ -207,8 +207,8 @@ def word_compared(measured: Measured, verdict: Verdict) -> Words:
             f"bounds: S = K = {FAR[0]} … {FAR[-1]:,}, r = 2, by formula; runs: S in "
             f"{tuple(S for S, _ in at['S'])} at K = {ARMS}, K in {tuple(K for _, K in at['K'])} at "
             f"S = {at['K'][0][0]}, r = {GROUPS}, rewards 0 or 1, the worst of gaps from "
-            f"{at['gaps'][0]:g} to {at['gaps'][-1]:.2f}; T = {at['T']:,}, SupLinRel {at['longer']:,}"
-            f"{few}"
+            f"{at['gaps'][0]:g} to {at['gaps'][-1]:.2f}; T = {at['T']:,}, SupLinRel "
+            f"{at['longer']:,}{few}"
         ),
         takeaway=(
             f"EXP4 with rˢKʳ experts has a bound of at least {part[EXP4]:.2f} √(SKT), SupLinRel "
