@@ -179,7 +179,7 @@ def judge_compared(measured: Measured) -> Verdict:
 
     def grows(name: str, letter: str) -> Check:
         value, error = exponents[name][letter]
-        what = f"{name}: exponent of {letter} in the regret, ± {error:.2f}, less two errors"
+        what = f"{name}: exponent of {letter} in the regret, ± {error:.1g}, less two errors"
         return Check(what, value - 2 * error, ">=", HALF_WAY)
 
     return Verdict(
@@ -196,7 +196,7 @@ def word_compared(measured: Measured, verdict: Verdict) -> Words:
     """Tell what the classes allow, and how regret grows."""
     at, part = measured.setting, measured.facts["part"]
     grown = {
-        name: " ".join(f"{letter}^({e:.2f} ± {d:.2f})" for letter, (e, d) in found.items())
+        name: " ".join(f"{letter}^({e:.2f} ± {d:.1g})" for letter, (e, d) in found.items())
         for name, found in measured.facts["exponents"].items()
     }
     few = f" and S/{at['fewer']}" if at["fewer"] > 1 else ""

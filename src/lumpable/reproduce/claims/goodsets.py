@@ -16,13 +16,13 @@ from lumpable.plans.plan import Conversation
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import phases, witness
-from lumpable.reproduce.claims.sketch import GUIDE, Axis, Rows, Sketch
+from lumpable.reproduce.claims.sketch import GUIDE, Axis, Rows, Series, Sketch
 from lumpable.reproduce.claims.tails import miss_probability
 
 SIDES = (60, 120, 240, 360, 480)
 """S = K."""
 FOUR, SIX, SHORT = "Algorithm 4", "Algorithm 6", "broken: lengths 2ⁿ"
-EXACT = "lengths 2ⁿ, one rare block, exact"
+EXACT = "lengths 2ⁿ, exact"
 TAPER = {SIX: PAPER.taper, SHORT: 1.0}
 DEEP = 3
 """A run of Algorithm 6 is the levels 1 .. 3 of the first phase that covers all three."""
@@ -200,11 +200,11 @@ COVERAGE = Claim(
     draw=Sketch(
         Axis("side", "S = K", ticks=SIDES),
         Axis("missing", "share of runs with an untried good arm"),
-        {EXACT: GUIDE, FOUR: "blue", SIX: "green", SHORT: "orange"},
+        {EXACT: GUIDE, FOUR: Series("blue", "ring"), SIX: "green", SHORT: "orange"},
         title="Rare blocks are covered because low levels are long",
         subtitle=(
-            "{runs} runs a point, printed constants. Algorithm 6: levels 1 to 3 of the first phase "
-            "that covers a block of one context with ν = 1/(8S)."
+            "{runs} runs a point, printed constants. Algorithm 6: levels 1 to 3 of the first "
+            "phase that covers a block of one context with ν = 1/(8S)."
         ),
         description=(
             "Share of runs in which a block did not try a good arm, against the number of contexts "

@@ -29,8 +29,8 @@ OWN, REST = 0.8, 0.6
 """Means of the odd context: of its best arm, and of all others."""
 LOSS = OWN - REST
 PRINTED, MENDED = "Algorithm 6, as printed", "Algorithm 6, mended"
-FRESH, TIGHT, CARRIED = "fresh phases", "fresh phases, TIGHT", "broken: fresh, sets carried"
-LINEAR = "linear: the odd context without its best arm"
+FRESH, TIGHT, CARRIED = "fresh phases", "fresh phases, TIGHT", "broken: sets carried"
+LINEAR = "linear regret"
 
 
 def odd_taste() -> lb.World:
@@ -188,8 +188,8 @@ LOST_ARM = Claim(
         },
         title="What is carried from phase to phase is lost for good",
         subtitle=(
-            f"Mean of {{seeds}} runs; one odd context among {SIDE}, {SIDE} arms, a {PART}th of the "
-            "printed constants (TIGHT: as proved)."
+            f"Mean of {{seeds}} runs; one odd context among {SIDE}, {SIDE} arms, a {PART}th of "
+            "the printed constants (TIGHT: as proved). Linear: without its best arm."
         ),
         description=(
             "Mean regret against rounds on log axes: Algorithm 6 as printed, and fresh phases that "
