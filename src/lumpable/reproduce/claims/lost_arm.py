@@ -188,8 +188,7 @@ LOST_ARM = Claim(
         },
         title="What is carried from phase to phase is lost for good",
         subtitle=(
-            f"Mean of {{seeds}} runs; one odd context among {SIDE}, {SIDE} arms, a {PART}th of "
-            "the printed constants (TIGHT: as proved). Linear: without its best arm."
+            f"Mean of {{seeds}} runs, a {PART}th of the printed constants (TIGHT: as proved)."
         ),
         description=(
             "Mean regret against rounds on log axes: Algorithm 6 as printed, and fresh phases that "
