@@ -192,6 +192,11 @@ def judge_compared(measured: Measured) -> Verdict:
     )
 
 
+def fewer(setting: dict[str, Any]) -> str:
+    """Say by what the contexts of SupLinRel were divided, if they were."""
+    return f" and S/{setting['fewer']}" if setting["fewer"] > 1 else ""
+
+
 def word_compared(measured: Measured, verdict: Verdict) -> Words:
     """Tell what the classes allow, and how regret grows."""
     at, part = measured.setting, measured.facts["part"]
@@ -199,7 +204,6 @@ def word_compared(measured: Measured, verdict: Verdict) -> Words:
         name: " ".join(f"{letter}^({e:.2f} ± {d:.1g})" for letter, (e, d) in found.items())
         for name, found in measured.facts["exponents"].items()
     }
-    few = f" and S/{at['fewer']}" if at["fewer"] > 1 else ""
     ignoring = f" ({grown[ALL]} with all Kˢ policies)" if ALL in grown else ""
     lumped = bounds.regret_rate(Problem(FAR[-1], FAR[-1], 2), 1.0) / FAR[-1]
     return Words(
@@ -208,7 +212,7 @@ def word_compared(measured: Measured, verdict: Verdict) -> Words:
             f"{tuple(S for S, _ in at['S'])} at K = {ARMS}, K in {tuple(K for _, K in at['K'])} at "
             f"S = {at['K'][0][0]}, r = {GROUPS}, rewards 0 or 1, the worst of gaps from "
             f"{at['gaps'][0]:g} to {at['gaps'][-1]:.2f}; T = {at['T']:,}, SupLinRel "
-            f"{at['longer']:,}{few}"
+            f"{at['longer']:,}{fewer(at)}"
         ),
         takeaway=(
             f"EXP4 with rˢKʳ experts has a bound of at least {part[EXP4]:.2f} √(SKT), SupLinRel "
@@ -240,7 +244,7 @@ def draw_compared(measured: Measured) -> Any:
     return canvas.with_title(
         left.properties(title=f"K = {ARMS}") | right.properties(title=f"S = {at['K'][0][0]}"),
         "EXP4 and SupLinRel pay for every pair",
-        [f"r = {GROUPS}, T = {at['T']:,} (SupLinRel: {at['longer']:,})."],
+        [f"r = {GROUPS}, T = {at['T']:,} (SupLinRel: {at['longer']:,}{fewer(at)})."],
         "Left: regret a round against the number of contexts on log axes: EXP4 with all lumpable "
         "policies and SupLinRel rise with slope near one half, EXP4 below its bound; EXP4 that is "
         "told the groups stays flat. Right: against the number of arms, where both rise too.",
