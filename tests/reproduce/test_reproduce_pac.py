@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lumpable as lb
-from lumpable import PAPER, lengths, pac, worlds
+from lumpable import PAPER, lengths, worlds
 from lumpable.base.arrays import FloatVector
 from lumpable.reports.kit import axes
 from lumpable.reproduce.claim import Measured
@@ -110,17 +110,6 @@ def test_the_slip_of_the_estimate_by_drawing() -> None:
     drawn = buckets.slips(100, 4000, 1.0) / 4000
     assert abs(drawn - probability) < 5 * math.sqrt(probability / 4000)
     assert buckets.slip(100, 2.0)[1] < probability / 10
-
-
-def test_skipping_bucket_0_changes_its_contexts_only() -> None:
-    from lumpable.reproduce.claims import theorems
-
-    world = worlds.lumpable(8, 4, 2, frequency=theorems.one_dominates(8), seed=3)
-    plan = pac.any_contexts(lb.Problem(8, 4, 2), epsilon=0.01, delta=0.05)
-    run = lb.simulate(plan, world, seed=3)
-    worst = 0.6 * float(world.best[0] - world.mean[0].min())
-    own = world.loss(run.policy) - 0.6 * float(world.loss_by_context(run.policy)[0])
-    assert theorems.without_bucket_0(run) == pytest.approx(worst + own)
 
 
 def test_hard_instances_are_lost_without_plays_and_won_with_many() -> None:
