@@ -13,7 +13,7 @@ import lumpable as lb
 from lumpable import PAPER, lengths, pac, regret, worlds
 from lumpable.base.arrays import BoolMatrix
 from lumpable.learners import LumpableExperts
-from lumpable.reproduce.claims import compared, goodsets, lost_arm, nested, phases, theorems
+from lumpable.reproduce.claims import expert_classes, goodsets, lost_arm, nested, phases, theorems
 from lumpable.runs.run import Step
 
 # --- Theorem 2 --------------------------------------------------------------------------------
@@ -135,11 +135,11 @@ def test_linear_regret_is_told_from_its_root() -> None:
 def test_bounds_by_hand() -> None:
     """At S = K = 2^20 and r = 2, the smallest ratio of each class."""
     n = 2**20
-    assert compared.of_standard(compared.features) == 1
-    assert compared.of_standard(compared.told_groups) == pytest.approx(
+    assert expert_classes.of_standard(expert_classes.features) == 1
+    assert expert_classes.of_standard(expert_classes.told_groups) == pytest.approx(
         math.sqrt(2 * math.log(n) / n)
     )
-    assert compared.of_standard(compared.groupings) == pytest.approx(
+    assert expert_classes.of_standard(expert_classes.groupings) == pytest.approx(
         math.sqrt(math.log(2) * (1 - 1 / 16))
     )
 
@@ -147,7 +147,7 @@ def test_bounds_by_hand() -> None:
 def test_told_the_groups_it_has_an_expert_for_every_map_of_groups() -> None:
     """K^r maps: with r = 2 and K = 3 its mixture is that of the nine, listed."""
     group = np.array([0, 1, 0, 1, 1])
-    learner = compared.Told(group, 3, horizon=500, seed=1)
+    learner = expert_classes.Told(group, 3, horizon=500, seed=1)
     told = [(0, 1, 1.0), (3, 2, 0.5), (2, 1, 1.0), (4, 0, 1.0), (1, 2, 1.0)]
     gain = np.zeros((2, 3))
     gamma = learner.inside.state.gamma
@@ -164,8 +164,8 @@ def test_told_the_groups_it_has_an_expert_for_every_map_of_groups() -> None:
 def test_told_the_groups_the_number_of_contexts_does_not_matter() -> None:
     """The same arrivals of groups, from two contexts and from twenty: the same arms."""
     arrivals = np.random.default_rng(1).integers(0, 2, 200)
-    small = compared.Told(np.arange(2), 4, horizon=200, seed=5)
-    large = compared.Told(np.arange(20) % 2, 4, horizon=200, seed=5)
+    small = expert_classes.Told(np.arange(2), 4, horizon=200, seed=5)
+    large = expert_classes.Told(np.arange(20) % 2, 4, horizon=200, seed=5)
     each = LumpableExperts(20, 4, groups=2, horizon=200, seed=5)
     apart = 0
     for t, b in enumerate(arrivals.tolist()):

@@ -5,8 +5,8 @@ from lumpable.reproduce.claims import (
     any_frequencies,
     buckets,
     clustering,
-    compared,
     doubling,
+    expert_classes,
     experts,
     few_calls,
     frozen,
@@ -60,5 +60,5 @@ CLAIMS: tuple[Claim, ...] = (
     experts.CONSTANT_EXPERTS,
     lowrank.LOW_RANK_PAC,
     frozen.LOW_RANK_EXPONENT,
-    compared.COMPARED,
+    expert_classes.EXPERT_CLASSES,
 )

@@ -133,7 +133,7 @@ def worst_regret(
     return max(lost)
 
 
-def measure_compared(effort: Effort) -> Measured:
+def measure_expert_classes(effort: Effort) -> Measured:
     """Compute bounds, and play where they can be played."""
     gaps = effort.pick(GAPS[:4:3], GAPS)
     T, longer = effort.pick((20_000, 50_000), (100_000, 500_000))
@@ -170,7 +170,7 @@ def measure_compared(effort: Effort) -> Measured:
     )
 
 
-def judge_compared(measured: Measured) -> Verdict:
+def judge_expert_classes(measured: Measured) -> Verdict:
     """Bounds must be of order sqrt(SKT), and regret must grow with S and with K like it."""
     part, exponents = measured.facts["part"], measured.facts["exponents"]
 
@@ -197,7 +197,7 @@ def fewer(setting: dict[str, Any]) -> str:
     return f" and S/{setting['fewer']}" if setting["fewer"] > 1 else ""
 
 
-def word_compared(measured: Measured, verdict: Verdict) -> Words:
+def word_expert_classes(measured: Measured, verdict: Verdict) -> Words:
     """Tell what the classes allow, and how regret grows."""
     at, part = measured.setting, measured.facts["part"]
     grown = {
@@ -225,7 +225,7 @@ def word_compared(measured: Measured, verdict: Verdict) -> Words:
     )
 
 
-def draw_compared(measured: Measured) -> Any:
+def draw_expert_classes(measured: Measured) -> Any:
     """Draw regret against S and against K."""
     colours: dict[str, Series | Colour] = {
         BOUND: GUIDE, EXP4: "blue", LINEAR: "green", TOLD: "orange",
@@ -251,7 +251,7 @@ def draw_compared(measured: Measured) -> Any:
     )
 
 
-COMPARED = Claim(
+EXPERT_CLASSES = Claim(
     35,
     "Lumpability does not help EXP4 and SupLinRel",
     printed=(
@@ -262,8 +262,8 @@ COMPARED = Claim(
     broken="EXP4 that is told the groups: Kʳ experts, which do use them",
     seconds=(4.0, 60.0),
     stands=False,
-    measure=measure_compared,
-    judge=judge_compared,
-    word=word_compared,
-    draw=draw_compared,
+    measure=measure_expert_classes,
+    judge=judge_expert_classes,
+    word=word_expert_classes,
+    draw=draw_expert_classes,
 )
