@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lumpable as lb
-from lumpable import PAPER, lengths, pac, worlds
+from lumpable import PAPER, lengths, worlds
 from lumpable.base.arrays import FloatVector
 from lumpable.reports.kit import axes
 from lumpable.reproduce.claim import Measured
@@ -25,7 +25,6 @@ from lumpable.reproduce.claims import (
     several_levels,
     sketch,
     skewed,
-    switch,
     tails,
     witness,
 )
@@ -112,17 +111,6 @@ def test_the_slip_of_the_estimate_by_drawing() -> None:
     assert buckets.slip(100, 2.0)[1] < probability / 10
 
 
-def test_skipping_bucket_0_changes_its_contexts_only() -> None:
-    from lumpable.reproduce.claims import theorems
-
-    world = worlds.lumpable(8, 4, 2, frequency=theorems.one_dominates(8), seed=3)
-    plan = pac.any_contexts(lb.Problem(8, 4, 2), epsilon=0.01, delta=0.05)
-    run = lb.simulate(plan, world, seed=3)
-    worst = 0.6 * float(world.best[0] - world.mean[0].min())
-    own = world.loss(run.policy) - 0.6 * float(world.loss_by_context(run.policy)[0])
-    assert theorems.without_bucket_0(run) == pytest.approx(worst + own)
-
-
 def test_the_exponent_at_the_same_sum() -> None:
     """Rounds in proportion to log(rSK/delta) (S + 2 K) have exponent 0 in S K."""
     sizes = [lb.Problem(S, K, 5) for S, K in samples.SAME_SUM]
@@ -175,12 +163,6 @@ def test_the_worst_gap_is_found_wherever_it_lies(monkeypatch: pytest.MonkeyPatch
     worst = regret_growth.worst_regret(regret_growth.EACH, regret_growth.SIZE, 0, (1e18,))
     assert worst == pytest.approx([1e18 * 2.0**-22])
     assert looked[-1] - looked[0] == pytest.approx(21.5)  # from 22 on, nothing can be worse
-
-
-def test_the_edge_of_the_standard_gaps_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(switch, "STANDARD_GAPS", (10, 15, 20))
-    with pytest.raises(AssertionError, match="edge"):
-        switch.standard_worst(lb.standard.online, lb.Problem(20, 10, 2), 10**14, 0)
 
 
 def test_a_plan_frozen_at_once_plays_every_arm_for_ever() -> None:

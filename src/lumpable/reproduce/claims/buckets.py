@@ -236,7 +236,7 @@ def word_frequencies_and_buckets(measured: Measured, verdict: Verdict) -> Words:
         takeaway=(
             f"One inequality slips: contexts with ν = {facts['ratio']:.1f}u fall below ½(ν − u) in "
             f"{slipped['1'] / many:.1%} of {many} draws at S = 10⁴, and in at least "
-            f"{exact['½(ν − u), printed', 10**6]:.0%} at 10⁶ (δ = {at['delta']:g}). With 2u it "
+            f"{exact['½(ν − u), printed', 10**6]:.1%} at 10⁶ (δ = {at['delta']:g}). With 2u it "
             f"holds ({slipped['2']} of {many}), and all that follows stays: buckets were uniform "
             f"within {max(printed['unevenness']):.1f}, at most {max(printed['last mass']):.2f} ε "
             f"was given up, {facts['requests']['short']} of {facts['requests']['asked']} requests "

@@ -147,8 +147,8 @@ def word_clustering(measured: Measured, verdict: Verdict) -> Words:
             f"{calls - printed['missed']} of {calls} calls found a gap just above the bar, and "
             f"gaps of {min(shown, default=math.inf):g} of it always show. Blocks were split in "
             f"{printed['split']} calls and in {facts['parted']} of {at['runs']} whole runs. Four "
-            f"times ε′ misses the gap in {coarse['missed'] / calls:.0%} of the calls, a 256th of "
-            f"the rounds splits blocks in {facts['fewer']['split'] / calls:.0%}."
+            f"times ε′ misses the gap in {coarse['missed']} of {calls} calls, a 256th of the "
+            f"rounds splits blocks in {facts['fewer']['split']}."
         ),
     )
 

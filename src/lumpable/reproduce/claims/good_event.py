@@ -86,8 +86,8 @@ def word_good_event(measured: Measured, verdict: Verdict) -> Words:
         takeaway=(
             f"At the deepest level the largest of the {at['S'] * at['K']:,} errors is "
             f"{np.median(deep):.2f} √(log x/2ⁿ) (median of {measured.seeds} runs), above ½ in "
-            f"{np.mean(deep > 0.5):.0%} of the runs and at most {max(deep):.2f}. The screening "
-            "threshold of 4 is made for 2."
+            f"{np.sum(deep > 0.5)} of them and at most {max(deep):.2f}. The screening threshold of "
+            "4 is made for 2."
         ),
     )
 
@@ -178,7 +178,7 @@ def judge_settling(measured: Measured) -> Verdict:
 def word_settling(measured: Measured, verdict: Verdict) -> Words:
     """Tell how many contexts and runs fail with each constant."""
     at, four = measured.setting, measured.facts["4"]
-    runs = {key: each["failed"] / measured.seeds for key, each in measured.facts.items()}
+    failed = {key: each["failed"] for key, each in measured.facts.items()}
     return Words(
         setting=(
             f"S = {at['S']}, {at['K']} candidates, ε = {at['epsilon']:g}, δ = {at['delta']:g}; "
@@ -186,10 +186,10 @@ def word_settling(measured: Measured, verdict: Verdict) -> Words:
             "1/(8S) for the others"
         ),
         takeaway=(
-            f"With the printed 4, {four['share']:.0%} of the contexts end more than ε below their "
-            f"best candidate, in {runs['4']:.0%} of the runs at least one; with 16 still in "
-            f"{runs['16']:.0%}, with 64 in {runs['64']:.0%}. The wrong ones hardly ever come: even "
-            f"with 4 the mean loss was at most {four['loss'] / at['epsilon']:.2f} ε."
+            f"With the printed 4, {four['share']:.1%} of the contexts end more than ε below their "
+            f"best candidate, at least one in {failed['4']} of {measured.seeds} runs; with 16 in "
+            f"{failed['16']} runs, with 64 in {failed['64']}. The wrong ones hardly ever come: "
+            f"even with 4 the mean loss was at most {four['loss'] / at['epsilon']:.2f} ε."
         ),
     )
 

@@ -75,7 +75,7 @@ def word_good_event(measured: Measured, verdict: Verdict) -> Words:
     """Tell how much room there is."""
     at, facts = measured.setting, measured.facts
     broken = [found["64"] for found in facts.values()]
-    failing = sum(each["failed"] for each in broken) / sum(each["phases"] for each in broken)
+    failed, every = (sum(each[key] for each in broken) for key in ("failed", "phases"))
     return Words(
         setting=(
             f"S = {at['S']}, K = {at['K']}, r = {at['r']}, uniform means, Gaussian noise, phases "
@@ -84,7 +84,7 @@ def word_good_event(measured: Measured, verdict: Verdict) -> Words:
         takeaway=(
             f"With the printed constants the largest error was {facts[FOUR]['1']['worst']:.2f} "
             f"(Algorithm 4) and {facts[SIX]['1']['worst']:.2f} (Algorithm 6) of what the event "
-            f"allows; with a 64th of them {failing:.0%} of the phases break it. The proof counts "
+            f"allows; with a 64th of them {failed} of {every} phases break it. The proof counts "
             "one play of 2ⁿ rewards a mean, and most means have many."
         ),
     )

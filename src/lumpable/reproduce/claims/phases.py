@@ -189,14 +189,13 @@ def deltas(problem: Problem) -> float:
 # --- Broken on purpose ----------------------------------------------------------------------
 
 
-def scale_constants(share: float, taper: float = PAPER.taper) -> Constants:
+def scale_constants(share: float) -> Constants:
     """Return constants with all confidence terms of the regret algorithms this much smaller."""
     return replace(
         PAPER,
         phase=share * PAPER.phase,
         levels=share * PAPER.levels,
         split=share * PAPER.split,
-        taper=taper,
     )
 
 

@@ -105,7 +105,7 @@ def word_several_levels(measured: Measured, verdict: Verdict) -> Words:
         ),
         takeaway=(
             f"A single rare context tries every arm at its own level {at['own']}; at the deepest "
-            f"level {at['N']} it lacks {deepest['missing']:.0%} of the arms. With that level only, "
+            f"level {at['N']} it lacks {deepest['missing']:.1%} of the arms. With that level only, "
             f"{verdict.broken[1].measured:g} of {measured.seeds} runs left a small block without a "
             f"good candidate; with all levels, {verdict.printed[1].measured:g}."
         ),

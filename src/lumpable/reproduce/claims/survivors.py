@@ -106,7 +106,6 @@ def measure_surviving(effort: Effort) -> Measured:
             "worst": max(gaps[AS_PRINTED]),
             "wide": max(gaps[WIDE]),
             "lucky": lucky,
-            "lucky share": lucky / draws,
             "survived": survived,
             "played": played,
         },
@@ -178,7 +177,7 @@ SURVIVING = Claim(
         title="A mixed cluster keeps arms that are 3.5 thresholds bad",
         subtitle=(
             "Scripted answers with the worst errors that are allowed. At error 0 a gap of 3 is "
-            "on the edge: drawn at random, it survived in {lucky share:.0%} of the runs."
+            "on the edge: drawn at random, it survived in {lucky} of {draws} runs."
         ),
         description=(
             "Largest gap that survives elimination against the largest error of a mean: from 3 "

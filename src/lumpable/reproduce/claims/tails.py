@@ -106,7 +106,7 @@ def word_coupon_collector(measured: Measured, verdict: Verdict) -> Words:
         ),
         takeaway=(
             f"At δ′ = {at['risk']:g} the exact probability of a miss is {min(exact):.3f} to "
-            f"{max(exact):.3f}: the lemma is tight to within {1 - max(exact) / at['risk']:.0%} "
+            f"{max(exact):.3f}: the lemma is tight to within {1 - max(exact) / at['risk']:.1%} "
             f"at K = {at['K'][-1]}."
         ),
     )

@@ -13,7 +13,9 @@ import numpy as np
 import lumpable as lb
 from lumpable import worlds
 from lumpable.base.arrays import FloatVector
-from lumpable.plans import bounds, pac
+from lumpable.plans import bounds, lengths, pac
+from lumpable.plans.plan import Belief, Collect, Conversation, Result
+from lumpable.plans.problem import PAPER
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import witness
 from lumpable.reproduce.claims.sketch import GUIDE, Axis, Rows, Series, Sketch
@@ -102,7 +104,7 @@ def measure_theorem_1(effort: Effort) -> Measured:
     runs = effort.pick(12, 120)
     return measure_losses(
         SIZE,
-        EPSILONS,
+        effort.pick(EPSILONS[1::2], EPSILONS),
         {"printed bound": bounds.near_uniform_printed, "repaired": bounds.near_uniform_promise},
         lambda epsilon: {name: theorem_losses(epsilon, runs, f) for name, f in FORMS.items()},
     )
@@ -131,8 +133,9 @@ def word_theorem_1(measured: Measured, verdict: Verdict) -> Words:
         ),
         takeaway=(
             f"At ε = {finest:g} the bound is {bound:.2f} and the largest loss of {measured.seeds} "
-            f"runs was {losses.max():.2g}; {np.mean(losses <= finest):.0%} were ε-optimal "
-            f"outright. Above ε = {finest / bound:.3f} the bound is vacuous (above 1)."
+            f"runs was {losses.max():.2g}; {np.sum(losses > bound)} of them were above the bound, "
+            f"and {np.sum(losses > finest)} above ε itself, which nobody promises. Above ε = "
+            f"{finest / bound:.3f} the bound is vacuous (above 1)."
         ),
     )
 
@@ -146,7 +149,7 @@ THEOREM_1 = Claim(
     ),
     repaired="its steps give (10 √(log(rSK/δ)) + 1 + 2√2 + 4ε) ε, half as much",
     broken="a screening threshold thirty times as wide, all lengths as printed",
-    seconds=(4.5, 26.0),
+    seconds=(2.5, 18.0),
     measure=measure_theorem_1,
     judge=judge_theorem_1,
     word=word_theorem_1,
@@ -162,6 +165,7 @@ THEOREM_1 = Claim(
 
 GENERAL_SIZE = lb.Problem(24, 10, 3)
 GENERAL_EPSILONS = (0.004, 0.002, 0.001, 0.0005)
+SKIPPED = "bucket 0 skipped"
 
 
 def one_dominates(contexts: int) -> FloatVector:
@@ -170,33 +174,71 @@ def one_dominates(contexts: int) -> FloatVector:
     return np.concatenate([[0.6], 0.4 * rest / rest.sum()])
 
 
-def without_bucket_0(run: lb.Run) -> float:
-    """Return the loss when bucket 0 is skipped and its contexts get their worst arm."""
-    policy = run.policy.copy()
-    result = run.result
-    for bucket in () if result is None else result.buckets:
-        if bucket.level == 0:
-            policy[bucket.contexts] = run.world.mean.argmin(axis=1)[bucket.contexts]
-    return run.world.loss(policy)
+def outvoted(contexts: int, arms: int) -> lb.World:
+    """One context has 0.6 of all arrivals and an arm of its own; the pooled data like another.
+
+    That one is half as good for it, but the best or nearly the best for everybody else.
+    """
+    group = np.arange(contexts) % 2 + 1
+    group[0] = 0
+    mean = np.zeros((3, arms))
+    mean[0, :2] = 1.0, 0.5
+    mean[1, 1], mean[2, 1:3] = 1.0, (0.9, 1.0)
+    return lb.World(mean[group], one_dominates(contexts), group, name="outvoted")
+
+
+@lb.algorithm(lb.About())
+def buckets_from(
+    problem: lb.Problem, *, epsilon: float, delta: float, first: int = 1
+) -> Conversation:
+    """Algorithm 3 with its loop over l = first .. L - 1: with 1 as printed, with 0 as meant.
+
+    Contexts of a bucket that is left out are treated like those that are given up.
+    """
+    S, K, r = problem.letters
+    belief = Belief("estimating", np.zeros(S, dtype=np.int64), kind="estimating")
+    J = lengths.arrivals(problem, epsilon, delta)
+    sample = yield Collect(J, 1, np.ones((S, K), dtype=bool), belief)
+    L = lengths.last_bucket(problem, epsilon)
+    frequency = sample.plays.sum(axis=1) / sample.plays.sum()
+    bucket = pac.bucket_of(frequency, L)
+    policy = np.full(S, pac.best_pooled_arm(sample))
+    for level in range(first, L):
+        contexts = bucket == level
+        if contexts.any():
+            nu, size = float(frequency[contexts].sum()), int(contexts.sum())
+            epsilon_l = lengths.bucket_epsilon(epsilon, nu)
+            learner = pac.near_uniform(
+                lb.Problem(size, K, min(r, size)), epsilon=epsilon_l, delta=delta
+            )
+            _, found = yield from pac.in_bucket(learner, contexts, nu, policy, level, PAPER)
+            policy = policy.copy()
+            policy[contexts] = found.policy
+    return Result(policy)
 
 
 def measure_theorem_2(effort: Effort) -> Measured:
     """Run Algorithm 3 where one context has more than half of all arrivals."""
     S, K, r = GENERAL_SIZE.letters
+    algorithms: dict[str, Callable[..., lb.Plan]] = {
+        "Algorithm 3": pac.any_contexts,
+        SKIPPED: buckets_from,
+    }
 
     def losses_at(epsilon: float) -> Losses:
-        losses: Losses = {"Algorithm 3": [], "bucket 0 skipped": []}
-        for seed in range(effort.pick(10, 150)):
-            world = worlds.lumpable(S, K, r, frequency=one_dominates(S), seed=seed)
-            plan = pac.any_contexts(GENERAL_SIZE, epsilon=epsilon, delta=DELTA)
-            run = lb.simulate(plan, world, seed=seed)
-            losses["Algorithm 3"].append(world.loss(run.policy))
-            losses["bucket 0 skipped"].append(without_bucket_0(run))
+        losses: Losses = {name: [] for name in algorithms}
+        for seed in range(effort.pick(6, 75)):
+            drawn = worlds.lumpable(S, K, r, frequency=one_dominates(S), seed=seed)
+            for world in (drawn, outvoted(S, K)):
+                for name, algorithm in algorithms.items():
+                    plan = algorithm(GENERAL_SIZE, epsilon=epsilon, delta=DELTA)
+                    losses[name].append(world.loss(lb.simulate(plan, world, seed=seed).policy))
         return losses
 
     bound_by = {"printed bound": bounds.any_contexts_printed}
     bound_by["repaired"] = bounds.any_contexts_promise
-    return measure_losses(GENERAL_SIZE, GENERAL_EPSILONS, bound_by, losses_at)
+    epsilons = effort.pick(GENERAL_EPSILONS[1::2], GENERAL_EPSILONS)
+    return measure_losses(GENERAL_SIZE, epsilons, bound_by, losses_at)
 
 
 def judge_theorem_2(measured: Measured) -> Verdict:
@@ -212,24 +254,28 @@ def judge_theorem_2(measured: Measured) -> Verdict:
     return Verdict(
         printed=(loss_check(measured, "Algorithm 3", "C √L ε =", bound), printed),
         repaired=(repaired,),
-        broken=checks("bucket 0 skipped"),
+        broken=checks(SKIPPED),
     )
 
 
 def word_theorem_2(measured: Measured, verdict: Verdict) -> Words:
     """Tell how far below the bound the losses are, and what bucket 0 is worth."""
     at, losses = measured.setting, measured.facts["losses"]
-    finest = at["epsilons"][-1]
+    finest, bound = at["epsilons"][-1], measured.facts["printed bound"]
+    over = {name: sum(loss > bound for loss in each) for name, each in losses.items()}
     return Words(
         setting=(
             f"S = {at['S']}, K = {at['K']}, r = {at['r']}, δ = {at['delta']:g}, one context with "
-            f"0.6 of all arrivals, Zipf for the others; judged at ε = {finest:g}"
+            "0.6 of all arrivals, Zipf for the others; half of the runs with uniform means, half "
+            f"where an arm that is 0.5 worse for that context wins on average; judged at ε = "
+            f"{finest:g}"
         ),
         takeaway=(
-            f"At ε = {finest:g} Algorithm 3 lost at most {max(losses['Algorithm 3']):.2g}; the "
-            f"bound is {measured.facts['printed bound']:.2f}. Skipping bucket 0, as the printed "
-            f"loop does, may cost {np.mean(losses['bucket 0 skipped']):.2f} on average: the "
-            "context that comes most often would get any arm."
+            f"At ε = {finest:g} the bound is {bound:.2f}. Algorithm 3 lost at most "
+            f"{max(losses['Algorithm 3']):.2g}, more than the bound in {over['Algorithm 3']} of "
+            f"{measured.seeds} runs. With the loop as printed, over [L − 1], the context that "
+            "comes most often gets the arm that is best on average: a loss above the bound in "
+            f"{over[SKIPPED]} of {measured.seeds} runs, up to {max(losses[SKIPPED]):.2f}."
         ),
     )
 
@@ -239,14 +285,17 @@ THEOREM_2 = Claim(
     "Theorem 2: the loss for any frequencies",
     printed="Algorithm 3 is C √L ε-optimal, C = 2√2 (10 √(log(rSK/δ)) + 1), L = ⌈log₂(S/ε)⌉",
     repaired="3.08 (10 √(log(rSK/δ)) + 3.9) √L ε + 38 L ε² + 1.9 ε, bucket by bucket",
-    broken="the loop as printed, over [L − 1]: bucket 0 is skipped and gets an arbitrary arm",
-    seconds=(5.0, 44.0),
+    broken=(
+        "the loop as printed, over [L − 1]: bucket 0 is skipped, and its context is treated like "
+        "those that are given up"
+    ),
+    seconds=(2.0, 42.0),
     measure=measure_theorem_2,
     judge=judge_theorem_2,
     word=word_theorem_2,
     draw=losses_against_epsilon(
         "Algorithm 3",
-        "bucket 0 skipped",
+        SKIPPED,
         title="Theorem 2: losses far below the bound",
         subtitle="{seeds} runs at each ε; one context has 60 % of all arrivals.",
     ),
