@@ -17,6 +17,7 @@ from lumpable.reproduce.claims import (
     lower,
     lowrank,
     near_optimal,
+    open_question,
     phase_errors,
     regret_growth,
     samples,
@@ -58,4 +59,5 @@ CLAIMS: tuple[Claim, ...] = (
     experts.CONSTANT_EXPERTS,
     lowrank.LOW_RANK_PAC,
     frozen.LOW_RANK_EXPONENT,
+    open_question.OPEN_QUESTION,
 )

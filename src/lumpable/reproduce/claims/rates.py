@@ -31,15 +31,16 @@ def any_logs(problem: Problem, T: float) -> float:
 def charge(problem: Problem, T: float, law: Law) -> float:
     """Return what the proofs of Theorems 4 and 5 charge for T rounds, logarithms and constants too.
 
-    Step 1 of phase h plays arms that are at most 6 eps~_{h,n} bad at level n, for L_{h,n} rounds; r
-    calls of Algorithm 5 take r L' rounds, or all T, at 6 eps~_h a round. Added up over all phases
-    that T rounds of Step 1 reach. Of order sqrt(r^3 (S + K) T), without logarithms.
+    Step 1 of phase h plays arms that are at most 6 eps~_{h,n} bad at level n, for L_{h,n} rounds;
+    calls of Algorithm 5 take L' rounds each, together at most all T, at 6 eps~_h a round. Added up
+    over all phases that T rounds of Step 1 reach. Of order sqrt(r^3 (S + K) T), without logarithms.
+    The paper charges r calls; each cuts a cluster, so there are at most r - 1, which is less.
     """
-    total, rounds, h = 0.0, 0.0, 0
+    total, rounds, h, calls = 0.0, 0.0, 0, problem.groups - 1
     while rounds < T:
         h += 1
         phase = law(problem, h)
-        total += 6 * phase.threshold(h) * min(T, problem.groups * phase.split_rounds(h))
+        total += 6 * phase.threshold(h) * min(T, calls * phase.split_rounds(h))
         for n in phase.levels:
             length = min(T - rounds, phase.explore(n))
             total += 6 * phase.threshold(n) * length
