@@ -5,7 +5,6 @@ from lumpable.reproduce.claims import (
     any_frequencies,
     buckets,
     clustering,
-    doubling,
     experts,
     few_calls,
     frozen,
@@ -26,6 +25,7 @@ from lumpable.reproduce.claims import (
     switch,
     tails,
     theorems,
+    unknown_r,
 )
 
 CLAIMS: tuple[Claim, ...] = (
@@ -54,7 +54,7 @@ CLAIMS: tuple[Claim, ...] = (
     goodsets.NESTED,
     level_lengths.LEVEL_LENGTHS,
     any_frequencies.ANY_FREQUENCIES,
-    doubling.DOUBLING,
+    unknown_r.UNKNOWN_R,
     switch.SWITCH,
     experts.CONSTANT_EXPERTS,
     lowrank.LOW_RANK_PAC,
