@@ -79,7 +79,7 @@ def in_time(method: Method, seed: int, step: float) -> list[float]:
     world = method.world(BASE, seed)
     worst = hardest.worst_regret(lambda: method.algorithm(BASE), world, seed, times, step=step)
     charges = [rates.charge(BASE, T, method.law) for T in times]
-    return (worst / charges).tolist()
+    return [float(lost / most) for lost, most in zip(worst, charges, strict=True)]
 
 
 def in_size(method: Method, copies: Sequence[int], seed: int, step: float) -> list[float]:
