@@ -280,7 +280,7 @@ OPEN_QUESTION = Claim(
         "have E Reg_T ≤ C ln³(SKT) √(min(r(S + K), SK) T)"
     ),
     broken="lists hold all arms: nobody is screened, each context eliminates on its own",
-    seconds=(4.0, 90.0),
+    seconds=(7.0, 77.0),
     measure=measure_open,
     judge=judge_open,
     word=word_open,

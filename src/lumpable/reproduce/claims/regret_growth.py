@@ -248,7 +248,7 @@ GROWING = Claim(
         "elimination per context: no contexts are lumped together; Algorithm 5 at ε_h/(4r²) "
         "instead of ε_h/(4r)"
     ),
-    seconds=(5.0, 110.0),
+    seconds=(6.0, 80.0),
     measure=measure_growing,
     judge=judge_growing,
     word=word_growing,

@@ -70,6 +70,8 @@ class Prices:
     side: int
     phase: int
     """H: T is the end of this phase of Algorithm 6, told r."""
+    fine: float
+    """How far apart gaps are, in k; 2 for Algorithm 6."""
     seen: dict[tuple[Callable[[Problem], lb.Plan], int, int], float] = field(default_factory=dict)
 
     def worst(
@@ -85,7 +87,7 @@ class Prices:
                     seed,
                     (rates.rounds_through(real, self.phase),),
                     start=self.phase / 2 - 5 if way.small else 0.0,
-                    step=1.0 if way.small else 2.0,
+                    step=self.fine if way.small else 2.0,
                 )[0]
             )
         return self.seen[make, r, seed]
@@ -111,7 +113,7 @@ def measure_unknown(effort: Effort) -> Measured:
     side, phase = effort.pick((16, 26), (32, 34))
     families: Sequence[Sequence[int]] = effort.pick(((3, 6, 12),), ((2, 4, 8), (3, 6, 12), (5, 10)))
     seeds = range(1)
-    runs = Prices(side, phase)
+    runs = Prices(side, phase, effort.pick(2.0, 1.0))
     prices: dict[str, dict[int, list[float]]] = {name: {} for name in WAYS}
     exponents = {}
     for name, way in WAYS.items():
@@ -195,7 +197,7 @@ UNKNOWN_R = Claim(
         "Õ(r√((S + K)T)); Theorem 1: candidates need no r. So regret keeps its order without r"
     ),
     broken="the guess grows by one each time instead of doubling",
-    seconds=(4.0, 60.0),
+    seconds=(6.0, 60.0),
     measure=measure_unknown,
     judge=judge_unknown,
     word=word_unknown,
