@@ -123,7 +123,7 @@ def measure_unknown(effort: Effort) -> Measured:
 
     Numbers of groups are compared that lie alike between powers of two: 3, 6, 12, and so on.
     """
-    side, phase = effort.pick((16, 26), (32, 34))
+    side, phase = effort.pick((16, 22), (32, 34))
     families: Sequence[Sequence[int]] = effort.pick(((3, 6, 12),), ((3, 6, 12), (5, 10)))
     seeds = (20,)
     growth = {
@@ -217,7 +217,7 @@ UNKNOWN_R = Claim(
         "Õ(r√((S + K)T)); Theorem 1: candidates need no r. So regret keeps its order without r"
     ),
     broken="the guess grows by one each time instead of doubling",
-    seconds=(9.0, 53.0),
+    seconds=(6.0, 53.0),
     measure=measure_unknown,
     judge=judge_unknown,
     word=word_unknown,
