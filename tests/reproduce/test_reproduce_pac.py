@@ -18,8 +18,10 @@ from lumpable.reproduce.claims import (
     buckets,
     clustering,
     frozen,
+    hardest,
     lowrank,
     near_optimal,
+    rates,
     regret_growth,
     samples,
     several_levels,
@@ -138,16 +140,41 @@ def test_the_widest_threshold_is_the_largest_span() -> None:
     assert wide.threshold(wide.levels) == pytest.approx(1)
 
 
-def test_a_bound_says_something_from_its_first_time_on() -> None:
-    for method in (regret_growth.FOUR, regret_growth.SIX, regret_growth.EACH):
-        first = method.first(regret_growth.SIZE)
-        says = [
-            6 * method.logs(regret_growth.SIZE, T) * method.rate(regret_growth.SIZE, T) < T
-            for T in regret_growth.TIMES
-        ]
-        assert says == [first <= T for T in regret_growth.TIMES]
-    assert regret_growth.FOUR.first(regret_growth.SIZE) == 4.0**19
-    assert regret_growth.SIX.first(regret_growth.SIZE) == 4.0**25
+def test_a_charge_says_something_from_its_first_time_on() -> None:
+    for method, first in ((regret_growth.FOUR, 4.0**23), (regret_growth.SIX, 4.0**25)):
+        times = regret_growth.says_something(regret_growth.BASE, method.law)
+        assert times == [T for T in regret_growth.TIMES if first <= T]
+
+
+def test_a_charge_adds_up_what_the_proof_charges() -> None:
+    """Two phases of Algorithm 4 by hand; the second one is cut off in the middle of Step 1."""
+    problem = lb.Problem(6, 5, 3)
+    one, two = (lengths.equal_groups_phase(problem, h) for h in (1, 2))
+    T = one.explore(1) + two.explore(2) / 2
+    calls = [6 * p.threshold(p.h) * min(T, 2 * p.split_rounds(p.h)) for p in (one, two)]
+    step_1 = 6 * (one.threshold(1) * one.explore(1) + two.threshold(2) * two.explore(2) / 2)
+    charge = rates.charge(problem, T, lengths.equal_groups_phase)
+    assert charge == pytest.approx(sum(calls) + step_1)
+
+
+def test_a_charge_is_of_the_order_of_the_theorem() -> None:
+    """Each of T and S + K four times as large: twice the charge, but for logarithms."""
+    for law in (lengths.equal_groups_phase, lengths.any_groups_phase):
+        base = rates.charge(lb.Problem(40, 40, 8), 1e17, law)
+        longer = rates.charge(lb.Problem(40, 40, 8), 4e17, law)
+        larger = rates.charge(lb.Problem(160, 160, 8), 1e17, law)
+        assert 1.9 < longer / base < 2.3
+        assert 1.9 < larger / base < 2.6
+
+
+def test_copies_are_the_same_world() -> None:
+    problem = lb.Problem(16, 12, 3)
+    world = hardest.own_arms(problem, 4, uneven=True)
+    twice = hardest.copied(world, 2)
+    assert (twice.contexts, twice.arms, twice.groups) == (32, 24, 3)
+    assert twice.frequency.min() == pytest.approx(1 / (8 * 32))
+    assert twice.loss(twice.policy * 0) == pytest.approx(world.loss(world.policy * 0))
+    assert world.span == 1.0
 
 
 def test_the_worst_gap_is_found_wherever_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,8 +186,10 @@ def test_the_worst_gap_is_found_wherever_it_lies(monkeypatch: pytest.MonkeyPatch
         k = looked[-1] - looked[0]
         return np.array([T * 2.0 ** (-22 - abs(k - 20)) for T in times])
 
-    monkeypatch.setattr(regret_growth, "curve", peaked)
-    worst = regret_growth.worst_regret(regret_growth.EACH, regret_growth.SIZE, 0, (1e18,))
+    monkeypatch.setattr(hardest, "curve", peaked)
+    problem = lb.Problem(8, 8, 2)
+    world = hardest.own_arms(problem, 0)
+    worst = hardest.worst_regret(lambda: lb.standard.online(problem), world, 0, (1e18,), step=0.5)
     assert worst == pytest.approx([1e18 * 2.0**-22])
     assert looked[-1] - looked[0] == pytest.approx(21.5)  # from 22 on, nothing can be worse
 
@@ -204,3 +233,10 @@ def test_a_sketch_refuses_a_series_that_was_not_measured() -> None:
     assert one(measured).to_dict()["title"]["subtitle"] == ["K = 5, 2 runs."]
     with pytest.raises(ValueError, match="series: expected names of measured series"):
         replace(one, series={"naive": "blue", "other": "green"})(measured)
+
+
+def test_a_worst_gap_at_the_start_of_the_search_is_refused() -> None:
+    problem = lb.Problem(6, 6, 2)
+    world = hardest.own_arms(problem, 1)
+    with pytest.raises(AssertionError, match="not beyond"):
+        hardest.worst_regret(lambda: lb.standard.online(problem), world, 0, (1e6,), start=15.0)

@@ -1,4 +1,4 @@
-"""Reads growth off runs: regret at many times, exponents, and the logarithms that a tilde hides."""
+"""Reads growth off runs: regret at many times, exponents, and what a proof charges for them."""
 
 from __future__ import annotations
 
@@ -9,42 +9,49 @@ import numpy as np
 
 import lumpable as lb
 from lumpable.base.arrays import FloatVector
-from lumpable.base.checks import MOST_ROUNDS
 from lumpable.plans import lengths
 from lumpable.plans.problem import Problem
 from lumpable.reproduce.claim import Check
 
-
-def equal_logs(problem: Problem, T: float) -> float:
-    """lg_h of the phase of round T: 6 eps~_h times the rounds is of order lg_h sqrt(T)."""
-    return last_phase(problem, T, lengths.equal_groups_phase, 2.0).lg
+Law = Callable[[Problem, int], lengths.Phase]
+"""The lengths of phase h of Algorithm 4 or 6."""
 
 
 def any_logs(problem: Problem, T: float) -> float:
-    """lg_h and the number of levels of the phase of round T, whose bounds are added up."""
-    phase = last_any_groups_phase(problem, T)
-    return phase.lg * phase.h
+    """lg_h and the number of levels of Algorithm 6's phase of round T, whose bounds are added up.
 
-
-def standard_logs(problem: Problem, T: float) -> float:
-    """The widths of its confidence intervals: delta = 2^-63, for all pairs and all time."""
-    pairs = problem.contexts * problem.arms
-    return math.sqrt(2 * math.log(2 * pairs * MOST_ROUNDS) + math.log(T))
-
-
-def last_any_groups_phase(problem: Problem, T: float) -> lengths.Phase:
-    """Return the phase of Algorithm 6 in which round T is; its levels take L_{h,n} rounds each."""
-    return last_phase(problem, T, lengths.any_groups_phase, 2 / (1 - 2**-0.5))
-
-
-def last_phase(
-    problem: Problem, T: float, law: Callable[[Problem, int], lengths.Phase], whole: float
-) -> lengths.Phase:
-    """Return the phase in which round T is, when all phases to h take `whole` times L_{h,h}."""
+    All phases to h take 2 / (1 - 2^-1/2) times L_{h,h} rounds.
+    """
     h = 1
-    while whole * law(problem, h).explore(h) < T:
+    while 2 / (1 - 2**-0.5) * lengths.any_groups_phase(problem, h).explore(h) < T:
         h += 1
-    return law(problem, h)
+    return lengths.any_groups_phase(problem, h).lg * h
+
+
+def charge(problem: Problem, T: float, law: Law) -> float:
+    """Return what the proofs of Theorems 4 and 5 charge for T rounds, logarithms and constants too.
+
+    Step 1 of phase h plays arms that are at most 6 eps~_{h,n} bad at level n, for L_{h,n} rounds;
+    calls of Algorithm 5 take L' rounds each, together at most all T, at 6 eps~_h a round. Added up
+    over all phases that T rounds of Step 1 reach. Of order sqrt(r^3 (S + K) T), without logarithms.
+    The paper charges r calls; each cuts a cluster, so there are at most r - 1, which is less.
+    """
+    total, rounds, h, calls = 0.0, 0.0, 0, problem.groups - 1
+    while rounds < T:
+        h += 1
+        phase = law(problem, h)
+        total += 6 * phase.threshold(h) * min(T, calls * phase.split_rounds(h))
+        for n in phase.levels:
+            length = min(T - rounds, phase.explore(n))
+            total += 6 * phase.threshold(n) * length
+            rounds += length
+    return total
+
+
+def rounds_through(problem: Problem, h: int, law: Law = lengths.any_groups_phase) -> float:
+    """Return the rounds of Step 1 in the phases 1 .. h."""
+    phases = (law(problem, each) for each in range(1, h + 1))
+    return float(sum(phase.explore(n) for phase in phases for n in phase.levels))
 
 
 def curve(plan: lb.Plan, world: lb.World, seed: int, times: Sequence[float]) -> FloatVector:
