@@ -83,7 +83,7 @@ def logs(T: float) -> float:
     def phase(problem: Problem, h: int) -> lengths.Phase:
         return lengths.any_groups_phase(problem, h, SMALL)
 
-    found = rates.last_phase(PROBLEM, T, phase, 2 / (1 - 2**-0.5))
+    found = rates.last_phase(PROBLEM, T, phase)
     return found.lg * (found.h + 7.5)
 
 

@@ -17,15 +17,18 @@ Law = Callable[[Problem, int], lengths.Phase]
 """The lengths of phase h of Algorithm 4 or 6."""
 
 
-def any_logs(problem: Problem, T: float) -> float:
-    """lg_h and the number of levels of Algorithm 6's phase of round T, whose bounds are added up.
-
-    All phases to h take 2 / (1 - 2^-1/2) times L_{h,h} rounds.
-    """
+def last_phase(problem: Problem, T: float, law: Law = lengths.any_groups_phase) -> lengths.Phase:
+    """Return Algorithm 6's phase of round T: those to h take 2 / (1 - 2^-1/2) L_{h,h} rounds."""
     h = 1
-    while 2 / (1 - 2**-0.5) * lengths.any_groups_phase(problem, h).explore(h) < T:
+    while 2 / (1 - 2**-0.5) * law(problem, h).explore(h) < T:
         h += 1
-    return lengths.any_groups_phase(problem, h).lg * h
+    return law(problem, h)
+
+
+def any_logs(problem: Problem, T: float) -> float:
+    """lg_h and the levels of Algorithm 6's phase of round T, whose bounds are added up."""
+    phase = last_phase(problem, T)
+    return phase.lg * phase.h
 
 
 def charge(problem: Problem, T: float, law: Law) -> float:
