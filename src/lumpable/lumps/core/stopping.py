@@ -89,9 +89,9 @@ def draw_losses(
         for i in range(len(policy)):
             weigh(state, i)
             g = drawn(state.weight, clock)
-            mean[:] = theta[g]
+            for j in range(len(mean)):
+                mean[j], at[j] = theta[g, j], -1.0
             if not math.isinf(m0):
-                at[:] = -1.0
                 for c in range(state.start[i], state.start[i] + state.length[i]):
                     at[state.arm[c]] = c
                 for j in range(len(mean)):
