@@ -87,7 +87,7 @@ learner = Mine(5, 4)
 play(learner, world, horizon=100, seed=1)
 one = Mine(5, 4)
 one.tell(0, one.ask(0), 1.0)
-hits = [sum(e.stats.cache_hits.values()) for e in (learner._loop, one._ask, one._tell)]
+hits = [sum(e.stats.cache_hits.values()) for e in (learner.loop, one._ask, one._tell)]
 print(learner.state.last.sum(), learner.refits, hits, one.state.last[0])
 """
 

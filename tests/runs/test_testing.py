@@ -85,13 +85,13 @@ class LoopDiffers(UCB1):
 
     def __init__(self, contexts: int, arms: int, seed: int) -> None:
         super().__init__(contexts, arms, seed=seed)
+        loop = self.loop
 
-    def loop(self, *rest: Any) -> int:
-        right, wrong = self._block, Block(self.state._replace(width=0.0), self.clock)
-        self._address = wrong.address
-        played = super().loop(*rest)
-        self._address = right.address
-        return played
+        def other(block: int, *rest: Any) -> int:
+            wrong = Block(self.state._replace(width=0.0), self.clock)
+            return loop(wrong.address, *rest)
+
+        self.loop = other
 
 
 class PolicyOfTheLoopDiffers(Sound):

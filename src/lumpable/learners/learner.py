@@ -17,7 +17,6 @@ from lumpable.base.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.learners.engine.blocks import Block
 from lumpable.learners.engine.clock import TELLS, Clock, seeded
 from lumpable.learners.engine.entries import Kernels, entries
-from lumpable.learners.engine.game import game_block
 
 LARGEST = 1e100
 """Rewards are at most this large, so that no sum of their squares overflows."""
@@ -59,7 +58,7 @@ class Compiled(ABC):
     kernels: ClassVar[Kernels]
     unit_rewards: ClassVar[bool] = False
     """Whether rewards must lie in [0, 1]."""
-    _loop: Callable[[int, int, int, int], int]
+    loop: Callable[..., int]
     _ask: Callable[[int, int], int]
     _tell: Callable[[int, int, int, float], None]
     _block: Block
@@ -81,7 +80,7 @@ class Compiled(ABC):
         made, block = entries(self.kernels, state), Block(state, clock)
         low, high = (0.0, 1.0) if self.unit_rewards else (-LARGEST, LARGEST)
         return {
-            "state": state, "clock": clock, "_loop": made.loop, "_ask": made.ask,
+            "state": state, "clock": clock, "loop": made.loop, "_ask": made.ask,
             "_tell": made.tell, "_block": block, "_address": block.address,
             "_due": getattr(state, "due", None), "_low": low, "_high": high,
         }  # fmt: skip
@@ -91,7 +90,7 @@ class Compiled(ABC):
         vars(self).update(self._connections(self.state, self.clock))
 
     def __getstate__(self) -> dict[str, Any]:
-        left = ("_loop", "_ask", "_tell", "_block", "_address", "_due")
+        left = ("loop", "_ask", "_tell", "_block", "_address", "_due")
         return {name: value for name, value in vars(self).items() if name not in left}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -115,11 +114,6 @@ class Compiled(ABC):
         self._tell(self._address, context, arm, reward)
         if self._due is not None and self.clock.item(TELLS) >= self._due.item():
             self.refit()
-
-    def loop(self, first: int, last: int, *game: Any) -> int:
-        """Play rounds first .. last - 1 of a `Game`; return the round before which it stopped."""
-        block = game_block(self.clock, *game)
-        return self._loop(self._address, block.address, first, last)
 
     def _checked(self, reward: float) -> float:
         kind = (

@@ -176,14 +176,15 @@ class _Rounds:
     def _loop_once(self, first: int, last: int) -> int:
         world, _ = self.tape.scene.at(self.done)
         return self._loop(
-            first,
-            last,
+            getattr(self.learner, "_address", 0),
             self._contexts,
             self._noise,
             self._rewards,
-            np.ascontiguousarray(world.mean),
+            first,
+            last,
+            world.mean,
             world.best,
-            -1.0 if world.noise == "bernoulli" else float(world.sd),
+            -1.0 if world.noise == "bernoulli" else world.sd,
             self._late,
             self._slot,
             self.totals,
@@ -207,8 +208,8 @@ def _plain(learner: Learner) -> Callable[..., int]:
     played = 0
 
     def loop(
-        first: int, last: int, contexts: IntVector, noise: FloatVector, rewards: FloatMatrix,
-        mean: FloatMatrix, best: FloatVector, sd: float, late: FloatMatrix,
+        block: int, contexts: IntVector, noise: FloatVector, rewards: FloatMatrix, first: int,
+        last: int, mean: FloatMatrix, best: FloatVector, sd: float, late: FloatMatrix,
         slot: IntVector, totals: FloatVector,
     ) -> int:  # fmt: skip
         nonlocal played

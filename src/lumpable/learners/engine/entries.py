@@ -32,22 +32,44 @@ from lumpable.learners.engine import blocks
 from lumpable.learners.engine.blocks import Kinds, kinds
 from lumpable.learners.engine.caching import cached_njit
 from lumpable.learners.engine.clock import start_choice, start_update
-from lumpable.learners.engine.game import KINDS, NO_ARM, NOTHING, settle
 
 LOOP = """\
-def loop(block, game, first, last):
-    '''Play rounds first .. last - 1 of a game; return the round before which it stopped.'''
+def loop(block, contexts, noise, rewards, first, last, mean, best, sd, late, slot, totals):
+    '''Play rounds first .. last - 1 of the tape; return the round before which it stopped.
+
+    sd < 0: Bernoulli. `rewards`, if it is not empty, has the reward of every arm instead. `late`
+    holds (context, arm, reward) of rewards under way, `slot` the next one to come. An arm out of
+    range stops the loop and is left in totals[2], which is NaN before.
+    '''
     state = state_at(block)
-    game = game_at(game)
     clock = state._clock
+    K = mean.shape[1]
+    delay = len(late)
+    drawn = len(rewards) > 0
     for t in range(first, last):
-        context = game.contexts[t]
+        context = contexts[t]
         start_choice(clock, context)
-        context, arm, reward = settle(game, t, choose(state, context, clock))
-        if context == NO_ARM:
+        arm = choose(state, context, clock)
+        if arm < 0 or arm >= K:
+            totals[2] = arm
             return t
-        if context == NOTHING:
-            continue
+        value = mean[context, arm]
+        if drawn:
+            reward = rewards[t, arm]
+        elif sd < 0:
+            reward = 1.0 if noise[t] < value else 0.0
+        else:
+            reward = value + sd * noise[t]
+        totals[0] += best[context] - value
+        totals[1] += reward
+        if delay > 0:
+            at = slot[0]
+            slot[0] = at + 1 if at + 1 < delay else 0
+            before, arm_before, reward_before = late[at, 0], late[at, 1], late[at, 2]
+            late[at, 0], late[at, 1], late[at, 2] = context, arm, reward
+            if before < 0:
+                continue
+            context, arm, reward = int(before), int(arm_before), reward_before
         start_update(clock)
         update(state, context, arm, reward, clock)
         clock[1] += np.uint64(1)
@@ -77,8 +99,6 @@ def {name}(block, {arguments}):
     state = state_at(block)
     return step(state, {arguments}, state._clock)
 """
-NAMES = {"np": np, "game_at": blocks.state_of(KINDS), "NOTHING": NOTHING, "NO_ARM": NO_ARM}
-"""What generated sources name, besides a state and the kernels that they call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +113,7 @@ class Kernels:
 class Entries:
     """What is generated from a learner's kernels; each is compiled when it is first called."""
 
-    loop: Callable[[int, int, int, int], int]
+    loop: Callable[..., int]
     ask: Callable[[int, int], int]
     tell: Callable[[int, int, int, float], None]
 
@@ -118,7 +138,6 @@ def _entries(kernels: Kernels, fields: Kinds) -> Entries:
         "update": kernels.update,
         "start_choice": start_choice,
         "start_update": start_update,
-        "settle": settle,
     }
     pause = PAUSE if "due" in (name for name, *_ in fields) else ""
     sources = {"loop": LOOP.format(pause=pause), "ask": ASK, "tell": TELL}
@@ -146,7 +165,7 @@ def _compile(name: str, source: str, fields: Kinds, calls: dict[str, Any]) -> Ca
     for python in sorted(reached, key=lambda each: (each.__module__, each.__qualname__)):
         digest.update(_fingerprint(python))
     unique = f"{name}_{digest.hexdigest()[:16]}"
-    space = {**calls, **NAMES, "state_at": blocks.state_of(fields), "__name__": first.__module__}
+    space = {**calls, "state_at": blocks.state_of(fields), "np": np, "__name__": first.__module__}
     text = source.replace(f"def {name}(", f"def {unique}(", 1)
     home = inspect.getfile(first.py_func)
     exec(compile(text, home, "exec"), space)
