@@ -220,7 +220,8 @@ def test_states_of_the_same_kinds_share_no_code(tmp_path: Path) -> None:
 from typing import NamedTuple
 import numpy as np
 from lumpable.learners.engine.clock import kernel, seeded
-from lumpable.learners.engine.entries import Block, Kernels, entries
+from lumpable.learners.engine.blocks import Block
+from lumpable.learners.engine.entries import Kernels, entries
 
 @kernel
 def choose(state, context, clock):

@@ -102,7 +102,8 @@ def test_the_best_arm_stays() -> None:
     S = 400
     world = lb.worlds.from_matrix([[0.5, 0.4, 0.3, 0.1]] * S, noise="bernoulli")
     learner = SuccessiveElimination(S, 4, delta=0.999999, width=math.sqrt(0.5), seed=1)
-    learner.state = learner.state._replace(log_rest=math.log(4 * 4 / 0.2))
+    state = learner.state._replace(log_rest=math.log(4 * 4 / 0.2))
+    vars(learner).update(learner._connections(state, learner.clock))
     lb.play(learner, world, horizon=S * 3000, seed=3)
     dropped = int((~learner.active()[:, 0]).sum())
     assert stats.binomtest(dropped, S, 0.2, alternative="greater").pvalue > 1e-9

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from counts_made import equal
 
+from lumpable.learners.engine.blocks import Block
 from lumpable.learners.engine.clock import kernel, seeded
-from lumpable.learners.engine.entries import Block, entry
+from lumpable.learners.engine.entries import entry
 from lumpable.lumps.core import batches
 from lumpable.lumps.core.asking import STALE
 from lumpable.lumps.core.batches import STEPS, _kinds, ask_many, tell_many

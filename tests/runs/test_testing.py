@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from lumpable.learners import UCB1
+from lumpable.learners.engine.blocks import Block
 from lumpable.testing import check_learner
 
 
@@ -86,8 +87,9 @@ class LoopDiffers(UCB1):
         super().__init__(contexts, arms, seed=seed)
         loop = self.loop
 
-        def other(state: Any, clock: Any, *rest: Any) -> int:
-            return loop(state._replace(width=0.0), clock, *rest)
+        def other(block: int, *rest: Any) -> int:
+            wrong = Block(self.state._replace(width=0.0), self.clock)
+            return loop(wrong.address, *rest)
 
         self.loop = other
 

@@ -66,7 +66,8 @@ class State(NamedTuple):
 def factor(P: FloatMatrix, b: FloatVector, L: FloatMatrix, half: FloatVector) -> None:
     """Cholesky: write L with L L' = P and half = L^-1 b."""
     take_root(P, L)
-    half[:] = b
+    for d in range(len(b)):
+        half[d] = b[d]
     forward(L, half)
 
 

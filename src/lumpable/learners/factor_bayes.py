@@ -136,7 +136,8 @@ def bound(state: State, context: int) -> None:
     """Mean and spread standard deviations of each mu_ij."""
     arm, score, u, b = state.arm, state.score, state.u, state.shift
     believe(state, context, arm)
-    u[:] = state.half
+    for d in range(len(u)):
+        u[d] = state.half[d]
     backward(state.root, u)
     for j in range(len(score)):
         n = state.plays[context, j]

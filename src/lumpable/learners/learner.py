@@ -14,8 +14,9 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.learners.engine.blocks import Block
 from lumpable.learners.engine.clock import TELLS, Clock, seeded
-from lumpable.learners.engine.entries import Block, Kernels, entries
+from lumpable.learners.engine.entries import Kernels, entries
 
 LARGEST = 1e100
 """Rewards are at most this large, so that no sum of their squares overflows."""

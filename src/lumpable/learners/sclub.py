@@ -97,9 +97,10 @@ def update(state: State, context: int, arm: int, reward: float, clock: Clock) ->
 def begin_stage(state: State) -> None:
     """No context is checked; clusters keep their estimates as pivots."""
     state.checked[:] = False
-    state.unchecked[:] = state.size
-    state.pivot[:] = state.W
-    state.pivot_seen[:] = state.seen
+    for c in range(len(state.size)):
+        state.unchecked[c], state.pivot_seen[c] = state.size[c], state.seen[c]
+        for j in range(len(state.score)):
+            state.pivot[c, j] = state.W[c, j]
 
 
 @kernel

@@ -176,8 +176,7 @@ class _Rounds:
     def _loop_once(self, first: int, last: int) -> int:
         world, _ = self.tape.scene.at(self.done)
         return self._loop(
-            getattr(self.learner, "state", None),
-            getattr(self.learner, "clock", None),
+            getattr(self.learner, "_address", 0),
             self._contexts,
             self._noise,
             self._rewards,
@@ -209,8 +208,8 @@ def _plain(learner: Learner) -> Callable[..., int]:
     played = 0
 
     def loop(
-        state: Any, clock: Any, contexts: IntVector, noise: FloatVector, rewards: FloatMatrix,
-        first: int, last: int, mean: FloatMatrix, best: FloatVector, sd: float, late: FloatMatrix,
+        block: int, contexts: IntVector, noise: FloatVector, rewards: FloatMatrix, first: int,
+        last: int, mean: FloatMatrix, best: FloatVector, sd: float, late: FloatMatrix,
         slot: IntVector, totals: FloatVector,
     ) -> int:  # fmt: skip
         nonlocal played

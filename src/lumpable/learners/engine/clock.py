@@ -24,7 +24,11 @@ MIX_1, MIX_2 = np.uint64(splitmix.MIX_1), np.uint64(splitmix.MIX_2)
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function when it is first called; division by zero gives infinity or NaN."""
+    """Compile a function when it is first called; division by zero gives infinity or NaN.
+
+    Loops compile fast. An array written to a slice of another one takes seconds, most of them for
+    the message if their lengths should differ.
+    """
     compiled: Any = numba.njit(error_model="numpy")
     return cast(Function, compiled(function))
 

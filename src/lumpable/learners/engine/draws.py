@@ -55,7 +55,9 @@ def drawn(probability: FloatVector, clock: Clock) -> int:
 @kernel
 def by_log_weight(log_weight: FloatVector, sums: FloatVector, clock: Clock) -> int:
     """Draw one of 0, 1, .. with weights of these logarithms; `sums` is scratch."""
-    top, total = log_weight.max(), 0.0
+    top, total = log_weight[0], 0.0
+    for each in log_weight:
+        top = max(top, each)
     for j in range(len(sums)):
         total += math.exp(log_weight[j] - top)
         sums[j] = total

@@ -8,7 +8,6 @@ whose reward has not come. Letters are those of `model.counts`.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,17 +36,6 @@ LEVEL, SQUARE, OWN_SQUARE = range(3)
 """Rows of a table: the index of an arm without a cell is upper(LEVEL, SQUARE, OWN_SQUARE L_u)."""
 ROUNDS, C2, LOG = range(3)
 """Places in `now`: N and c^2 of contexts of this kind, and L_u of an arm without a cell."""
-FIRST_OWN = State._fields.index("group_visits")
-AFTER_OWN = State._fields.index("pending") + 1
-"""Choices count in arrays of their own from here to there in the state."""
-
-
-@kernel
-def with_own_counts(state: State) -> State:
-    """Return the state with pulls under way and visits of its own, for choices to count in."""
-    own = state.group_visits.copy(), state.pending.copy()
-    fields: Any = (*state[:FIRST_OWN], *own, *state[AFTER_OWN:])
-    return State(*fields)
 
 
 @kernel
@@ -55,8 +43,10 @@ def ask_in_turn(
     state: State, contexts: IntVector, kind: Words, order: IntVector, steps: float,
     allowed: BoolVector, arms: IntVector, clock: Clock,
 ) -> None:  # fmt: skip
-    """Choose for one context after the other; each choice counts for those after it."""
-    state = with_own_counts(state)
+    """Choose for one context after the other; each choice counts for those after it.
+
+    It counts in the pulls under way and visits of the state, so these must be copies.
+    """
     K, alike = len(state.mean), math.isinf(state.value[OWN])
     table, tree, now = np.empty((3, K)), np.empty(2 * K), np.empty(3)
     own = np.zeros(K)  # pulls that the context made in this batch, and the arms of these pulls

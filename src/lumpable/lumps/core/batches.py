@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.learners.engine.blocks import Block
 from lumpable.learners.engine.clock import TELLS, Clock, kernel
 from lumpable.learners.engine.entries import entry
 from lumpable.learners.learner import LARGEST
@@ -43,7 +44,9 @@ def ask_many(learner: Levels, contexts: IntVector, allowed: BoolVector | None = 
     mask, state = learner.mask(allowed), learner.state
     kind, order, steps = _kinds(learner, contexts)
     arms = np.empty(len(contexts), dtype=np.int64)
-    entry(ask_in_turn, state)(learner._address, contexts, kind, order, steps, mask, arms)
+    own = {"group_visits": state.group_visits.copy(), "pending": state.pending.copy()}
+    block = Block(state._replace(**own), learner.clock)
+    entry(ask_in_turn, state)(block.address, contexts, kind, order, steps, mask, arms)
     return arms
 
 

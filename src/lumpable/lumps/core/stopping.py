@@ -13,9 +13,10 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine.blocks import Block
 from lumpable.learners.engine.clock import Clock, kernel, seeded
 from lumpable.learners.engine.draws import beta, drawn, normal
-from lumpable.learners.engine.entries import Block, entry
+from lumpable.learners.engine.entries import entry
 from lumpable.lumps.core.index import EDGE, weigh
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import BETWEEN, KAPPA, M0, OWN, REAL, State
@@ -88,9 +89,9 @@ def draw_losses(
         for i in range(len(policy)):
             weigh(state, i)
             g = drawn(state.weight, clock)
-            mean[:] = theta[g]
+            for j in range(len(mean)):
+                mean[j], at[j] = theta[g, j], -1.0
             if not math.isinf(m0):
-                at[:] = -1.0
                 for c in range(state.start[i], state.start[i] + state.length[i]):
                     at[state.arm[c]] = c
                 for j in range(len(mean)):

@@ -104,5 +104,6 @@ def gathered(
 ) -> tuple[FloatMatrix, FloatMatrix]:
     """Return two numbers of each cell, summed by arm and group."""
     pulls, totals = (np.zeros((counts.arms, member.shape[1])) for _ in range(2))
+    member = np.ascontiguousarray(member)  # each layout would be compiled for
     arithmetic.gather(counts.first, counts.arm, n, s, member, pulls, totals)
     return pulls, totals

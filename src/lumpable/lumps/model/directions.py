@@ -138,10 +138,14 @@ def leading(
                 y[i] += x[c] * v[g, arm[c]]
             for c in range(first[i], first[i + 1]):
                 out[g, arm[c]] += x[c] * y[i]
-        for g in range(groups):
-            strength[g] = math.sqrt((out[g] ** 2).sum())
+        for g in range(groups):  # in loops: sums of whole arrays take seconds to compile
+            square = 0.0
+            for j in range(arms):
+                square += out[g, j] * out[g, j]
+            strength[g] = math.sqrt(square)
             if strength[g] > 0.0:
-                v[g] = out[g] / strength[g]
+                for j in range(arms):
+                    v[g, j] = out[g, j] / strength[g]
     for g in range(groups):
         if cells[g] > 0.0:
             strength[g] /= 1.0 + cells[g] / arms

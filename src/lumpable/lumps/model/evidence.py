@@ -27,11 +27,10 @@ def evidence(counts: Counts, fit: Fit) -> float:
     numberings of the groups are counted.
     """
     mean = np.clip(fit.means, EDGE, 1.0 - EDGE)
-    likely = likelihoods.mixture_likelihood(*counts.rows, mean, fit.share, fit.member, fit.m0)
+    member = np.ascontiguousarray(fit.member)  # each layout would be compiled for
+    likely = likelihoods.mixture_likelihood(*counts.rows, mean, fit.share, member, fit.m0)
     if counts.ends is not None and math.isfinite(fit.m0):
-        two = likelihoods.two_valued_likelihood(
-            *counts.rows, mean, fit.share, fit.member, *counts.ends
-        )
+        two = likelihoods.two_valued_likelihood(*counts.rows, mean, fit.share, member, *counts.ends)
         likely = max(likely, two)
     return likely + price(counts, fit) + blur(counts, fit, mean) + numberings(fit.member)
 
@@ -61,6 +60,7 @@ def lost_part(
 
     `variance` is that of the mean if members were known.
     """
+    member = np.ascontiguousarray(member)
     lost = likelihoods.information_lost(*counts.rows, counts.weight(m0), member, mean, spread)
     part: FloatMatrix = np.minimum(lost * variance, MOST_LOST)
     return part

@@ -64,7 +64,9 @@ def normal_likelihood(n: float, s: float, mean: float, m0: float) -> float:
 @cached_njit(error_model="numpy")
 def _log_sum(row: FloatVector) -> float:
     """Return ln of the sum of the exponentials."""
-    top, whole = float(row.max()), 0.0
+    top, whole = float(row[0]), 0.0
+    for x in row:
+        top = max(top, x)
     for x in row:
         whole += math.exp(x - top)
     return top + math.log(whole)

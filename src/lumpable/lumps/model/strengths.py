@@ -38,7 +38,7 @@ def score_own_strengths(
 
     m0 says how closely contexts keep to their group, judged by means without themselves.
     """
-    grid = own_strength_grid(counts)
+    grid, member = own_strength_grid(counts), np.ascontiguousarray(member)
     likely = likelihoods.compare_strengths(
         *counts.rows, counts.weight(before), member, pulls, totals, centre, kappa, grid,
         counts.like_coins,
