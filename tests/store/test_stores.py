@@ -56,7 +56,7 @@ def test_what_was_written_is_read_back(batches: list[list[Entry]], shelf: Shelf)
         assert store.last == first + len(written)
         assert not store.verify()
         for event in {entry.event for entry in written if entry.event}:
-            here = [entry for entry in written if entry.event == event]
+            here = [(k, e) for k, e in enumerate(written, first + 1) if e.event == event]
             assert store.about(event)[-len(here) :] == here
 
 

@@ -69,8 +69,8 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def about(self, event: str) -> list[Entry]:
-        """Return the entries of an event, in order."""
+    def about(self, event: str) -> list[tuple[int, Entry]]:
+        """Return the entries of an event, with their numbers, in order."""
 
     @abstractmethod
     def erase(self, user: Name) -> int:

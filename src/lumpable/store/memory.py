@@ -41,7 +41,9 @@ class MemoryStore(Store):
         """Add entries."""
         with self._lock:
             new = [entry.event for entry in entries if entry.kind == "decided"]
-            known = {event for event in new if any(e.kind == "decided" for e in self.about(event))}
+            known = {
+                event for event in new if any(e.kind == "decided" for _, e in self.about(event))
+            }
             if known or len(set(new)) < len(new):
                 raise AlreadyDecided(", ".join(sorted(known or set(new))))
             digests = [digest_of(entry, self._salt_of(entry.user)) for entry in entries]
@@ -64,10 +66,10 @@ class MemoryStore(Store):
             if entry is not None:
                 yield number, entry
 
-    def about(self, event: str) -> list[Entry]:
+    def about(self, event: str) -> list[tuple[int, Entry]]:
         """Return the entries of an event."""
-        found = (self._log[number] for number in self._about.get(event, ()) if event)
-        return [entry for entry in found if entry is not None]
+        found = ((number + 1, self._log[number]) for number in self._about.get(event, ()) if event)
+        return [(number, entry) for number, entry in found if entry is not None]
 
     def erase(self, user: Name) -> int:
         """Remove all entries of a user and of their events."""

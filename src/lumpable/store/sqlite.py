@@ -160,10 +160,10 @@ class SQLiteStore(Store):
             yield from rows
             after = rows[-1][0]
 
-    def about(self, event: str) -> list[Entry]:
+    def about(self, event: str) -> list[tuple[int, Entry]]:
         """Return the entries of an event."""
         query = f"SELECT {COLUMNS} FROM log WHERE event = ? ORDER BY number"
-        return [self._entry(row) for row in self._rows(query, event)]
+        return [(row[0], self._entry(row)) for row in self._rows(query, event)]
 
     def _entry(self, row: Row) -> Entry:
         _, kind, at, event, user, arm, value, propensity, version, active, detail, _ = row

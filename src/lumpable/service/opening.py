@@ -1,0 +1,93 @@
+"""Open an experiment: begin one, or go on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from lumpable.base.errors import BadArgument
+from lumpable.service.experiment import Experiment
+from lumpable.service.fitting import AtOnce, Beside, Fitter
+from lumpable.service.settings import Mode, Repeated, Settings, made
+from lumpable.store.entries import MICRO, Name
+from lumpable.store.law import Store
+from lumpable.store.memory import MemoryStore
+from lumpable.store.sqlite import SQLiteStore
+
+MEMORY = ":memory:"
+LASTING = ("rewards", "window", "default", "repeated", "seed")
+"""What an experiment is begun with cannot be changed: the past would come to something else."""
+Given = TypeVar("Given")
+
+
+def open(
+    path: str | Path = MEMORY, arms: Iterable[Name] = (), *,
+    rewards: str | tuple[float, float] | UnsetType = UNSET,
+    window: float | UnsetType | None = UNSET, default: float | UnsetType | None = UNSET,
+    repeated: Repeated | UnsetType = UNSET, mode: Mode | UnsetType = UNSET,
+    hold_back: float | UnsetType = UNSET, control: Name | UnsetType | None = UNSET,
+    at_most: int | UnsetType | None = UNSET, new_arms: bool | UnsetType = UNSET,
+    floor: float | UnsetType = UNSET, seed: int | UnsetType = UNSET,
+    fits: Literal["beside", "at once"] = "beside",
+) -> Experiment:  # fmt: skip
+    """Begin an experiment in a file, or go on with the one that is there.
+
+    What is not given is as it was when the experiment was last open. `arms` are added to those it
+    has.
+
+    - `rewards`: which are accepted, "any" number, "binary" or a range
+    - `window`: for how many seconds after a decision its reward counts; None: for ever
+    - `default`: the reward of what was shown and had none by then; None: it tells nothing
+    - `repeated`: which of several rewards of one event counts, "first", "last" or their "sum"
+    - `mode`: "serve"; "shadow" (everybody is shown `control`); "observe" (others decide)
+    - `hold_back`: the share of decisions that show `control`, or any arm if there is none
+    - `at_most`: how often an arm may be shown to one user
+    - `new_arms`: whether requests may bring arms that were not added
+    - `floor`: the least probability of each allowed arm
+    - `seed`: of all chance
+    - `fits`: made "beside", in a process of their own, or "at once", while the caller waits
+    """
+    if fits not in ("beside", "at once"):
+        raise BadArgument("fits", "'beside' or 'at once'", repr(fits))
+    given = {name: value for name, value in locals().items()
+             if name in Settings.__struct_fields__ and value is not UNSET}  # fmt: skip
+    store: Store = MemoryStore() if str(path) == MEMORY else SQLiteStore(path)
+    try:
+        settings = _settings(store, given)
+        fitter: Fitter = Beside() if fits == "beside" else AtOnce()
+        experiment = Experiment(store, settings, fitter)
+        for arm in arms:
+            experiment.add_arm(arm)
+    except BaseException:
+        store.close()
+        raise
+    return experiment
+
+
+def _settings(store: Store, given: dict[str, Any]) -> Settings:
+    """Return the settings of a store, with those that are given; keep them."""
+    before = msgspec.json.decode(store.settings, type=Settings) if store.settings else None
+    settings = made(**(_said(before or Settings()) | given))
+    if before is not None:
+        for name in LASTING:
+            was, wanted = getattr(before, name), getattr(settings, name)
+            if was != wanted:
+                expected = f"{_said(before)[name]!r}, as the experiment was begun"
+                raise BadArgument(name, expected, repr(given[name]))
+    if settings != before:
+        store.configure(msgspec.json.encode(settings))
+    return settings
+
+
+def _said(settings: Settings) -> dict[str, Any]:
+    """Return settings as `open` takes them."""
+    said = {name: getattr(settings, name) for name in settings.__struct_fields__}
+    window, default = settings.window, settings.default
+    return said | {
+        "window": None if window is None else window / MICRO,
+        "default": None if default is None else default / MICRO,
+    }
