@@ -29,9 +29,11 @@ def test_the_same_event_gets_the_same_decision() -> None:
     with opened() as e:
         first = e.decide("ann", event="mine")
         e.reward("mine", 0.0)
-        e.remove_arm(first.arm)
+        for arm in ("red", "green", "blue"):
+            e.remove_arm(arm)
         assert e.decide("ann", event="mine") == first
         assert e.decide_many(["ann", "ann"], events=["mine", "mine"]) == [first, first]
+        e.resume_arm("red")
         twice = e.decide_many(["bob", "bob"], events=["new", "new"])
         assert twice[0] == twice[1]
         assert e.status().decisions == 2
@@ -120,6 +122,9 @@ def test_an_arm_is_shown_at_most_so_often() -> None:
         with pytest.raises(BadArgument, match="as often as `at_most` allows"):
             e.decide("ann")
         assert e.decide("bob").arm in shown
+        with pytest.raises(BadArgument, match="as often"):
+            e.decide_many(["bob"] * 6)  # all of them, or none
+        assert len(e.decide_many(["bob"] * 5)) == 5
 
 
 def test_hold_back_and_floor_say_how_likely_an_arm_was() -> None:

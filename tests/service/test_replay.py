@@ -53,6 +53,7 @@ def live(steps: list[Any], **given: Any) -> tuple[Experiment, MemoryStore, Clock
             e.resume_arm(about[0])
         elif what == "forget":
             e.forget(f"u{about[0]}")
+    e._writer.hand_in([]).result()  # nobody waits until a version that was adopted is durable
     return e, store, clock
 
 

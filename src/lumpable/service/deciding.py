@@ -34,6 +34,8 @@ def drawn(
     if floor * n >= 1.0:
         raise BadArgument("floor", f"less than 1 / {n} where {n} arms are allowed", f"{floor}")
     best, held = ask(), settings.hold_back
+    if held == floor == 0.0:
+        return best, 1.0, LEARNER
 
     def probability(arm: Name) -> float:
         own = 1.0 - (n - 1) * floor if arm == best else floor

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -138,13 +139,14 @@ class Experiment(Reading):
         if len(ids) != len(names):
             raise BadArgument("events", f"an id for each of {len(names)} users", f"{len(ids)}")
         with self._changing() as entries:
-            known = [self._known(event, user) for event, user in zip(ids, names, strict=True)]
-            for user, found in zip(names, known, strict=True):
-                if found is None:
-                    self._ledger.choices(user, self._open(arms, entries))  # before anything changes
+            asked = dict(zip(ids, names, strict=True))
+            new = [user for event, user in asked.items() if self._known(event, user) is None]
+            self._open(arms, entries)
+            for user, times in Counter(new).items():
+                self._ledger.choices(user, arms, times)  # or refuse before anything changes
             return [
-                found or self._decided(entries, event, user, arms, activate)
-                for event, user, found in zip(ids, names, known, strict=True)
+                self._known(event, user) or self._decided(entries, event, user, arms, activate)
+                for event, user in zip(ids, names, strict=True)
             ]
 
     def _known(self, event: str, user: Name) -> Decision | None:
@@ -156,7 +158,7 @@ class Experiment(Reading):
             raise BadArgument("event", f"one of user {user!r}", f"{event!r}, of another user")
         return _decision(decision)
 
-    def _open(self, arms: list[Name] | None, entries: list[Entry]) -> list[Name] | None:
+    def _open(self, arms: list[Name] | None, entries: list[Entry]) -> None:
         """Add arms that come with a request, where new ones may come."""
         if arms is not None:
             known = {*self._ledger.learner.arms, *self._ledger.learner.retired}
@@ -166,14 +168,10 @@ class Experiment(Reading):
                 raise BadArgument("allowed", "known arms (see add_arm)", words)
             for arm in new:
                 self._arm(entries, arm, "added")
-        return arms
 
     def _decided(
         self, entries: list[Entry], event: str, user: Name, arms: list[Name] | None, activate: bool
     ) -> Decision:
-        again = self._known(event, user)  # an id may come twice in one call
-        if again is not None:
-            return again
         ledger = self._ledger
         choices = ledger.choices(user, arms)
         ask = partial(ledger.learner.ask, user, None if arms is None else choices)

@@ -52,7 +52,7 @@ class Event(msgspec.Struct):
 def in_time(event: Event, rules: Settings) -> list[int]:
     """Return the rewards that count, the earliest first."""
     decision, window = event.decision, rules.window
-    if decision is None:
+    if decision is None or not event.rewards:
         return []
     return [
         value
@@ -65,7 +65,9 @@ def outcome(event: Event, rules: Settings) -> int | None:
     """Return the reward that an event tells the learner; None: nothing, or nothing yet."""
     values = in_time(event, rules)
     if values:
-        return {"first": values[0], "last": values[-1], "sum": sum(values)}[rules.repeated]
+        if rules.repeated == "sum":
+            return sum(values)
+        return values[0 if rules.repeated == "first" else -1]
     return rules.default if event.decision is not None and event.expired and event.shown else None
 
 

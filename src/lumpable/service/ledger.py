@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
@@ -40,10 +40,13 @@ class Ledger:
         """What was handed to a fit that is not adopted yet."""
         self.events: dict[str, Event] = {}
         self.paused: set[Name] = set()
+        self._open: tuple[Name, ...] | None = None
         self.shown: dict[Name, Counter[Name]] = {}
         """How often each user was shown each arm, where that is limited."""
         self.tally: Counter[str] = Counter()
         """Entries by kind."""
+        self._let_go = False
+        """Whether there may be events that are not in memory."""
         self._closing: list[tuple[int, str]] = []
         """When the windows of decisions close, the next one first."""
         self._under_way: dict[str, int] = {}
@@ -88,6 +91,8 @@ class Ledger:
         known = self.events.get(id)
         if known is not None:
             return known
+        if not self._let_go:
+            return Event()
         return Event.of(entry for number, entry in self._lookup(id) if number <= self.number)
 
     def _about_event(self, entry: Entry, event: Event) -> None:
@@ -108,6 +113,8 @@ class Ledger:
             self._make_room()
 
     def _decided(self, decision: Entry, user: Name, arm: Name) -> None:
+        if arm not in self.open:  # somebody else decided
+            self._open = None
         self.learner.expect(self.number, user, arm, decision.propensity or 1.0)
         self._under_way[decision.event] = self.number
         if len(self._under_way) > MOST_UNDER_WAY:
@@ -133,6 +140,7 @@ class Ledger:
         for id in list(self.events)[: MOST_EVENTS // 4]:
             if self.events[id].number < self.number - MOST_EVENTS // 2:
                 del self.events[id]
+                self._let_go = True
 
     # --- Time, arms, users ----------------------------------------------------------------------
 
@@ -146,6 +154,7 @@ class Ledger:
         return found
 
     def _arm(self, arm: Name, what: str) -> None:
+        self._open = None
         if what in ("added", "resumed"):
             self.learner.add_arm(arm)
             self.paused.discard(arm)
@@ -154,16 +163,27 @@ class Ledger:
             if what == "paused":
                 self.paused.add(arm)
 
-    def choices(self, user: Name, allowed: Iterable[Name] | None) -> list[Name]:
-        """Return the arms that may be shown to a user now; at least one."""
-        open, most = self.learner.arms, self.settings.at_most
-        wanted = open if allowed is None else set(allowed)
-        left = [arm for arm in open if arm in wanted]
+    @property
+    def open(self) -> tuple[Name, ...]:
+        """The arms that may be chosen."""
+        if self._open is None:
+            self._open = self.learner.arms
+        return self._open
+
+    def choices(self, user: Name, allowed: Iterable[Name] | None, times: int = 1) -> Sequence[Name]:
+        """Return the arms that may be shown to a user now, so many times; at least one."""
+        open, most = self.open, self.settings.at_most
+        left: Sequence[Name] = open
+        if allowed is not None:
+            wanted = set(allowed)
+            left = [arm for arm in open if arm in wanted]
         why = "none of the allowed ones may" if open else "there are none"
         if most is not None and left:
             seen = self.shown.get(user, Counter())
-            left = [arm for arm in left if seen[arm] < most]
             why = f"{user!r} was shown each of them as often as `at_most` allows"
+            left = [arm for arm in left if seen[arm] < most]
+            if sum(most - seen[arm] for arm in left) < times:
+                left = []
         if not left:
             raise BadArgument("allowed", why=f"expected an arm that may be chosen, but {why}")
         return left
