@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from pathlib import Path
 from typing import Any
 
 from lumpable.lumps.core.layout import CELLS, LOG, cells_of
@@ -33,13 +34,13 @@ def settings(**given: Any) -> Settings:
 
 def opened(
     store: Store | None = None, clock: Clock | None = None, fitter: Fitter | None = None,
-    arms: tuple[Any, ...] = ("red", "green", "blue"), start: int = 0, **given: Any,
+    arms: tuple[Any, ...] = ("red", "green", "blue"), snapshot: Path | None = None, **given: Any,
 ) -> Experiment:  # fmt: skip
     """Open an experiment; events are called e0, e1, ..."""
-    count = itertools.count(start)
+    count = itertools.count()
     experiment = Experiment(
         MemoryStore() if store is None else store, settings(**given), fitter or AtOnce(),
-        clock=clock or Clock(), new_id=lambda: f"e{next(count)}",
+        snapshot=snapshot, clock=clock or Clock(), new_id=lambda: f"e{next(count)}",
     )  # fmt: skip
     for arm in arms:
         experiment.add_arm(arm)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lumpable as lb
 from kits.service import Clock, Later, bits, opened
 from lumpable.service.experiment import Experiment
 from lumpable.store.entries import Entry
@@ -72,6 +74,63 @@ def test_a_replayed_log_is_the_same_bit_for_bit(
     assert not store.verify()
     asked = [[one._ledger.learner.ask(user) for user in ("u1", "new")] for one in (e, again)]
     assert asked[0] == asked[1]
+
+
+@settings(max_examples=30, deadline=None)
+@given(steps=STEPS, cut=st.integers(0, 60))
+def test_a_snapshot_saves_time_and_changes_nothing(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[Any], cut: int
+) -> None:
+    """The first steps, a snapshot, the other steps: replayed from it, the same bits."""
+    path = tmp_path_factory.mktemp("snapshot") / "here"
+    e, store, clock = live(steps[:cut], window=10, default=0.0)
+    e._snapshots._path = path
+    if e._snapshots.due(e._ledger, 1):
+        e._snapshots.write(e._ledger, e._writer.hand_in([]))
+        e._snapshots.finish()
+    for k in range(5):
+        e.reward(e.decide(f"u{k}", event=f"after {k}").event, 1.0)
+        e.reward(f"first {k}", 2.5, at=999.0)  # an event that is only in the log
+        clock.now += 4
+    e._writer.hand_in([]).result()
+    known = {"window": 10, "default": 0.0, "arms": ()}
+    quick = opened(store, clock, Later(), snapshot=path, **known)
+    assert bits(quick) == bits(e) == bits(opened(store, clock, Later(), **known))
+
+
+@pytest.mark.parametrize("harm", ["gone", "torn", "flipped", "of another log"])
+def test_a_snapshot_that_is_of_no_use_is_left_alone(tmp_path: Path, harm: str) -> None:
+    path, store = tmp_path / "here", MemoryStore()
+    with opened(store, snapshot=path) as e:
+        for k in range(30):
+            e.reward(e.decide(f"u{k % 4}").event, float(k % 2))
+        whole = bits(e)
+    content = path.read_bytes()
+    if harm == "gone":
+        path.unlink()
+    elif harm == "torn":
+        path.write_bytes(content[: len(content) // 2])
+    elif harm == "flipped":
+        path.write_bytes(content[:-100] + bytes([content[-100] ^ 1]) + content[-99:])
+    else:
+        other = MemoryStore()
+        other.append([entry for _, entry in store.entries()][:-1])
+        store = other
+        whole = bits(opened(store, arms=()))
+    assert bits(opened(store, arms=(), snapshot=path)) == whole
+
+
+def test_who_is_forgotten_is_in_no_snapshot(tmp_path: Path) -> None:
+    path = tmp_path / "clicks.db"
+    with lb.open(path, ["red"], fits="at once") as e:
+        for user in ("zanzibar-ann", "bob"):
+            e.reward(e.decide(user).event, 1.0)
+    with lb.open(path, fits="at once") as e:
+        e.forget("zanzibar-ann")
+        for file in tmp_path.iterdir():
+            assert b"zanzibar" not in file.read_bytes(), file
+    for file in tmp_path.iterdir():
+        assert b"zanzibar" not in file.read_bytes(), file
 
 
 @settings(max_examples=60, deadline=None)

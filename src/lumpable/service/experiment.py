@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Self
 
 from lumpable.base.errors import BadArgument
@@ -26,6 +27,7 @@ from lumpable.service.joining import Standing, standing
 from lumpable.service.ledger import Ledger
 from lumpable.service.reading import Reading
 from lumpable.service.settings import SECOND, Settings
+from lumpable.service.snapshots import Snapshots
 from lumpable.service.writer import Writer
 from lumpable.store.entries import Entry, Name, micro
 from lumpable.store.law import Store, StoreError
@@ -57,14 +59,15 @@ class Experiment(Reading):
     """
 
     def __init__(
-        self, store: Store, settings: Settings, fitter: Fitter, *,
+        self, store: Store, settings: Settings, fitter: Fitter, *, snapshot: Path | None = None,
         clock: Callable[[], int] = now, new_id: Callable[[], str] = lambda: secrets.token_hex(8),
     ) -> None:  # fmt: skip
         self.settings = settings
         self._store, self._fitter, self._clock, self._new_id = store, fitter, clock, new_id
         self._closed, self._accepted = False, Accepted.of(settings.rewards)
         self._users, self._arms = Names("user"), Names("arm")
-        super().__init__(Ledger.replayed(settings, store))
+        self._snapshots = Snapshots(snapshot, store, settings)
+        super().__init__(Ledger.replayed(settings, store, self._snapshots.read(settings)))
         self._writer = Writer(store)
         self._start_fit(begun=True)
 
@@ -89,6 +92,8 @@ class Experiment(Reading):
                 done = self._writer.hand_in(entries) if entries else None
             if due:
                 self._start_fit()
+            if done is not None and self._snapshots.due(self._ledger):
+                self._snapshots.write(self._ledger, done)
         if done is not None:
             done.result()
 
@@ -297,6 +302,7 @@ class Experiment(Reading):
         with self._changing() as entries:
             self._writer.hand_in(entries).result()  # what is handed in must be there to be erased
             entries.clear()
+            self._snapshots.remove()
             self._store.erase(name)
             self._ledger.forget(name)
             version = self._ledger.version + 1
@@ -328,8 +334,11 @@ class Experiment(Reading):
             if self._closed:
                 return
             self._closed = True
+            if self._writer.failure is None and self._snapshots.due(self._ledger, 1):
+                self._snapshots.write(self._ledger, self._writer.hand_in([]))
         self._fitter.close()
         self._writer.close()
+        self._snapshots.finish()
         self._store.close()
 
     def __enter__(self) -> Self:

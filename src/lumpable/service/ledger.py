@@ -10,6 +10,8 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
+
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
@@ -22,6 +24,21 @@ MOST_EVENTS = 200_000
 """Events that are kept in memory, about; older ones are looked up in the log."""
 MOST_UNDER_WAY = 100_000
 """Decisions that the learner counts as under way; the oldest are given up."""
+
+Lookup = Callable[[str], list[tuple[int, Entry]]]
+"""From the id of an event to its entries in the log."""
+
+
+class Kept(msgspec.Struct, forbid_unknown_fields=True):
+    """A ledger without its learner, as a file holds it."""
+
+    number: int
+    version: int
+    paused: list[Name]
+    shown: list[tuple[Name, list[tuple[Name, int]]]]
+    tally: dict[str, int]
+    closing: list[tuple[int, str]]
+    under_way: list[tuple[str, int]]
 
 
 class Ledger:
@@ -52,18 +69,40 @@ class Ledger:
         self._under_way: dict[str, int] = {}
         """Events whose rewards are to come, the oldest first, and the learner's numbers of them."""
 
+    # --- From a log, and from a snapshot ----------------------------------------------------------
+
     @classmethod
-    def replayed(cls, settings: Settings, store: Store) -> Ledger:
-        """Make the ledger of all that a store holds.
+    def replayed(cls, settings: Settings, store: Store, start: Ledger | None = None) -> Ledger:
+        """Make the ledger of all that a store holds, or go on from the one of its first entries.
 
         Fits before somebody was forgotten were made with them, and do not matter any more.
         """
-        ledger = cls(settings, store.about)
-        forgot = max((n for n, entry in store.entries() if entry.kind == "forgot"), default=0)
+        ledger = start or cls(settings, store.about)
+        after = ledger.number
+        forgot = max((n for n, entry in store.entries(after) if entry.kind == "forgot"), default=0)
         fits = ("taken", "adopted", "forgot")
-        for number, entry in store.entries():
+        for number, entry in store.entries(after):
             if number >= forgot or entry.kind not in fits:
                 ledger.apply(entry, number)
+        return ledger
+
+    def kept(self) -> Kept:
+        """Return all but the learner; no fit may be under way."""
+        return Kept(
+            self.number, self.version, list(self.paused),
+            [(user, list(seen.items())) for user, seen in self.shown.items()], dict(self.tally),
+            list(self._closing), list(self._under_way.items()),
+        )  # fmt: skip
+
+    @classmethod
+    def of(cls, settings: Settings, lookup: Lookup, learner: Believer, kept: Kept) -> Ledger:
+        """Return a ledger with this learner; events are looked up in the log."""
+        ledger = cls(settings, lookup)
+        ledger.learner, ledger._let_go = learner, True
+        ledger.number, ledger.version, ledger.paused = kept.number, kept.version, set(kept.paused)
+        ledger.shown = {user: Counter(dict(seen)) for user, seen in kept.shown}
+        ledger.tally = Counter(kept.tally)
+        ledger._closing, ledger._under_way = kept.closing, dict(kept.under_way)
         return ledger
 
     # --- Entries --------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -12,16 +12,13 @@ from msgspec import UNSET, UnsetType
 from lumpable.base.errors import BadArgument
 from lumpable.service.experiment import Experiment
 from lumpable.service.fitting import AtOnce, Beside, Fitter
-from lumpable.service.settings import Mode, Repeated, Settings, made
+from lumpable.service.settings import LASTING, Mode, Repeated, Settings, made
 from lumpable.store.entries import MICRO, Name
 from lumpable.store.law import Store
 from lumpable.store.memory import MemoryStore
 from lumpable.store.sqlite import SQLiteStore
 
 MEMORY = ":memory:"
-LASTING = ("rewards", "window", "default", "repeated", "seed")
-"""What an experiment is begun with cannot be changed: the past would come to something else."""
-Given = TypeVar("Given")
 
 
 def open(
@@ -59,7 +56,8 @@ def open(
     try:
         settings = _settings(store, given)
         fitter: Fitter = Beside() if fits == "beside" else AtOnce()
-        experiment = Experiment(store, settings, fitter)
+        snapshot = None if str(path) == MEMORY else Path(f"{path}.snapshot")
+        experiment = Experiment(store, settings, fitter, snapshot=snapshot)
         for arm in arms:
             experiment.add_arm(arm)
     except BaseException:

@@ -15,6 +15,8 @@ Repeated = Literal["first", "last", "sum"]
 Mode = Literal["serve", "shadow", "observe"]
 SECOND = 1_000_000
 """Microseconds."""
+LASTING = ("rewards", "window", "default", "repeated", "seed")
+"""What an experiment is begun with cannot be changed: the past would come to something else."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -73,6 +73,10 @@ class Store(ABC):
         """Return the entries of an event, with their numbers, in order."""
 
     @abstractmethod
+    def digest(self, number: int) -> bytes:
+        """Return the digest of an entry, which stays when it is erased; empty: there is none."""
+
+    @abstractmethod
     def erase(self, user: Name) -> int:
         """Remove all entries of a user and of their events; return how many there were."""
 

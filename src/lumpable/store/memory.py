@@ -71,6 +71,10 @@ class MemoryStore(Store):
         found = ((number + 1, self._log[number]) for number in self._about.get(event, ()) if event)
         return [(number, entry) for number, entry in found if entry is not None]
 
+    def digest(self, number: int) -> bytes:
+        """Return the digest of an entry."""
+        return self._digests[number - 1] if 0 < number <= len(self._digests) else b""
+
     def erase(self, user: Name) -> int:
         """Remove all entries of a user and of their events."""
         with self._lock:

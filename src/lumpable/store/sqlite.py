@@ -174,6 +174,11 @@ class SQLiteStore(Store):
             active=None if active is None else bool(active), detail=detail,
         )  # fmt: skip
 
+    def digest(self, number: int) -> bytes:
+        """Return the digest of an entry."""
+        found = self._rows("SELECT digest FROM log WHERE number = ?", number)
+        return bytes(found[0][0]) if found else b""
+
     # --- Erasing and verifying ------------------------------------------------------------------
 
     def erase(self, user: Name) -> int:

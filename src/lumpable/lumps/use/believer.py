@@ -6,12 +6,18 @@ makes the same learner, bit for bit.
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
 from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.retraction import retract
 from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.use import contents, stored
 from lumpable.lumps.use.advising import AdvisingLearner
 from lumpable.lumps.use.locking import alone
 from lumpable.lumps.use.registry import FIRST_ROOM, Named
@@ -86,5 +92,26 @@ class Believer(AdvisingLearner):
         """Go on from a fit of what was seen, now or a while ago."""
         self.core.adopt(fit)
 
+    # --- Files ----------------------------------------------------------------------------------
+
     def _to_save(self) -> dict[str, object]:
-        raise NotImplementedError("a learner behind a log is kept by its log")
+        return {"waiting": [(number, *pull) for number, pull in self.core.under_way.items()]}
+
+    @alone
+    def write(self, path: Path, ledger: bytes) -> None:
+        """Write everything to a file, and what else the log came to (JSON)."""
+        more = self._named.to_save() | self._to_save() | {"ledger": msgspec.Raw(ledger)}
+        stored.save(self.core, path, more)
+
+    @classmethod
+    def read(cls, path: Path) -> tuple[Self, bytes]:
+        """Read a file that `write` wrote."""
+        core, extra = stored.load(path, ThreeLevels)
+        core.leave_fits()
+        ledger = msgspec.json.encode(extra.get("ledger"))
+        saved = contents.read(
+            contents.SavedBeliever, extra | {"ledger": msgspec.Raw(b"null")}, core, path
+        )
+        learner = cls(rewards=saved.rewards, seed=core.seed)
+        learner._named = saved.believing(core)
+        return learner, ledger
