@@ -9,11 +9,11 @@ from typing import Any
 
 from lumpable.lumps.core.layout import CELLS, LOG, cells_of
 from lumpable.lumps.use.believer import Believer, Taken
-from lumpable.service.experiment import Experiment
-from lumpable.service.fitting import AtOnce, Done, Fitter
+from lumpable.service.fits_beside import AtOnce, Done, Fitter
+from lumpable.service.live_experiment import Experiment
 from lumpable.service.settings import Settings, made
-from lumpable.store.law import Store
-from lumpable.store.memory import MemoryStore
+from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.law import Store
 
 DEFAULTS = {"window": None, "default": None}
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lumpable.store.entries import Entry, Name
-from lumpable.store.law import Store
+from lumpable.stores.law import Store
+from lumpable.stores.log_entries import Entry, Name
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ import lumpable as lb
 from kits.service import bits, opened
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.service.fitting import Beside
-from lumpable.store.law import StoreError
-from lumpable.store.sqlite import SQLiteStore
+from lumpable.service.fits_beside import Beside
+from lumpable.stores.in_sqlite import SQLiteStore
+from lumpable.stores.law import StoreError
 
 WORK = """
 import sys, threading

@@ -10,8 +10,8 @@ import pytest
 import lumpable as lb
 from kits.service import Clock, opened
 from lumpable.base.errors import BadArgument
-from lumpable.store.law import StoreError
-from lumpable.store.sqlite import SQLiteStore
+from lumpable.stores.in_sqlite import SQLiteStore
+from lumpable.stores.law import StoreError
 
 
 def test_a_decision_and_its_reward() -> None:

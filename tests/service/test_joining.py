@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lumpable.service.joining import Event, outcome, standing
 from lumpable.service.settings import Settings
-from lumpable.store.entries import Entry
+from lumpable.stores.log_entries import Entry
 
 DECIDED = Entry(kind="decided", at=100, event="e", user="ann", arm="red", active=True)
 PREFETCHED = Entry(kind="decided", at=100, event="e", user="ann", arm="red", active=False)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import lumpable as lb
 from kits.service import Clock, Later, bits, opened
-from lumpable.service.experiment import Experiment
-from lumpable.store.entries import Entry
-from lumpable.store.memory import MemoryStore
+from lumpable.service.live_experiment import Experiment
+from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.log_entries import Entry
 
 ARMS = ("red", "green", "blue")
 STEPS = st.lists(
@@ -93,7 +93,7 @@ def test_a_snapshot_saves_time_and_changes_nothing(
         e.reward(f"first {k}", 2.5, at=999.0)  # an event that is only in the log
         clock.now += 4
     e._writer.hand_in([]).result()
-    known = {"window": 10, "default": 0.0, "arms": ()}
+    known: dict[str, Any] = {"window": 10, "default": 0.0, "arms": ()}
     quick = opened(store, clock, Later(), snapshot=path, **known)
     assert bits(quick) == bits(e) == bits(opened(store, clock, Later(), **known))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from lumpable.base.errors import BadArgument
 from lumpable.service.settings import Settings
-from lumpable.store.entries import Name
+from lumpable.stores.log_entries import Name
 
 LEARNER, HELD_BACK, SHADOW, OBSERVED = "learner", "held back", "shadow", "observed"
 """Who decided."""

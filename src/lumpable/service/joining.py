@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from lumpable.service.settings import Settings
-from lumpable.store.entries import Entry
+from lumpable.stores.log_entries import Entry
 
 Standing = Literal["waiting", "rewarded", "defaulted", "missed", "early", "orphan", "late"]
 

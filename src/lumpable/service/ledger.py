@@ -17,8 +17,8 @@ from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.service.joining import Event, outcome
 from lumpable.service.settings import Settings
-from lumpable.store.entries import Entry, Name, plain
-from lumpable.store.law import Store
+from lumpable.stores.law import Store
+from lumpable.stores.log_entries import Entry, Name, plain
 
 MOST_EVENTS = 200_000
 """Events that are kept in memory, about; older ones are looked up in the log."""

@@ -10,13 +10,13 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from lumpable.base.errors import BadArgument
-from lumpable.service.experiment import Experiment
-from lumpable.service.fitting import AtOnce, Beside, Fitter
-from lumpable.service.settings import LASTING, Mode, Repeated, Settings, made
-from lumpable.store.entries import MICRO, Name
-from lumpable.store.law import Store
-from lumpable.store.memory import MemoryStore
-from lumpable.store.sqlite import SQLiteStore
+from lumpable.service.fits_beside import AtOnce, Beside, Fitter
+from lumpable.service.live_experiment import Experiment
+from lumpable.service.settings import LASTING, Mode, Repeated, Settings, made, said
+from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.in_sqlite import SQLiteStore
+from lumpable.stores.law import Store
+from lumpable.stores.log_entries import Name
 
 MEMORY = ":memory:"
 
@@ -69,23 +69,13 @@ def open(
 def _settings(store: Store, given: dict[str, Any]) -> Settings:
     """Return the settings of a store, with those that are given; keep them."""
     before = msgspec.json.decode(store.settings, type=Settings) if store.settings else None
-    settings = made(**(_said(before or Settings()) | given))
+    settings = made(**(said(before or Settings()) | given))
     if before is not None:
         for name in LASTING:
             was, wanted = getattr(before, name), getattr(settings, name)
             if was != wanted:
-                expected = f"{_said(before)[name]!r}, as the experiment was begun"
+                expected = f"{said(before)[name]!r}, as the experiment was begun"
                 raise BadArgument(name, expected, repr(given[name]))
     if settings != before:
         store.configure(msgspec.json.encode(settings))
     return settings
-
-
-def _said(settings: Settings) -> dict[str, Any]:
-    """Return settings as `open` takes them."""
-    said = {name: getattr(settings, name) for name in settings.__struct_fields__}
-    window, default = settings.window, settings.default
-    return said | {
-        "window": None if window is None else window / MICRO,
-        "default": None if default is None else default / MICRO,
-    }

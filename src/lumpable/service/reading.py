@@ -15,7 +15,7 @@ from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.beliefs import Expected, Group, Member
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.ledger import Ledger
-from lumpable.store.entries import MICRO, Name
+from lumpable.stores.log_entries import MICRO, Name
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import msgspec
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.store.entries import MICRO, Name, micro
+from lumpable.stores.log_entries import MICRO, Name, micro
 
 Repeated = Literal["first", "last", "sum"]
 Mode = Literal["serve", "shadow", "observe"]
@@ -76,3 +76,12 @@ def seconds(name: str, value: float) -> int:
 def _one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise BadArgument(name, "one of " + ", ".join(map(repr, choices)), repr(value))
+
+
+def said(settings: Settings) -> dict[str, Any]:
+    """Return settings as users say them: seconds, and units of reward."""
+    window, default = settings.window, settings.default
+    return {name: getattr(settings, name) for name in settings.__struct_fields__} | {
+        "window": None if window is None else window / SECOND,
+        "default": None if default is None else default / MICRO,
+    }

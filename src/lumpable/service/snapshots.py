@@ -18,7 +18,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.ledger import Kept, Ledger
 from lumpable.service.settings import LASTING, Settings
-from lumpable.store.law import Store
+from lumpable.stores.law import Store
 
 EVERY = 50_000
 """Entries after which another snapshot is written."""
@@ -92,3 +92,16 @@ class Snapshots:
         """Wait for one that is being written."""
         if self._writing is not None:
             self._writing.join()
+
+
+def problem(path: Path, store: Store) -> str:
+    """Say what is wrong with the snapshot of a store; nothing if all is well, or there is none."""
+    if not path.exists():
+        return ""
+    try:
+        snapshot = msgspec.json.decode(Believer.read(path)[1], type=Snapshot)
+    except (BadArgument, OSError, msgspec.MsgspecError) as error:
+        return str(error)
+    if store.digest(snapshot.kept.number).hex() != snapshot.mark:
+        return "it is not of this log"
+    return ""

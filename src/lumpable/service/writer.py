@@ -10,8 +10,8 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 
-from lumpable.store.entries import Entry
-from lumpable.store.law import Store, StoreError
+from lumpable.stores.law import Store, StoreError
+from lumpable.stores.log_entries import Entry
 
 MOST = 10_000
 """Entries of one commit, about."""

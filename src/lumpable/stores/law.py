@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from lumpable.store.entries import Entry, Name
+from lumpable.stores.log_entries import Entry, Name
 
 
 class StoreError(Exception):

@@ -22,15 +22,15 @@ from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import deciding
-from lumpable.service.fitting import Fitter
+from lumpable.service.fits_beside import Fitter
 from lumpable.service.joining import Standing, standing
 from lumpable.service.ledger import Ledger
 from lumpable.service.reading import Reading
 from lumpable.service.settings import SECOND, Settings
 from lumpable.service.snapshots import Snapshots
 from lumpable.service.writer import Writer
-from lumpable.store.entries import Entry, Name, micro
-from lumpable.store.law import Store, StoreError
+from lumpable.stores.law import Store, StoreError
+from lumpable.stores.log_entries import Entry, Name, micro
 
 LONGEST_ID = 200
 """Characters of an event's id."""

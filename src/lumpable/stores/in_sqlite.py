@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
-from lumpable.store.entries import Entry, Name, digest_of, linked
-from lumpable.store.law import AlreadyDecided, Damage, Store, StoreError
-from lumpable.store.sqlite_file import Numbered, connected, store_errors
-from lumpable.store.writer_lock import WriterLock
+from lumpable.stores.law import AlreadyDecided, Damage, Store, StoreError
+from lumpable.stores.log_entries import Entry, Name, digest_of, linked
+from lumpable.stores.sqlite_file import Numbered, connected, store_errors
+from lumpable.stores.writer_lock import WriterLock
 
 ERASED = "erased"
 COLUMNS = "number, kind, at, event, user, arm, value, propensity, version, active, detail, digest"
@@ -30,22 +30,27 @@ Row = tuple[Any, ...]
 
 
 class SQLiteStore(Store):
-    """A log in an SQLite file, which is made if it is not there."""
+    """A log in an SQLite file, which is made if it is not there.
+
+    With `read_only` it may be read while another process writes.
+    """
 
     def __init__(
-        self, path: str | Path, *, salt: Callable[[], bytes] = lambda: os.urandom(16)
-    ) -> None:
+        self, path: str | Path, *, read_only: bool = False,
+        salt: Callable[[], bytes] = lambda: os.urandom(16),
+    ) -> None:  # fmt: skip
         self.path, self._salt = Path(path), salt
         self._lock, self._closed = threading.RLock(), False
         with store_errors(self.path):
-            self._owner = WriterLock(self.path)
+            self._owner = None if read_only else WriterLock(self.path)
         try:
             with store_errors(self.path):
-                self._db = connected(self.path)
+                self._db = connected(self.path, read_only=read_only)
                 self._read_names()
                 self._last, self._link = self._end_of_chain()
         except BaseException:
-            self._owner.release()
+            if self._owner is not None:
+                self._owner.release()
             raise
 
     def _read_names(self) -> None:
@@ -242,4 +247,5 @@ class SQLiteStore(Store):
             if not self._closed:
                 self._closed = True
                 self._db.close()
-                self._owner.release()
+                if self._owner is not None:
+                    self._owner.release()

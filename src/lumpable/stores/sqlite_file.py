@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from lumpable.base.errors import BadArgument
-from lumpable.store.entries import Name
-from lumpable.store.law import StoreError
+from lumpable.stores.law import StoreError
+from lumpable.stores.log_entries import Name
 
 SCHEMA = 1
 MARK = 0x4C554D50
@@ -30,11 +30,20 @@ CREATE TABLE chain (last INTEGER PRIMARY KEY, link BLOB NOT NULL);
 """
 
 
-def connected(path: Path) -> sqlite3.Connection:
-    """Open a file, or make one: every commit is synced, and what is deleted is overwritten."""
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
+WRITING = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON")
+"""Every commit is synced, and what is deleted is overwritten."""
+
+
+def connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
+    """Open a file, or make one unless it is only to be read."""
+    if read_only and not path.exists():
+        raise FileNotFoundError(f"no such file: {str(path)!r}")
+    address = f"{path.resolve().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+    db = sqlite3.connect(
+        address, uri=True, isolation_level=None, check_same_thread=False, timeout=30.0
+    )
     try:
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+        for pragma in () if read_only else WRITING:
             db.execute(f"PRAGMA {pragma}")
         _check_tables(db, path)
     except BaseException:
@@ -66,7 +75,7 @@ def store_errors(path: Path) -> Iterator[None]:
     """Raise what goes wrong with the file as an error of the store."""
     try:
         yield
-    except sqlite3.IntegrityError:
+    except (sqlite3.IntegrityError, FileNotFoundError):
         raise
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"{path}: {error}; nothing was written") from error

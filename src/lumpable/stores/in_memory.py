@@ -6,8 +6,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
-from lumpable.store.entries import Entry, Name, digest_of, linked
-from lumpable.store.law import AlreadyDecided, Damage, Store
+from lumpable.stores.law import AlreadyDecided, Damage, Store
+from lumpable.stores.log_entries import Entry, Name, digest_of, linked
 
 
 class MemoryStore(Store):

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from kits.stores import Shelf, decided, rewarded
 from lumpable.base.errors import BadArgument
-from lumpable.store.entries import Entry, Kind, micro, plain
-from lumpable.store.law import AlreadyDecided, StoreError
-from lumpable.store.memory import MemoryStore
-from lumpable.store.sqlite import SQLiteStore
+from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.in_sqlite import SQLiteStore
+from lumpable.stores.law import AlreadyDecided, StoreError
+from lumpable.stores.log_entries import Entry, Kind, micro, plain
 
 KINDS: tuple[Kind, ...] = ("rewarded", "activated", "expired", "arm", "taken", "adopted")
 
@@ -152,8 +152,10 @@ def test_files_of_others_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("hello " * 1000)
     with pytest.raises(StoreError, match="not a database"):
         SQLiteStore(tmp_path / "text.db")
-    with pytest.raises(StoreError):
+    with pytest.raises(FileNotFoundError, match="no folder"):
         SQLiteStore(tmp_path / "no folder" / "log.db")
+    with pytest.raises(FileNotFoundError, match=r"none\.db"):
+        SQLiteStore(tmp_path / "none.db", read_only=True)
     with SQLiteStore(tmp_path / "log.db") as store:
         store._db.execute("PRAGMA user_version = 99")
     with pytest.raises(BadArgument, match="later version"):
