@@ -10,7 +10,7 @@ from typing import Any
 from lumpable.lumps.core.layout import CELLS, LOG, cells_of
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.service.fits_beside import AtOnce, Done, Fitter
-from lumpable.service.live_experiment import Experiment
+from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import Settings, made
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.law import Store
@@ -35,10 +35,10 @@ def settings(**given: Any) -> Settings:
 def opened(
     store: Store | None = None, clock: Clock | None = None, fitter: Fitter | None = None,
     arms: tuple[Any, ...] = ("red", "green", "blue"), snapshot: Path | None = None, **given: Any,
-) -> Experiment:  # fmt: skip
+) -> LiveExperiment:  # fmt: skip
     """Open an experiment; events are called e0, e1, ..."""
     count = itertools.count()
-    experiment = Experiment(
+    experiment = LiveExperiment(
         MemoryStore() if store is None else store, settings(**given), fitter or AtOnce(),
         snapshot=snapshot, clock=clock or Clock(), new_id=lambda: f"e{next(count)}",
     )  # fmt: skip
@@ -69,7 +69,7 @@ SCRATCH = {"weight", "mean", "spread", "scale", "cover", "factor", "score", "due
 LAYOUT = {"start", "room", "used", "logged", *CELLS, *LOG}
 
 
-def bits(experiment: Experiment) -> str:
+def bits(experiment: LiveExperiment) -> str:
     """Return a digest of everything that decides: the learner to the last bit, and the ledger."""
     ledger = experiment._ledger
     learner, core = ledger.learner, ledger.learner.core

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import lumpable as lb
 from kits.service import Clock, Later, bits, opened
-from lumpable.service.live_experiment import Experiment
+from lumpable.service.live_experiment import LiveExperiment
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.log_entries import Entry
 
@@ -32,7 +32,7 @@ STEPS = st.lists(
 )
 
 
-def live(steps: list[Any], **given: Any) -> tuple[Experiment, MemoryStore, Clock]:
+def live(steps: list[Any], **given: Any) -> tuple[LiveExperiment, MemoryStore, Clock]:
     """Run an experiment through steps; fits come only when a step says so."""
     store, clock, later = MemoryStore(), Clock(), Later()
     e = opened(store, clock, later, **given)

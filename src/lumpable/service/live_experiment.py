@@ -37,7 +37,7 @@ LONGEST_ID = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decided:
     """An arm that was chosen for a user, how likely that was, and by which version."""
 
     event: str
@@ -52,7 +52,7 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-class Experiment(Reading):
+class LiveExperiment(Reading):
     """Decides for users, takes rewards, learns who is alike, and loses nothing.
 
     Threads may share it; every call returns when what it did is durable.
@@ -121,7 +121,7 @@ class Experiment(Reading):
     def decide(
         self, user: Name, allowed: Iterable[Name] | None = None, *, event: str | None = None,
         activate: bool = True,
-    ) -> Decision:  # fmt: skip
+    ) -> Decided:  # fmt: skip
         """Choose an arm for a user, of those that are allowed.
 
         An `event` that was decided before gets the same decision again, whatever else is asked: a
@@ -134,7 +134,7 @@ class Experiment(Reading):
     def decide_many(
         self, users: Iterable[Name], allowed: Iterable[Name] | None = None, *,
         events: Iterable[str] | None = None, activate: bool = True,
-    ) -> list[Decision]:  # fmt: skip
+    ) -> list[Decided]:  # fmt: skip
         """Choose for many users, in one commit; each decision counts for those after it."""
         if self.settings.mode == "observe":
             raise BadArgument("mode", "serve or shadow, to decide", "observe (use `observe`)")
@@ -154,14 +154,14 @@ class Experiment(Reading):
                 for event, user in zip(ids, names, strict=True)
             ]
 
-    def _known(self, event: str, user: Name) -> Decision | None:
+    def _known(self, event: str, user: Name) -> Decided | None:
         """Return the decision that an event has; one for another user is refused."""
         decision = self._ledger.event(event).decision
         if decision is None:
             return None
         if decision.user != user:
             raise BadArgument("event", f"one of user {user!r}", f"{event!r}, of another user")
-        return _decision(decision)
+        return _as_decided(decision)
 
     def _open(self, arms: list[Name] | None, entries: list[Entry]) -> None:
         """Add arms that come with a request, where new ones may come."""
@@ -176,7 +176,7 @@ class Experiment(Reading):
 
     def _decided(
         self, entries: list[Entry], event: str, user: Name, arms: list[Name] | None, activate: bool
-    ) -> Decision:
+    ) -> Decided:
         ledger = self._ledger
         choices = ledger.choices(user, arms)
         ask = partial(ledger.learner.ask, user, None if arms is None else choices)
@@ -186,12 +186,12 @@ class Experiment(Reading):
             propensity=propensity, version=ledger.version, detail=by,
         )  # fmt: skip
         self._enter(entries, entry)
-        return _decision(entry)
+        return _as_decided(entry)
 
     def observe(
         self, user: Name, arm: Name, *, event: str | None = None, propensity: float | None = None,
         at: float | None = None,
-    ) -> Decision:  # fmt: skip
+    ) -> Decided:  # fmt: skip
         """Report a decision that somebody else made; its reward comes by its event."""
         name, what = self._users.plain(user), self._arms.plain(arm)
         id = self._new_id() if event is None else _id(event)
@@ -209,7 +209,7 @@ class Experiment(Reading):
                 detail=deciding.OBSERVED,
             )  # fmt: skip
             self._enter(entries, entry)
-        return _decision(entry)
+        return _as_decided(entry)
 
     def activate(self, event: str) -> None:
         """Say that what was decided with `activate=False` was shown."""
@@ -348,10 +348,10 @@ class Experiment(Reading):
         self.close()
 
 
-def _decision(entry: Entry) -> Decision:
+def _as_decided(entry: Entry) -> Decided:
     assert entry.user is not None
     assert entry.arm is not None
-    return Decision(entry.event, entry.user, entry.arm, entry.propensity or 1.0, entry.version or 0)
+    return Decided(entry.event, entry.user, entry.arm, entry.propensity or 1.0, entry.version or 0)
 
 
 def _id(event: object) -> str:

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from lumpable.base.errors import BadArgument
 from lumpable.service.fits_beside import AtOnce, Beside, Fitter
-from lumpable.service.live_experiment import Experiment
+from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import LASTING, Mode, Repeated, Settings, made, said
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_sqlite import SQLiteStore
@@ -30,7 +30,7 @@ def open(
     at_most: int | UnsetType | None = UNSET, new_arms: bool | UnsetType = UNSET,
     floor: float | UnsetType = UNSET, seed: int | UnsetType = UNSET,
     fits: Literal["beside", "at once"] = "beside",
-) -> Experiment:  # fmt: skip
+) -> LiveExperiment:  # fmt: skip
     """Begin an experiment in a file, or go on with the one that is there.
 
     What is not given is as it was when the experiment was last open. `arms` are added to those it
@@ -57,7 +57,7 @@ def open(
         settings = _settings(store, given)
         fitter: Fitter = Beside() if fits == "beside" else AtOnce()
         snapshot = None if str(path) == MEMORY else Path(f"{path}.snapshot")
-        experiment = Experiment(store, settings, fitter, snapshot=snapshot)
+        experiment = LiveExperiment(store, settings, fitter, snapshot=snapshot)
         for arm in arms:
             experiment.add_arm(arm)
     except BaseException:
