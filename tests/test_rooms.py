@@ -28,6 +28,8 @@ BELOW = {
     "runs": {"plans", "worlds", "base"},
     "lumps": {"learners", "base"},
     "live": {"lumps", "plans", "base"},
+    "stores": {"base"},
+    "service": {"stores", "lumps", "base"},
 }
 """What a room may know besides itself."""
 BELOW["comparisons"] = {*BELOW}
@@ -54,7 +56,8 @@ OUTSIDE = {
     "altair": {"reports", "runs"},  # runs: for the type of what `Run.plot` returns
     "vl_convert": {"reports"},
     "jinja2": {"reports"},
-    "pyarrow": {"base", "worlds", "comparisons"},
+    "pyarrow": {"base", "worlds", "comparisons", "service"},
+    "sqlite3": {"stores"},
     "scipy": {"comparisons", "reproduce"},
 }
 """Which rooms may import a library that is heavy, optional, or for one purpose."""

@@ -30,6 +30,8 @@ QUICK = {
         *("test_symmetries", "test_forgetting"),
     ],
     "live": ["test_live", "test_live_split"],
+    "stores": ["test_stores"],
+    "service": ["test_joining", "test_experiment"],
     "comparisons": ["test_compare_toml", "test_compare_at", "test_comparison"],
     "reports": ["test_report"],
     "reproduce": ["test_reproduce_pac"],

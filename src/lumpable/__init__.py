@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from lumpable.live.session import Session
     from lumpable.lumps.use.finder import PolicyFinder
     from lumpable.lumps.use.named import Lumps
+    from lumpable.service.opening import open
 
 __all__ = [
     "PAPER",
@@ -83,6 +84,7 @@ __all__ = [
     "exact",
     "learners",
     "lengths",
+    "open",
     "pac",
     "play",
     "reductions",
@@ -101,6 +103,7 @@ LATER = {
     "PolicyFinder": "lumpable.lumps.use.finder",
     "Session": "lumpable.live.session",
     "compare": "lumpable.comparisons.comparison",
+    "open": "lumpable.service.opening",
 }
 """These import files, JSON or a compiler, so they are imported only when they are used."""
 

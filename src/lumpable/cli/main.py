@@ -1,4 +1,4 @@
-"""The command line: `lumpable demo | simulate | budget | reproduce | compare | report | cite`.
+"""The command line: `lumpable demo | simulate | budget | reproduce | compare | ...`.
 
 Commands read options, call the package and print the result. Errors and Ctrl-C are turned into
 messages and exit codes in one place, `Careful`.
@@ -103,6 +103,17 @@ for name, module, about in (
         "Play learners against each other: the same worlds, contexts and luck for all.",
     ),
     ("report", "reporting", "Turn the rows of a comparison into one page."),
+    (
+        "verify",
+        "experiment_files",
+        "Find damage in the file of an experiment, down to a flipped bit.",
+    ),
+    ("show", "experiment_files", "Print what is in the file of an experiment."),
+    (
+        "export",
+        "experiment_files",
+        "Write the events of an experiment to a Parquet file.",
+    ),
 ):
     main.add_command(Later(name, f"lumpable.cli.{module}", about))
 

@@ -24,7 +24,7 @@ from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.learners.engine.clock import Clock
 from lumpable.learners.engine.entries import entry
-from lumpable.learners.learner import Compiled
+from lumpable.learners.learner import NEVER, Compiled
 from lumpable.lumps.core.adoption import believe, expecting
 from lumpable.lumps.core.layout import counts_of, with_room
 from lumpable.lumps.core.state import BETWEEN, KAPPA, OWN, REAL, State, blank
@@ -59,6 +59,8 @@ class Levels(Compiled):
         S, K = checks.whole("contexts", contexts, 1), checks.whole("arms", arms, 1)
         self.last_fit: Fit | None = None
         """The fit that was adopted last; None before the first."""
+        self.fits = True
+        """Whether it fits by itself as soon as a fit is due."""
         self.next_fit = FIRST_FIT
         """The next fit is due at this number of rewards."""
         self.under_way: dict[int, Pull] = {}
@@ -180,10 +182,16 @@ class Levels(Compiled):
         state = expecting(state, pulls)._replace(due=due)
         self.become(state, last_fit=fit, next_fit=next_fit, under_way=pulls)
 
+    def leave_fits(self) -> None:
+        """Leave all fits to whoever holds this learner, who looks whether one is `due`."""
+        self.fits = False
+
     def refit(self) -> None:
         """Make room for more cells; fit and adopt what is due."""
         self.become(with_room(self.state))
-        if self.due():
+        if not self.fits:
+            self.state.due[0] = NEVER
+        elif self.due():
             self.adopt(self.fit(self.counts(), self.last_fit))
         else:
             self.state.due[0] = self.next_fit

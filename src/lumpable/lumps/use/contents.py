@@ -98,6 +98,28 @@ class SavedLumps(SavedNames, forbid_unknown_fields=True, kw_only=True):
         return dict(self.at_most) if isinstance(self.at_most, list) else self.at_most
 
 
+class SavedBeliever(SavedNames, forbid_unknown_fields=True, kw_only=True):
+    """What is saved of a learner behind a log."""
+
+    waiting: list[tuple[int, Name, int, float, int]]
+    """As of a `Lumps`; their numbers are those of the log."""
+    ledger: msgspec.Raw
+    """What else the log came to."""
+
+    def wrong(self, core: Levels) -> str:
+        """Say what no learner with this core could have saved; nothing if all is well."""
+        K, groups = len(self.arms), len(core.state.pending)
+        for id, _, arm, _, group in self.waiting:
+            if not (id > 0 and 0 <= arm < K and 0 <= group < groups):
+                return f"expected decisions of known arms and groups, got {id}"
+        return super().wrong(core)
+
+    def believing(self, core: Core) -> Named[Core]:
+        """Return a core with its names and its pulls under way."""
+        core.recover({row[0]: Pull(*row[1:]) for row in self.waiting}, core.state.group_visits)
+        return self.named(core)
+
+
 class SavedFinder(SavedNames, forbid_unknown_fields=True, kw_only=True):
     """What is saved of a `PolicyFinder`."""
 

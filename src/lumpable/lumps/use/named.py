@@ -9,7 +9,7 @@ comes with the next reward.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -18,14 +18,10 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector
-from lumpable.base.errors import BadArgument
-from lumpable.lumps.belief import advice, beliefs
-from lumpable.lumps.belief.advice import Advice, Lift
-from lumpable.lumps.belief.beliefs import Expected
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use import contents, decisions, stored
-from lumpable.lumps.use.believing import BelievingLearner
+from lumpable.lumps.use.advising import AdvisingLearner
 from lumpable.lumps.use.choosing import choose_many
 from lumpable.lumps.use.decisions import Batch, Decision
 from lumpable.lumps.use.ids import Id
@@ -40,7 +36,7 @@ from lumpable.lumps.use.wild import surprise
 BELOW_0, BELOW_1 = math.nextafter(0.0, -1.0), math.nextafter(1.0, 0.0)
 
 
-class Lumps(BelievingLearner):
+class Lumps(AdvisingLearner):
     """Learn what works for whom, and who is alike, from rewards alone. Nothing to tune.
 
     Contexts (users, sites, tenants) and arms (offers, prompts, solvers) are strings or integers and
@@ -192,6 +188,12 @@ class Lumps(BelievingLearner):
             self._book.shown = Shown()
         return Limits(self._at_most, self.core, self._named.arms, self._book.shown)
 
+    def _open_to(self, names: Sequence[Name], mask: BoolVector) -> list[BoolVector]:
+        limits = self._limits()
+        if limits is None:
+            return super()._open_to(names, mask)
+        return [mask & (limits.room(name) >= 1.0) for name in names]
+
     def _left(self, name: Name, mask: BoolVector) -> BoolVector:
         """Return which of these arms may still be shown to a context."""
         limits = None if self._at_most is None else self._limits()
@@ -243,66 +245,6 @@ class Lumps(BelievingLearner):
         ones = np.ones(len(ids), dtype=np.int64)
         tell = partial(named.tell_rows, contexts, arms, values, ones)
         self._book.change(self.core, drop=[number for number, _ in found], tell=tell)
-
-    # --- Advice -------------------------------------------------------------------------------
-
-    @alone
-    def best(
-        self, context: Name, allowed: Iterable[Name] | None = None, *, level: float = beliefs.LEVEL
-    ) -> Advice:
-        """Return the arm that is believed best for a context, how sure that is, and the next one.
-
-        It reads what is believed, where `ask` explores. An unknown context gets what is best for
-        any.
-        """
-        named, name = self._named, self._named.contexts.plain(context)
-        choices = self._left(name, self._mask(allowed, new=False))
-        return advice.advise(
-            self.core, np.array([named.place(name)]), [choices], level, context_names=[name],
-            arm_names=named.arms.listed,
-        )[0]  # fmt: skip
-
-    @alone
-    def policy(
-        self, allowed: Iterable[Name] | None = None, *, level: float = beliefs.LEVEL
-    ) -> list[Advice]:
-        """Return the row of `best` for each known context.
-
-        Contexts that were shown every arm as often as `at_most` allows have no row.
-        """
-        named, mask, limits = self._named, self._mask(allowed, new=False), self._limits()
-        names, masks = named.contexts.listed, [mask] * len(named.contexts)
-        if limits is not None:
-            masks = [mask & (limits.room(name) >= 1.0) for name in names]
-        rows = np.array([k for k, own in enumerate(masks) if own.any()], dtype=np.int64)
-        return advice.advise(
-            self.core, rows, [masks[k] for k in rows], level,
-            context_names=[names[k] for k in rows], arm_names=named.arms.listed,
-        )  # fmt: skip
-
-    @alone
-    def lift(self, *, level: float = beliefs.LEVEL) -> Lift:
-        """Return what each context's best arm brings over one arm for all, with an interval.
-
-        Known contexts count by their rewards plus one; `at_most` is left out on both sides. Both
-        policies are chosen by what is believed and judged by the same draws of what may be true.
-        """
-        named, _ = self._named, self._mask(None)
-        if not named.contexts.listed:
-            raise BadArgument("contexts", "at least one known context", "none")
-        places = np.arange(len(named.contexts))
-        return advice.lift(self.core, places, level, arm_names=named.arms.listed)
-
-    @alone
-    def expected(self, context: Name) -> list[Expected]:
-        """Return a row for each arm that may be chosen for a context, the largest index first.
-
-        For an unknown context, this is what is expected of any.
-        """
-        named, name = self._named, self._named.contexts.plain(context)
-        open, number = self._left(name, named.mask(None)), named.arms.number
-        rows = beliefs.expected(self.core, named.place(name), arm_names=named.arms.listed)
-        return [row for row in rows if open[number[row.arm]]]
 
     # --- Files --------------------------------------------------------------------------------
 

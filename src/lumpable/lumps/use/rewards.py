@@ -59,8 +59,9 @@ class Accepted:
 
     def one(self, value: object) -> float:
         """Return a reward as a float; True is 1."""
-        if type(value) is float and not self.binary and self.low <= value <= self.high:
-            return value
+        inside = type(value) is float and self.low <= value <= self.high
+        if inside and (not self.binary or value in (0.0, 1.0)):
+            return value  # type: ignore[return-value]
         number = _numbers("reward", [value])
         if not self.fine(number)[0]:
             raise BadArgument("reward", self.words, repr(value))

@@ -1,0 +1,94 @@
+"""`lumpable verify | show | export`: look at the file of an experiment, also while it is in use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from lumpable.cli.show import console, grid, say, table
+from lumpable.service.exporting import export as export_to
+from lumpable.service.exporting import rows, settings_of
+from lumpable.service.live_experiment import now
+from lumpable.service.settings import said
+from lumpable.service.snapshots import problem
+from lumpable.stores.in_sqlite import SQLiteStore
+from lumpable.stores.law import StoreError
+
+DAMAGED = 1
+FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+
+
+def opened(file: Path) -> SQLiteStore:
+    """Open a file to read it; what is wrong with it is bad input."""
+    try:
+        return SQLiteStore(file, read_only=True)
+    except StoreError as error:
+        raise click.UsageError(str(error).replace("; nothing was written", "")) from error
+
+
+@click.command()
+@FILE
+@click.pass_context
+def verify(ctx: click.Context, file: Path) -> None:
+    """Find damage in the file of an experiment, down to a flipped bit.
+
+    Reads every entry and compares it with what was written. Changes nothing, and may run while the
+    experiment does.
+
+    Exit codes: 0 whole, 1 damaged, 2 bad input.
+    """
+    with opened(file) as store:
+        damages, entries = store.verify(), store.last
+        wrong = problem(Path(f"{file}.snapshot"), store)
+    for damage in damages:
+        say(f"{damage.where}: {damage.what}")
+    if wrong:
+        say(f"snapshot: {wrong}; it will not be used, and nothing is lost by it")
+    if damages:
+        say(f"{file}: damaged", err=True)
+        ctx.exit(DAMAGED)
+    say(f"{file}: {entries:,} entries, all as they were written")
+
+
+@click.command()
+@FILE
+def show(file: Path) -> None:
+    """Print what is in the file of an experiment."""
+    with opened(file) as store:
+        settings, last = settings_of(store), store.last
+        entries = [entry for _, entry in store.entries()]
+        standings = Counter(row["standing"] for row in rows(store, now()))
+    users = {entry.user for entry in entries if entry.user is not None}
+    arms = {entry.arm: entry.detail for entry in entries if entry.kind == "arm"}
+    ends = f"{moment(entries[0].at)} to {moment(entries[-1].at)}" if entries else "-"
+    out = console()
+    out.print(grid([("entries", f"{last:,}"), ("time", ends), ("users", f"{len(users):,}")]))
+    values = [(name, str(value)) for name, value in said(settings).items()]
+    out.print(table("Settings (window in seconds)", ("setting", "value"), values))
+    out.print(table("Arms", ("arm", "last change"), [(repr(a), w) for a, w in arms.items()]))
+    for title, head, counts in (
+        ("Entries", "kind", Counter(entry.kind for entry in entries)),
+        ("Events", "standing", standings),
+    ):
+        lines = [(word, f"{number:,}") for word, number in sorted(counts.items())]
+        out.print(table(title, (head, "number"), lines))
+
+
+def moment(at: int) -> str:
+    """Write a time."""
+    return f"{datetime.fromtimestamp(at / 1e6, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+@click.command()
+@FILE
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A Parquet file."
+)
+def export(file: Path, out: Path) -> None:
+    """Write one row for each event of an experiment to a Parquet file."""
+    with opened(file) as store:
+        written = export_to(store, out, now())
+    say(f"{out}: {written:,} events")

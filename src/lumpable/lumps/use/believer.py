@@ -1,0 +1,117 @@
+"""The learner behind a log, which decides by itself neither when to fit nor what is remembered.
+
+Every change is a function of what was before and of what is told, so that a log that is replayed
+makes the same learner, bit for bit.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from lumpable.lumps.core.forgetting import without
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.core.retraction import retract
+from lumpable.lumps.core.under_way import Name
+from lumpable.lumps.model.counts import Counts
+from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.use import contents, stored
+from lumpable.lumps.use.advising import AdvisingLearner
+from lumpable.lumps.use.locking import alone
+from lumpable.lumps.use.registry import FIRST_ROOM, Named
+
+Taken = tuple[Counts, Fit | None]
+"""What a fit is made of: everything that was seen, and the fit before."""
+
+
+class Believer(AdvisingLearner):
+    """A learner with names whose fits are made elsewhere, and whose rewards may be taken back."""
+
+    def __init__(self, *, rewards: str | tuple[float, float] = "any", seed: int = 0) -> None:
+        core = ThreeLevels(FIRST_ROOM, 1, seed=seed)
+        core.leave_fits()
+        super().__init__(Named.start(core, rewards, (), (), new_arms=True))
+
+    @alone
+    def expect(self, number: int, context: Name, arm: Name, propensity: float) -> None:
+        """Count a decision whose reward is to come: until then, others try its arm less."""
+        named = self._named
+        named.register([], [arm])
+        self.core.expect(number, context, named.arms.number[arm], propensity)
+
+    @alone
+    def expect_no_more(self, number: int) -> None:
+        """Count a decision no more: its reward is here, or will not come."""
+        self.core.expect_no_more(number)
+
+    @alone
+    def take_back(self, context: Name, arm: Name, reward: float) -> None:
+        """Count a reward no more that was told."""
+        named = self._named
+        retract(self.core, named.known(context), named.arms.number[arm], reward)
+
+    @alone
+    def forget(self, context: Name) -> None:
+        """Count nothing of a context any more; its decisions under way must be gone."""
+        if context in self._named.contexts.number:
+            self._named = self._named.without(context)
+
+    @alone
+    def start_anew(self) -> None:
+        """Fit what was seen from scratch: nothing of earlier fits stays."""
+        named = self._named
+        spare = len(named.contexts)  # a context that nobody has: nothing is forgotten with it
+        core = without(self.core, spare)
+        self._named = Named(
+            core, named.accepted, named.contexts.listed, named.arms.listed, listed=named.listed,
+            new_arms=named.new_arms, notes=named.notes,
+        )  # fmt: skip
+
+    # --- Fits -----------------------------------------------------------------------------------
+
+    @alone
+    def due(self) -> bool:
+        """Whether it is time for a fit."""
+        return self.core.tells > 0 and self.core.due()
+
+    @alone
+    def taken(self) -> Taken:
+        """Return what a fit is made of: a copy, which may be sent elsewhere."""
+        return self.core.counts(), self.core.last_fit
+
+    @staticmethod
+    def fit(taken: Taken) -> Fit:
+        """Fit what was taken: a pure function."""
+        counts, before = taken
+        return ThreeLevels.fit(counts, before)
+
+    @alone
+    def adopt(self, fit: Fit) -> None:
+        """Go on from a fit of what was seen, now or a while ago."""
+        self.core.adopt(fit)
+
+    # --- Files ----------------------------------------------------------------------------------
+
+    def _to_save(self) -> dict[str, object]:
+        return {"waiting": [(number, *pull) for number, pull in self.core.under_way.items()]}
+
+    @alone
+    def write(self, path: Path, ledger: bytes) -> None:
+        """Write everything to a file, and what else the log came to (JSON)."""
+        more = self._named.to_save() | self._to_save() | {"ledger": msgspec.Raw(ledger)}
+        stored.save(self.core, path, more)
+
+    @classmethod
+    def read(cls, path: Path) -> tuple[Self, bytes]:
+        """Read a file that `write` wrote."""
+        core, extra = stored.load(path, ThreeLevels)
+        core.leave_fits()
+        ledger = msgspec.json.encode(extra.get("ledger"))
+        saved = contents.read(
+            contents.SavedBeliever, extra | {"ledger": msgspec.Raw(b"null")}, core, path
+        )
+        learner = cls(rewards=saved.rewards, seed=core.seed)
+        learner._named = saved.believing(core)
+        return learner, ledger

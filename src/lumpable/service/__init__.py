@@ -1,0 +1,1 @@
+"""Decide now, learn later, lose nothing: a learner behind a log. Knows no mathematics."""

@@ -1,0 +1,58 @@
+"""Which arm a decision shows, and with which probability: the learner's, or one held back.
+
+All luck follows from the seed and the event's id: asked again, it falls the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+from lumpable.base.errors import BadArgument
+from lumpable.service.settings import Settings
+from lumpable.stores.log_entries import Name
+
+LEARNER, HELD_BACK, SHADOW, OBSERVED = "learner", "held back", "shadow", "observed"
+"""Who decided."""
+
+
+def luck(seed: int, event: str, stream: str) -> float:
+    """Return a number in [0, 1), 53 bits, that belongs to an event."""
+    digest = hashlib.sha256(f"{seed}/{stream}/{event}".encode()).digest()
+    return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
+
+
+def drawn(
+    settings: Settings, event: str, choices: Sequence[Name], ask: Callable[[], Name]
+) -> tuple[Name, float, str]:
+    """Return the arm to show, its probability, and who decided."""
+    n, floor, control = len(choices), settings.floor, settings.control
+    if settings.mode == "shadow":
+        if control is None or control not in choices:
+            raise BadArgument("allowed", f"the control arm {control!r} among them", f"{choices}")
+        return control, 1.0, SHADOW
+    if floor * n >= 1.0:
+        raise BadArgument("floor", f"less than 1 / {n} where {n} arms are allowed", f"{floor}")
+    best, held = ask(), settings.hold_back
+    if held == floor == 0.0:
+        return best, 1.0, LEARNER
+
+    def probability(arm: Name) -> float:
+        own = 1.0 - (n - 1) * floor if arm == best else floor
+        if held == 0.0:
+            return own
+        if control in choices:
+            return held * (arm == control) + (1.0 - held) * own
+        return held / n + (1.0 - held) * own
+
+    if luck(settings.seed, event, "hold back") < held:
+        arm = control if control in choices else _one(choices, luck(settings.seed, event, "arm"))
+        assert arm is not None
+        return arm, probability(arm), HELD_BACK
+    u, most = luck(settings.seed, event, "floor"), 1.0 - (n - 1) * floor
+    arm = best if u < most else _one([a for a in choices if a != best], (u - most) / (1.0 - most))
+    return arm, probability(arm), LEARNER
+
+
+def _one(choices: Sequence[Name], u: float) -> Name:
+    return choices[min(int(u * len(choices)), len(choices) - 1)]

@@ -1,0 +1,93 @@
+"""What an event's decision and rewards come to: a function of the set of its entries.
+
+In whatever order they arrive, and however often, the same entries make the same outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from lumpable.service.settings import Settings
+from lumpable.stores.log_entries import Entry
+
+Standing = Literal["waiting", "rewarded", "defaulted", "missed", "early", "orphan", "late"]
+
+
+class Event(msgspec.Struct):
+    """All entries of one event."""
+
+    decision: Entry | None = None
+    rewards: frozenset[tuple[int, int, str]] = frozenset()
+    """Time, value and what tells several apart: the same one sent twice is one."""
+    shown: bool = False
+    expired: bool = False
+    number: int = 0
+    """Of the last entry."""
+
+    def add(self, entry: Entry, number: int = 0) -> None:
+        """Take notice of one more entry."""
+        self.number = number
+        if entry.kind == "decided":
+            self.decision = entry
+            self.shown = self.shown or bool(entry.active)
+        elif entry.kind == "rewarded" and entry.value is not None:
+            self.rewards |= {(entry.at, entry.value, entry.detail)}
+        elif entry.kind == "activated":
+            self.shown = True
+        elif entry.kind == "expired":
+            self.expired = True
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> Event:
+        """Put an event together."""
+        event = cls()
+        for entry in entries:
+            event.add(entry)
+        return event
+
+
+def in_time(event: Event, rules: Settings) -> list[int]:
+    """Return the rewards that count, the earliest first."""
+    decision, window = event.decision, rules.window
+    if decision is None or not event.rewards:
+        return []
+    return [
+        value
+        for at, value, _ in sorted(event.rewards)
+        if window is None or abs(at - decision.at) <= window
+    ]
+
+
+def outcome(event: Event, rules: Settings) -> int | None:
+    """Return the reward that an event tells the learner; None: nothing, or nothing yet."""
+    values = in_time(event, rules)
+    if values:
+        if rules.repeated == "sum":
+            return sum(values)
+        return values[0 if rules.repeated == "first" else -1]
+    return rules.default if event.decision is not None and event.expired and event.shown else None
+
+
+def closed(event: Event, rules: Settings, now: int) -> bool:
+    """Whether it is too late for a reward."""
+    if event.decision is None or rules.window is None:
+        return False
+    return now > event.decision.at + rules.window
+
+
+def standing(event: Event, rules: Settings, now: int) -> Standing:
+    """Say in a word where an event stands."""
+    if event.decision is None:
+        first = min(event.rewards)[0] if event.rewards else now
+        parked = rules.window is None or now <= first + rules.window
+        return "early" if parked else "orphan"
+    if in_time(event, rules):
+        return "rewarded"
+    if not closed(event, rules, now):
+        return "waiting"
+    if event.rewards:
+        return "late"
+    return "missed" if rules.default is None or not event.shown else "defaulted"

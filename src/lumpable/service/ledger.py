@@ -1,0 +1,243 @@
+"""What is in memory: a learner, open events and counts; a function of the log, entry by entry.
+
+Whoever applies the same entries has the same ledger, bit for bit, learner and all: live, after a
+restart, or years later in an audit.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from lumpable.base.errors import BadArgument
+from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.use.believer import Believer, Taken
+from lumpable.service.joining import Event, outcome
+from lumpable.service.settings import Settings
+from lumpable.stores.law import Store
+from lumpable.stores.log_entries import Entry, Name, plain
+
+MOST_EVENTS = 200_000
+"""Events that are kept in memory, about; older ones are looked up in the log."""
+MOST_UNDER_WAY = 100_000
+"""Decisions that the learner counts as under way; the oldest are given up."""
+
+Lookup = Callable[[str], list[tuple[int, Entry]]]
+"""From the id of an event to its entries in the log."""
+
+
+class Kept(msgspec.Struct, forbid_unknown_fields=True):
+    """A ledger without its learner, as a file holds it."""
+
+    number: int
+    version: int
+    paused: list[Name]
+    shown: list[tuple[Name, list[tuple[Name, int]]]]
+    tally: dict[str, int]
+    closing: list[tuple[int, str]]
+    under_way: list[tuple[str, int]]
+
+
+class Ledger:
+    """Everything that follows from a log."""
+
+    def __init__(
+        self, settings: Settings, lookup: Callable[[str], list[tuple[int, Entry]]]
+    ) -> None:
+        self.settings, self._lookup = settings, lookup
+        self.learner = Believer(rewards=settings.rewards, seed=settings.seed)
+        self.number = 0
+        """Of the last entry that was applied."""
+        self.version = 0
+        """Fits that were adopted."""
+        self.taken: Taken | None = None
+        """What was handed to a fit that is not adopted yet."""
+        self.events: dict[str, Event] = {}
+        self.paused: set[Name] = set()
+        self._open: tuple[Name, ...] | None = None
+        self.shown: dict[Name, Counter[Name]] = {}
+        """How often each user was shown each arm, where that is limited."""
+        self.tally: Counter[str] = Counter()
+        """Entries by kind."""
+        self._let_go = False
+        """Whether there may be events that are not in memory."""
+        self._closing: list[tuple[int, str]] = []
+        """When the windows of decisions close, the next one first."""
+        self._under_way: dict[str, int] = {}
+        """Events whose rewards are to come, the oldest first, and the learner's numbers of them."""
+
+    # --- From a log, and from a snapshot ----------------------------------------------------------
+
+    @classmethod
+    def replayed(cls, settings: Settings, store: Store, start: Ledger | None = None) -> Ledger:
+        """Make the ledger of all that a store holds, or go on from the one of its first entries.
+
+        Fits before somebody was forgotten were made with them, and do not matter any more.
+        """
+        ledger = start or cls(settings, store.about)
+        after = ledger.number
+        forgot = max((n for n, entry in store.entries(after) if entry.kind == "forgot"), default=0)
+        fits = ("taken", "adopted", "forgot")
+        for number, entry in store.entries(after):
+            if number >= forgot or entry.kind not in fits:
+                ledger.apply(entry, number)
+        return ledger
+
+    def kept(self) -> Kept:
+        """Return all but the learner; no fit may be under way."""
+        return Kept(
+            self.number, self.version, list(self.paused),
+            [(user, list(seen.items())) for user, seen in self.shown.items()], dict(self.tally),
+            list(self._closing), list(self._under_way.items()),
+        )  # fmt: skip
+
+    @classmethod
+    def of(cls, settings: Settings, lookup: Lookup, learner: Believer, kept: Kept) -> Ledger:
+        """Return a ledger with this learner; events are looked up in the log."""
+        ledger = cls(settings, lookup)
+        ledger.learner, ledger._let_go = learner, True
+        ledger.number, ledger.version, ledger.paused = kept.number, kept.version, set(kept.paused)
+        ledger.shown = {user: Counter(dict(seen)) for user, seen in kept.shown}
+        ledger.tally = Counter(kept.tally)
+        ledger._closing, ledger._under_way = kept.closing, dict(kept.under_way)
+        return ledger
+
+    # --- Entries --------------------------------------------------------------------------------
+
+    def apply(self, entry: Entry, number: int | None = None, made: Fit | None = None) -> None:
+        """Take notice of the next entry; a fit that is adopted is `made` anew if it is not here."""
+        event = self.event(entry.event) if entry.event else None
+        self.number = self.number + 1 if number is None else number
+        self.tally[entry.kind] += 1
+        if event is not None:
+            self._about_event(entry, event)
+        elif entry.kind == "arm" and entry.arm is not None:
+            self._arm(entry.arm, entry.detail)
+        elif entry.kind == "taken":
+            self.taken = self.learner.taken()
+        elif entry.kind == "adopted" and self.taken is not None:
+            self.learner.adopt(Believer.fit(self.taken) if made is None else made)
+            self.taken, self.version = None, entry.version or 0
+        elif entry.kind == "forgot":
+            self.learner.start_anew()
+            self.taken, self.version = None, entry.version or 0
+
+    def event(self, id: str) -> Event:
+        """Return an event, from memory or from the log; one that nobody knows is empty."""
+        known = self.events.get(id)
+        if known is not None:
+            return known
+        if not self._let_go:
+            return Event()
+        return Event.of(entry for number, entry in self._lookup(id) if number <= self.number)
+
+    def _about_event(self, entry: Entry, event: Event) -> None:
+        before, decided = outcome(event, self.settings), event.decision is not None
+        event.add(entry, self.number)
+        self.events[entry.event] = event
+        decision = event.decision
+        if decision is None or decision.user is None or decision.arm is None:
+            return
+        if not decided:
+            self._decided(decision, decision.user, decision.arm)
+        after = outcome(event, self.settings)
+        if before != after:
+            self._learn(decision.user, decision.arm, before, after)
+        if event.expired or after is not None:
+            self._expect_no_more(entry.event)
+        if len(self.events) > MOST_EVENTS:
+            self._make_room()
+
+    def _decided(self, decision: Entry, user: Name, arm: Name) -> None:
+        if arm not in self.open:  # somebody else decided
+            self._open = None
+        self.learner.expect(self.number, user, arm, decision.propensity or 1.0)
+        self._under_way[decision.event] = self.number
+        if len(self._under_way) > MOST_UNDER_WAY:
+            self._expect_no_more(next(iter(self._under_way)))
+        if self.settings.window is not None:
+            heapq.heappush(self._closing, (decision.at + self.settings.window, decision.event))
+        if self.settings.at_most is not None:
+            self.shown.setdefault(user, Counter())[arm] += 1
+
+    def _learn(self, user: Name, arm: Name, before: int | None, after: int | None) -> None:
+        if before is not None:
+            self.learner.take_back(user, arm, plain(before))
+        if after is not None:
+            self.learner.tell(user, arm, plain(after))
+
+    def _expect_no_more(self, id: str) -> None:
+        number = self._under_way.pop(id, None)
+        if number is not None:
+            self.learner.expect_no_more(number)
+
+    def _make_room(self) -> None:
+        """Let the oldest events go; the newest may not be in the log yet."""
+        for id in list(self.events)[: MOST_EVENTS // 4]:
+            if self.events[id].number < self.number - MOST_EVENTS // 2:
+                del self.events[id]
+                self._let_go = True
+
+    # --- Time, arms, users ----------------------------------------------------------------------
+
+    def closing(self, now: int) -> list[str]:
+        """Return the events whose window has closed without a reward; each comes once."""
+        found = []
+        while self._closing and self._closing[0][0] < now:
+            event = self.event(id := heapq.heappop(self._closing)[1])
+            if not event.expired and outcome(event, self.settings) is None:
+                found.append(id)
+        return found
+
+    def _arm(self, arm: Name, what: str) -> None:
+        self._open = None
+        if what in ("added", "resumed"):
+            self.learner.add_arm(arm)
+            self.paused.discard(arm)
+        else:
+            self.learner.retire_arm(arm)
+            if what == "paused":
+                self.paused.add(arm)
+
+    @property
+    def open(self) -> tuple[Name, ...]:
+        """The arms that may be chosen."""
+        if self._open is None:
+            self._open = self.learner.arms
+        return self._open
+
+    def choices(self, user: Name, allowed: Iterable[Name] | None, times: int = 1) -> Sequence[Name]:
+        """Return the arms that may be shown to a user now, so many times; at least one."""
+        open, most = self.open, self.settings.at_most
+        left: Sequence[Name] = open
+        if allowed is not None:
+            wanted = set(allowed)
+            left = [arm for arm in open if arm in wanted]
+        why = "none of the allowed ones may" if open else "there are none"
+        if most is not None and left:
+            seen = self.shown.get(user, Counter())
+            why = f"{user!r} was shown each of them as often as `at_most` allows"
+            left = [arm for arm in left if seen[arm] < most]
+            if sum(most - seen[arm] for arm in left) < times:
+                left = []
+        if not left:
+            raise BadArgument("allowed", why=f"expected an arm that may be chosen, but {why}")
+        return left
+
+    def forget(self, user: Name) -> None:
+        """Drop all that is known of a user, whose entries are erased."""
+        own = [id for id, e in self.events.items() if e.decision and e.decision.user == user]
+        for id in own:
+            self._expect_no_more(id)
+            del self.events[id]
+        self._closing = [(at, id) for at, id in self._closing if id not in set(own)]
+        heapq.heapify(self._closing)
+        self.shown.pop(user, None)
+        self.learner.forget(user)
+
+    def due(self) -> bool:
+        """Whether it is time to hand what was seen to a fit."""
+        return self.taken is None and self.learner.due()

@@ -1,0 +1,81 @@
+"""Open an experiment: begin one, or go on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from lumpable.base.errors import BadArgument
+from lumpable.service.fits_beside import AtOnce, Beside, Fitter
+from lumpable.service.live_experiment import LiveExperiment
+from lumpable.service.settings import LASTING, Mode, Repeated, Settings, made, said
+from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.in_sqlite import SQLiteStore
+from lumpable.stores.law import Store
+from lumpable.stores.log_entries import Name
+
+MEMORY = ":memory:"
+
+
+def open(
+    path: str | Path = MEMORY, arms: Iterable[Name] = (), *,
+    rewards: str | tuple[float, float] | UnsetType = UNSET,
+    window: float | UnsetType | None = UNSET, default: float | UnsetType | None = UNSET,
+    repeated: Repeated | UnsetType = UNSET, mode: Mode | UnsetType = UNSET,
+    hold_back: float | UnsetType = UNSET, control: Name | UnsetType | None = UNSET,
+    at_most: int | UnsetType | None = UNSET, new_arms: bool | UnsetType = UNSET,
+    floor: float | UnsetType = UNSET, seed: int | UnsetType = UNSET,
+    fits: Literal["beside", "at once"] = "beside",
+) -> LiveExperiment:  # fmt: skip
+    """Begin an experiment in a file, or go on with the one that is there.
+
+    What is not given is as it was when the experiment was last open. `arms` are added to those it
+    has.
+
+    - `rewards`: which are accepted, "any" number, "binary" or a range
+    - `window`: for how many seconds after a decision its reward counts; None: for ever
+    - `default`: the reward of what was shown and had none by then; None: it tells nothing
+    - `repeated`: which of several rewards of one event counts, "first", "last" or their "sum"
+    - `mode`: "serve"; "shadow" (everybody is shown `control`); "observe" (others decide)
+    - `hold_back`: the share of decisions that show `control`, or any arm if there is none
+    - `at_most`: how often an arm may be shown to one user
+    - `new_arms`: whether requests may bring arms that were not added
+    - `floor`: the least probability of each allowed arm
+    - `seed`: of all chance
+    - `fits`: made "beside", in a process of their own, or "at once", while the caller waits
+    """
+    if fits not in ("beside", "at once"):
+        raise BadArgument("fits", "'beside' or 'at once'", repr(fits))
+    given = {name: value for name, value in locals().items()
+             if name in Settings.__struct_fields__ and value is not UNSET}  # fmt: skip
+    store: Store = MemoryStore() if str(path) == MEMORY else SQLiteStore(path)
+    try:
+        settings = _settings(store, given)
+        fitter: Fitter = Beside() if fits == "beside" else AtOnce()
+        snapshot = None if str(path) == MEMORY else Path(f"{path}.snapshot")
+        experiment = LiveExperiment(store, settings, fitter, snapshot=snapshot)
+        for arm in arms:
+            experiment.add_arm(arm)
+    except BaseException:
+        store.close()
+        raise
+    return experiment
+
+
+def _settings(store: Store, given: dict[str, Any]) -> Settings:
+    """Return the settings of a store, with those that are given; keep them."""
+    before = msgspec.json.decode(store.settings, type=Settings) if store.settings else None
+    settings = made(**(said(before or Settings()) | given))
+    if before is not None:
+        for name in LASTING:
+            was, wanted = getattr(before, name), getattr(settings, name)
+            if was != wanted:
+                expected = f"{said(before)[name]!r}, as the experiment was begun"
+                raise BadArgument(name, expected, repr(given[name]))
+    if settings != before:
+        store.configure(msgspec.json.encode(settings))
+    return settings

@@ -1,0 +1,150 @@
+"""What an experiment tells about itself. Reads a copy, so that nobody who decides has to wait."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from lumpable.lumps.belief.advice import Advice, Lift
+from lumpable.lumps.belief.beliefs import Expected, Group, Member
+from lumpable.lumps.use.believer import Believer
+from lumpable.service.ledger import Ledger
+from lumpable.stores.log_entries import MICRO, Name
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a user is shown what is believed best for them."""
+
+    advice: Advice
+    group: int | None
+    """The user's group, as far as groups are identified, ..."""
+    probability: float | None
+    """... and how surely it is theirs."""
+    rewards: int
+    """How many of the user's own rewards this rests on."""
+
+    def __str__(self) -> str:
+        own, seen = self.advice, f"{self.rewards} rewards of their own"
+        where = f"in no known group, with {seen}"
+        if self.group is not None and self.probability is not None:
+            where = f"in group {self.group} with probability {self.probability:.2f}, by {seen}"
+        best = (
+            f"{own.best_arm!r} brings {own.mean:.3g} ({own.low:.3g} to {own.high:.3g}) and is best "
+            f"with probability {own.probability_best:.2f}"
+        )
+        rest = "" if own.runner_up is None else f"; next comes {own.runner_up!r}"
+        return f"{own.context!r} is {where}. {best}{rest}."
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How an experiment stands."""
+
+    entries: int
+    decisions: int
+    rewards: int
+    """That were reported, ..."""
+    counted: int
+    """... and outcomes that the learner counts, defaults included."""
+    waiting: int
+    users: int
+    arms: tuple[Name, ...]
+    version: int
+
+
+class Reading:
+    """The half of an experiment that changes nothing."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._lock, self._ledger = threading.RLock(), ledger
+
+    def _learner(self) -> Believer:
+        with self._lock:
+            return copy.deepcopy(self._ledger.learner)
+
+    def groups(self) -> list[Group]:
+        """Return a row for each group: how large it is, its best arm, and how sure both are."""
+        return self._learner().groups()
+
+    def members(self) -> list[Member]:
+        """Return a row for each user who had a reward: their group, how surely, their best arm."""
+        return self._learner().members()
+
+    def summary(self) -> str:
+        """Say in a sentence or two what is believed of users."""
+        return self._learner().summary()
+
+    def best(self, user: Name, allowed: Iterable[Name] | None = None) -> Advice:
+        """Return the arm that is believed best for a user; `decide` explores, this does not."""
+        return self._learner().best(user, allowed)
+
+    def policy(self, allowed: Iterable[Name] | None = None) -> list[Advice]:
+        """Return the row of `best` for each known user."""
+        return self._learner().policy(allowed)
+
+    def lift(self) -> Lift:
+        """Return what each user's best arm brings over one arm for all, with an interval."""
+        return self._learner().lift()
+
+    def expected(self, user: Name) -> list[Expected]:
+        """Return a row for each arm that may be chosen for a user, the next to be tried first."""
+        return self._learner().expected(user)
+
+    def explain(self, user: Name) -> Explanation:
+        """Say why a user is shown what is believed best for them."""
+        learner = self._learner()
+        advice = learner.best(user)
+        own = next((row for row in learner.members() if row.context == advice.context), None)
+        if own is None:
+            return Explanation(advice, None, None, 0)
+        return Explanation(advice, own.group, own.probability, own.rewards)
+
+    def report(self, path: str | Path) -> Path:
+        """Write all of this as one page with pictures (extra `plot`)."""
+        return self._learner().report(path)
+
+    def status(self) -> Status:
+        """Return counts of what happened."""
+        with self._lock:
+            ledger, core = self._ledger, self._ledger.learner.core
+            return Status(
+                ledger.number, ledger.tally["decided"], ledger.tally["rewarded"], core.tells,
+                len(core.under_way), len(ledger.learner.contexts), ledger.learner.arms,
+                ledger.version,
+            )  # fmt: skip
+
+    def evidence(self) -> list[tuple[Name, Name, int, int]]:
+        """Return user, arm, reward in millionths and how often it came, sorted: all that counts.
+
+        The same events make the same rows, in whatever order they came and however often.
+        """
+        learner = self._learner()
+        counts, users, arms = learner.core.counts(), learner.contexts, learner.known_arms
+        rows = []
+        others: dict[int, int] = {}
+        if counts.others is not None:
+            for cell, value, times in zip(*counts.others, strict=True):
+                others[cell] = others.get(cell, 0) + int(times)
+                at = int(counts.context[counts.row[cell]]), int(counts.arm[cell])
+                rows.append((users[at[0]], arms[at[1]], round(value * MICRO), int(times)))
+        for cell, (i, j) in enumerate(zip(counts.context[counts.row], counts.arm, strict=True)):
+            ones = int(counts.s[cell])
+            zeros = int(counts.n[cell]) - ones - others.get(cell, 0)
+            rows += [(users[i], arms[j], MICRO, ones)] * (ones > 0)
+            rows += [(users[i], arms[j], 0, zeros)] * (zeros > 0)
+        return sorted(rows, key=lambda row: (*(_sortable(name) for name in row[:2]), row[2:]))
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the evidence."""
+        return hashlib.sha256(msgspec.json.encode(self.evidence())).hexdigest()
+
+
+def _sortable(name: Name) -> tuple[bool, str, int]:
+    return (True, name, 0) if isinstance(name, str) else (False, "", name)

@@ -1,0 +1,107 @@
+"""Snapshots: a ledger in a file of its own, so that a long log need not be replayed from its start.
+
+A snapshot holds nothing that the log does not. One that is missing, damaged, of another log or of
+another version costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+
+import msgspec
+
+from lumpable.base.errors import BadArgument
+from lumpable.lumps.use.believer import Believer
+from lumpable.service.ledger import Kept, Ledger
+from lumpable.service.settings import LASTING, Settings
+from lumpable.stores.law import Store
+
+EVERY = 50_000
+"""Entries after which another snapshot is written."""
+
+
+class Snapshot(msgspec.Struct, forbid_unknown_fields=True):
+    """What a snapshot holds beside the learner."""
+
+    mark: str
+    """The store's digest of the last entry that is in it."""
+    settings: str
+    """Of what the entries came to."""
+    kept: Kept
+
+
+class Snapshots:
+    """Writes and reads the snapshot of a store; without a path it does nothing."""
+
+    def __init__(self, path: Path | None, store: Store, settings: Settings) -> None:
+        self._path, self._store = path, store
+        lasting = [getattr(settings, name) for name in (*LASTING, "at_most")]
+        self._settings = hashlib.sha256(msgspec.json.encode(lasting)).hexdigest()
+        self._last = 0
+        self._writing: threading.Thread | None = None
+
+    def due(self, ledger: Ledger, every: int = EVERY) -> bool:
+        """Whether it is time for another one: never while a fit is made."""
+        idle = self._writing is None or not self._writing.is_alive()
+        return self._path is not None and idle and ledger.number >= self._last + every and (
+            ledger.taken is None
+        )  # fmt: skip
+
+    def write(self, ledger: Ledger, durable: Future[None]) -> None:
+        """Write a snapshot beside, as soon as all that is in it is durable."""
+        learner, kept = copy.deepcopy(ledger.learner), ledger.kept()
+        self._last = ledger.number
+        self._writing = threading.Thread(target=self._write, args=(learner, kept, durable))
+        self._writing.start()
+
+    def _write(self, learner: Believer, kept: Kept, durable: Future[None]) -> None:
+        if self._path is None or durable.exception() is not None:
+            return
+        mark = self._store.digest(kept.number).hex()
+        snapshot = Snapshot(mark, self._settings, kept)
+        learner.write(self._path, msgspec.json.encode(snapshot))
+
+    def read(self, settings: Settings) -> Ledger | None:
+        """Return the ledger of a snapshot that fits the store; None: there is none."""
+        if self._path is None or not self._path.exists():
+            return None
+        try:
+            learner, said = Believer.read(self._path)
+            snapshot = msgspec.json.decode(said, type=Snapshot)
+            if snapshot.settings != self._settings or snapshot.kept.number > self._store.last:
+                return None
+            if self._store.digest(snapshot.kept.number).hex() != snapshot.mark:
+                return None
+        except (BadArgument, OSError, msgspec.MsgspecError):
+            return None
+        self._last = snapshot.kept.number
+        return Ledger.of(settings, self._store.about, learner, snapshot.kept)
+
+    def remove(self) -> None:
+        """Remove the snapshot: somebody in it is forgotten."""
+        self.finish()
+        self._last = 0
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """Wait for one that is being written."""
+        if self._writing is not None:
+            self._writing.join()
+
+
+def problem(path: Path, store: Store) -> str:
+    """Say what is wrong with the snapshot of a store; nothing if all is well, or there is none."""
+    if not path.exists():
+        return ""
+    try:
+        snapshot = msgspec.json.decode(Believer.read(path)[1], type=Snapshot)
+    except (BadArgument, OSError, msgspec.MsgspecError) as error:
+        return str(error)
+    if store.digest(snapshot.kept.number).hex() != snapshot.mark:
+        return "it is not of this log"
+    return ""

@@ -1,0 +1,95 @@
+"""What every store promises. Knows entries, and nothing of what they mean to a learner."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from lumpable.stores.log_entries import Entry, Name
+
+
+class StoreError(Exception):
+    """The store could not do it: a full disk, a lost server. Nothing of it was done.
+
+    It may be tried again when the cause is gone.
+    """
+
+
+class AlreadyDecided(StoreError):
+    """An event has a decision already; the batch was refused as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A place where a store does not hold what was written."""
+
+    where: str
+    what: str
+
+
+class Store(ABC):
+    """A log that only grows, but for what is erased.
+
+    1. `append` adds entries in this order, all of them or, with `StoreError`, none: also after a
+       crash at any moment. When it returns they are durable: no crash or power cut loses them.
+    2. Entries are numbered 1, 2, 3 .. without gaps, and read back in this order, as they were.
+    3. One decision an event: a second one is refused with `AlreadyDecided`.
+    4. `erase` removes a user: no byte of the name or of their events stays in any file, and what
+       remains is still verified. Their entries keep their numbers, and are read no more.
+    5. `verify` finds every change that was made behind the store's back, down to a bit.
+    6. One process writes at a time; another one is refused when it opens.
+    7. Threads may share a store.
+    """
+
+    @property
+    @abstractmethod
+    def last(self) -> int:
+        """The number of the last entry; 0: there is none."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> bytes:
+        """What `configure` wrote last; empty: nothing."""
+
+    @abstractmethod
+    def configure(self, settings: bytes) -> None:
+        """Keep settings, durably."""
+
+    @abstractmethod
+    def append(self, entries: Sequence[Entry]) -> int:
+        """Add entries, durably; return the number of the last."""
+
+    @abstractmethod
+    def entries(self, after: int = 0) -> Iterator[tuple[int, Entry]]:
+        """Yield the entries after a number, with theirs, in order; those that were erased are not.
+
+        What is appended meanwhile may or may not come.
+        """
+
+    @abstractmethod
+    def about(self, event: str) -> list[tuple[int, Entry]]:
+        """Return the entries of an event, with their numbers, in order."""
+
+    @abstractmethod
+    def digest(self, number: int) -> bytes:
+        """Return the digest of an entry, which stays when it is erased; empty: there is none."""
+
+    @abstractmethod
+    def erase(self, user: Name) -> int:
+        """Remove all entries of a user and of their events; return how many there were."""
+
+    @abstractmethod
+    def verify(self) -> list[Damage]:
+        """Return every damage that can be found."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and locks; calling it twice is fine."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

@@ -1,0 +1,79 @@
+"""Entries of a log: one flat record for everything that can happen, as a row of any table.
+
+Times are microseconds since 1970 (UTC) and rewards millionths: integers, so that every engine adds
+them up to the same number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Literal
+
+import msgspec
+
+from lumpable.base.errors import BadArgument
+
+Name = str | int
+"""What users and arms are called; "1" and 1 are two names."""
+Kind = Literal[
+    "decided", "rewarded", "activated", "expired", "arm", "forgot", "taken", "adopted"
+]  # fmt: skip
+MICRO = 1_000_000
+MOST = 2**53
+"""Rewards in millionths are below this, so that they are exact as floats, too."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """Something that happened; each kind uses some of the fields.
+
+    - decided: an arm for a user; `detail` says by whom, `active` whether its reward may default
+    - rewarded: the reward of an event, which may come before its decision; `detail` tells apart
+      several rewards of one event with the same time and value
+    - activated: what was decided on was shown
+    - expired: the time for a reward is over, and the default counts
+    - arm: `detail` says what became of it (added, removed, paused, resumed)
+    - forgot: a user, who is not named
+    - taken, adopted: evidence was handed to a fit; its result, a version, decides from here on
+    """
+
+    kind: Kind
+    at: int
+    event: str = ""
+    user: Name | None = None
+    arm: Name | None = None
+    value: int | None = None
+    propensity: float | None = None
+    version: int | None = None
+    active: bool | None = None
+    detail: str = ""
+
+
+def digest_of(entry: Entry, salt: bytes = b"") -> bytes:
+    """Return the digest of an entry; with the user's salt, which is gone when they are forgotten.
+
+    Without it nobody can find out by trial what an erased entry said.
+    """
+    return hashlib.sha256(salt + msgspec.msgpack.encode(entry)).digest()
+
+
+def linked(last: bytes, digests: list[bytes]) -> bytes:
+    """Return the next link of a chain: any change before or in these entries changes it."""
+    return hashlib.sha256(last + b"".join(digests)).digest()
+
+
+def micro(value: float) -> int:
+    """Return a reward in millionths, the nearest; halves go to the even one.
+
+    >>> micro(0.1), micro(1.0), micro(-2.5e-6)
+    (100000, 1000000, -2)
+    """
+    if not math.isfinite(value) or abs(value) * MICRO >= MOST:
+        expected = f"a number below {MOST / MICRO:,.0f} in size"
+        raise BadArgument("reward", expected, repr(value))
+    return round(value * MICRO)
+
+
+def plain(value: int) -> float:
+    """Return a reward in millionths as a number."""
+    return value / MICRO

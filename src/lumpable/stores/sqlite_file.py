@@ -1,0 +1,98 @@
+"""An SQLite file as a store uses it: how it is opened, its tables, and what its errors mean."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from lumpable.base.errors import BadArgument
+from lumpable.stores.law import StoreError
+from lumpable.stores.log_entries import Name
+
+SCHEMA = 1
+MARK = 0x4C554D50
+"""SQLite's application id of our files: LUMP."""
+TABLES = """
+CREATE TABLE about (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE users (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE NOT NULL,
+                    salt BLOB NOT NULL);
+CREATE TABLE arms (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL);
+CREATE TABLE log (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, at INTEGER, event TEXT,
+                  user INTEGER, arm INTEGER, value INTEGER, propensity REAL, version INTEGER,
+                  active INTEGER, detail TEXT, digest BLOB NOT NULL);
+CREATE INDEX events ON log (event) WHERE event IS NOT NULL;
+CREATE UNIQUE INDEX decisions ON log (event) WHERE kind = 'decided';
+CREATE TABLE chain (last INTEGER PRIMARY KEY, link BLOB NOT NULL);
+"""
+
+
+WRITING = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON")
+"""Every commit is synced, and what is deleted is overwritten."""
+
+
+def connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
+    """Open a file, or make one unless it is only to be read."""
+    if read_only and not path.exists():
+        raise FileNotFoundError(f"no such file: {str(path)!r}")
+    address = f"{path.resolve().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+    db = sqlite3.connect(
+        address, uri=True, isolation_level=None, check_same_thread=False, timeout=30.0
+    )
+    try:
+        for pragma in () if read_only else WRITING:
+            db.execute(f"PRAGMA {pragma}")
+        _check_tables(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _check_tables(db: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of a new file; refuse files of others and of later versions."""
+    mark, schema, tables = (
+        db.execute(query).fetchone()[0]
+        for query in (
+            "PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_schema",
+        )
+    )  # fmt: skip
+    if (mark, schema, tables) == (0, 0, 0):
+        marks = f"PRAGMA application_id = {MARK}; PRAGMA user_version = {SCHEMA};"
+        db.executescript(f"BEGIN IMMEDIATE; {TABLES} {marks} COMMIT;")
+    elif mark != MARK:
+        raise BadArgument("path", "a file of lumpable", f"another database, {str(path)!r}")
+    elif schema > SCHEMA:
+        written = f"{str(path)!r}, which a later version wrote (schema {schema})"
+        raise BadArgument("path", f"a file of schema {SCHEMA} or older", written)
+
+
+@contextlib.contextmanager
+def store_errors(path: Path) -> Iterator[None]:
+    """Raise what goes wrong with the file as an error of the store."""
+    try:
+        yield
+    except (sqlite3.IntegrityError, FileNotFoundError):
+        raise
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"{path}: {error}; nothing was written") from error
+
+
+class Numbered:
+    """Names and their numbers in a table, both ways."""
+
+    def __init__(self, rows: Iterable[tuple[int, str]]) -> None:
+        self.name = {number: msgspec.json.decode(name, type=Name) for number, name in rows}
+        self.number = {name: number for number, name in self.name.items()}
+
+    def add(self, name: Name, number: int) -> tuple[int, str]:
+        """Give a name a number; return the row that says so."""
+        self.number[name], self.name[number] = number, name
+        return number, msgspec.json.encode(name).decode()
+
+    def drop(self, number: int) -> None:
+        """Forget a name."""
+        del self.number[self.name.pop(number)]

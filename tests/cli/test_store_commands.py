@@ -1,0 +1,91 @@
+"""`lumpable verify | show | export` on the file of an experiment."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+import lumpable as lb
+from lumpable.cli import main
+
+
+def call(*words: str) -> Result:
+    return CliRunner(env={"COLUMNS": "80"}).invoke(main.main, list(words), prog_name="lumpable")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "clicks.db"
+    with lb.open(path, ["red", 17], window=3600, default=0.5, fits="at once") as e:
+        for k in range(20):
+            made = e.decide(f"user {k % 4}", event=f"e{k}")
+            if k % 4:
+                e.reward(made.event, k / 10)
+        e.reward("[bold]lost", 1.0)
+    return path
+
+
+def test_a_whole_file_is_said_to_be_whole(file: Path) -> None:
+    with lb.open(file, fits="at once"):  # in use
+        result = call("verify", str(file))
+    assert result.exit_code == 0, result.output
+    assert "all as they were written" in result.output
+
+
+def test_damage_is_named(file: Path) -> None:
+    db = sqlite3.connect(file)
+    db.execute("UPDATE log SET value = 7 WHERE kind = 'rewarded' AND event = 'e1'")
+    db.commit()
+    db.close()
+    result = call("verify", str(file))
+    assert result.exit_code == 1
+    assert "is not what was written" in result.stdout
+    assert "damaged" in result.stderr
+
+
+def test_a_damaged_snapshot_is_named(file: Path) -> None:
+    snapshot = Path(f"{file}.snapshot")
+    snapshot.write_bytes(snapshot.read_bytes()[:-50])
+    result = call("verify", str(file))
+    assert result.exit_code == 0
+    assert "nothing is lost by it" in result.stdout
+
+
+def test_what_is_inside_is_shown(file: Path) -> None:
+    result = call("show", str(file))
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.stdout.split())
+    for words in ("users 4", "window 3600.0", "default 0.5", "17 added", "decided 20",
+                  "rewarded 16", "early 1", "waiting 5"):  # fmt: skip
+        assert words in text
+
+
+def test_events_are_exported(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "events.parquet"
+    result = call("export", str(file), "--out", str(out))
+    assert result.exit_code == 0, result.output
+    rows = pq.read_table(out).to_pylist()
+    assert len(rows) == 21
+    assert {row["arm"] for row in rows[:20]} <= {'"red"', "17"}
+    assert rows[1]["reward"] == 0.1
+    assert (rows[0]["standing"], rows[0]["reward"]) == ("waiting", None)
+    assert (rows[20]["event"], rows[20]["standing"], rows[20]["user"]) == (
+        "[bold]lost",
+        "early",
+        None,
+    )
+
+
+@pytest.mark.parametrize("command", ["verify", "show", "export"])
+def test_bad_files_are_bad_input(command: str, tmp_path: Path) -> None:
+    more = ["--out", str(tmp_path / "x")] if command == "export" else []
+    assert call(command, str(tmp_path / "none.db"), *more).exit_code == 2
+    text = tmp_path / "text.db"
+    text.write_text("hello " * 2000)
+    result = call(command, str(text), *more)
+    assert result.exit_code == 2
+    assert "not a database" in result.stderr

@@ -1,0 +1,89 @@
+"""A service without luck or time of its own: the test turns the clock and names the events."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from pathlib import Path
+from typing import Any
+
+from lumpable.lumps.core.layout import CELLS, LOG, cells_of
+from lumpable.lumps.use.believer import Believer, Taken
+from lumpable.service.fits_beside import AtOnce, Done, Fitter
+from lumpable.service.live_experiment import LiveExperiment
+from lumpable.service.settings import Settings, made
+from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.law import Store
+
+DEFAULTS = {"window": None, "default": None}
+
+
+class Clock:
+    """Time that stands still until it is told, in seconds."""
+
+    def __init__(self, now: float = 1_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return round(self.now * 1_000_000)
+
+
+def settings(**given: Any) -> Settings:
+    return made(**(DEFAULTS | given))
+
+
+def opened(
+    store: Store | None = None, clock: Clock | None = None, fitter: Fitter | None = None,
+    arms: tuple[Any, ...] = ("red", "green", "blue"), snapshot: Path | None = None, **given: Any,
+) -> LiveExperiment:  # fmt: skip
+    """Open an experiment; events are called e0, e1, ..."""
+    count = itertools.count()
+    experiment = LiveExperiment(
+        MemoryStore() if store is None else store, settings(**given), fitter or AtOnce(),
+        snapshot=snapshot, clock=clock or Clock(), new_id=lambda: f"e{next(count)}",
+    )  # fmt: skip
+    for arm in arms:
+        experiment.add_arm(arm)
+    return experiment
+
+
+class Later:
+    """Fits when the test says so, as a process beside would."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Taken, Done]] = []
+
+    def start(self, taken: Taken, done: Done) -> None:
+        self._waiting.append((taken, done))
+
+    def finish(self) -> None:
+        while self._waiting:
+            taken, done = self._waiting.pop(0)
+            done(Believer.fit(taken))
+
+    def close(self) -> None:
+        self._waiting.clear()
+
+
+SCRATCH = {"weight", "mean", "spread", "scale", "cover", "factor", "score", "due"}
+LAYOUT = {"start", "room", "used", "logged", *CELLS, *LOG}
+
+
+def bits(experiment: LiveExperiment) -> str:
+    """Return a digest of everything that decides: the learner to the last bit, and the ledger."""
+    ledger = experiment._ledger
+    learner, core = ledger.learner, ledger.learner.core
+    seen, digest = len(learner.contexts), hashlib.sha256()
+    arrays = {name: a for name, a in core.state._asdict().items() if name not in SCRATCH | LAYOUT}
+    for name in ("length", "visits", "log_weight", "precision_mean", "precision"):
+        arrays[name] = arrays[name][:seen]
+    arrays |= {name: a for name, a in cells_of(core.state).items() if name != "length"}
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.shape} {array.dtype}".encode() + array.tobytes())
+    pulls = sorted((pull.context, pull.arm, pull.group) for pull in core.under_way.values())
+    rest = (
+        learner.contexts, learner.arms, learner.retired, core.tells, core.next_fit, pulls,
+        ledger.version, sorted(ledger.paused, key=str),
+    )  # fmt: skip
+    digest.update(repr(rest).encode())
+    return digest.hexdigest()

@@ -1,0 +1,276 @@
+"""Decisions, rewards, windows, arms and users of an experiment, one promise at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import lumpable as lb
+from kits.service import Clock, opened
+from lumpable.base.errors import BadArgument
+from lumpable.stores.in_sqlite import SQLiteStore
+from lumpable.stores.law import StoreError
+
+
+def test_a_decision_and_its_reward() -> None:
+    with opened() as e:
+        made = e.decide("ann")
+        assert (made.event, made.user, made.version) == ("e0", "ann", 0)
+        assert made.arm in ("red", "green", "blue")
+        assert e.reward(made.event, 1.0) == "rewarded"
+        assert e.evidence() == [("ann", made.arm, 1_000_000, 1)]
+        status = e.status()
+        assert (status.decisions, status.rewards, status.counted, status.waiting) == (1, 1, 1, 0)
+
+
+def test_the_same_event_gets_the_same_decision() -> None:
+    with opened() as e:
+        first = e.decide("ann", event="mine")
+        e.reward("mine", 0.0)
+        for arm in ("red", "green", "blue"):
+            e.remove_arm(arm)
+        assert e.decide("ann", event="mine") == first
+        assert e.decide_many(["ann", "ann"], events=["mine", "mine"]) == [first, first]
+        e.resume_arm("red")
+        twice = e.decide_many(["bob", "bob"], events=["new", "new"])
+        assert twice[0] == twice[1]
+        assert e.status().decisions == 2
+        with pytest.raises(BadArgument, match="another user"):
+            e.decide("bob", event="mine")
+
+
+@pytest.mark.parametrize(
+    ("repeated", "expected"), [("first", 1_000_000), ("last", 3_000_000), ("sum", 6_000_000)]
+)
+def test_which_of_several_rewards_counts(repeated: str, expected: int) -> None:
+    clock = Clock()
+    with opened(clock=clock, repeated=repeated, arms=("red",)) as e:
+        event = e.decide("ann").event
+        for value in (1.0, 2.0, 3.0):
+            e.reward(event, value)
+            clock.now += 1
+        assert e.evidence() == [("ann", "red", expected, 1)]
+
+
+def test_an_earlier_reward_that_comes_later_takes_its_place() -> None:
+    with opened(clock=Clock(100.0), arms=("red",)) as e:
+        event = e.decide("ann").event
+        e.reward(event, 0.25, at=105.0)
+        assert e.evidence() == [("ann", "red", 250_000, 1)]
+        e.reward(event, 0.75, at=103.0)
+        assert e.evidence() == [("ann", "red", 750_000, 1)]
+
+
+def test_windows_defaults_and_activation() -> None:
+    clock = Clock(100.0)
+    with opened(clock=clock, window=10, default=0.0, arms=("red",)) as e:
+        shown, prefetched, late = (
+            e.decide(user, activate=active).event
+            for user, active in (("ann", True), ("bob", False), ("cid", False))
+        )
+        e.activate(late)
+        clock.now = 110.0
+        assert e.reward("nobody", 1.0) == "early"
+        assert e.evidence() == []
+        clock.now = 110.1
+        assert e.reward(late, 1.0) == "late"
+        assert e.evidence() == [("ann", "red", 0, 1), ("cid", "red", 0, 1)]
+        assert e.status().waiting == 0
+        assert e.reward(prefetched, 1.0, at=109.0) == "rewarded"  # it was shown, after all
+        assert e.reward(shown, 1.0, at=109.0) == "rewarded"  # in time, and long under way
+        assert e.evidence() == [
+            ("ann", "red", 1_000_000, 1), ("bob", "red", 1_000_000, 1), ("cid", "red", 0, 1),
+        ]  # fmt: skip
+        with pytest.raises(BadArgument, match="decided"):
+            e.activate("unknown")
+
+
+def test_a_reward_may_come_before_its_decision() -> None:
+    with opened(arms=("red",)) as e:
+        assert e.reward("mine", 1.0) == "early"
+        e.decide("ann", event="mine")
+        assert e.evidence() == [("ann", "red", 1_000_000, 1)]
+
+
+def test_arms_come_and_go() -> None:
+    with opened() as e:
+        e.remove_arm("red")
+        e.pause_arm("green")
+        assert {e.decide(f"u{k}").arm for k in range(5)} == {"blue"}
+        with pytest.raises(BadArgument, match="none of the allowed ones may"):
+            e.decide("ann", ["red", "green"])
+        e.resume_arm("green")
+        e.add_arm("gold")
+        assert e.decide("ann", ["gold"]).arm == "gold"
+        with pytest.raises(BadArgument, match="known arms"):
+            e.decide("ann", ["pink"])
+        with pytest.raises(BadArgument, match="a known arm"):
+            e.pause_arm("pink")
+        assert e.status().arms == ("green", "blue", "gold")
+    with opened(new_arms=True, arms=()) as e:
+        assert e.decide("ann", ["pink"]).arm == "pink"
+        with pytest.raises(BadArgument, match="allowed"):
+            opened(arms=()).decide("ann")
+
+
+def test_an_arm_is_shown_at_most_so_often() -> None:
+    with opened(at_most=2) as e:
+        shown = Counter(e.decide("ann").arm for _ in range(6))
+        assert shown == {"red": 2, "green": 2, "blue": 2}
+        with pytest.raises(BadArgument, match="as often as `at_most` allows"):
+            e.decide("ann")
+        assert e.decide("bob").arm in shown
+        with pytest.raises(BadArgument, match="as often"):
+            e.decide_many(["bob"] * 6)  # all of them, or none
+        assert len(e.decide_many(["bob"] * 5)) == 5
+
+
+def test_hold_back_and_floor_say_how_likely_an_arm_was() -> None:
+    """Over many events each arm is drawn about as often as the propensities say (exact law)."""
+    with opened(hold_back=0.3, floor=0.1) as e:
+        e.reward(e.observe("ann", "red").event, 1.0)  # no ties: the learner wants red
+        made = e.decide_many(["ann"] * 400)
+        by_arm = Counter(d.arm for d in made)
+        wanted = {d.arm: d.propensity for d in made}
+        best = max(wanted, key=wanted.__getitem__)
+        assert wanted == {
+            arm: pytest.approx(0.3 / 3 + 0.7 * (0.8 if arm == best else 0.1)) for arm in wanted
+        }
+        for arm, p in wanted.items():  # eight standard errors: seeds are fixed
+            assert abs(by_arm[arm] - 400 * p) < 8 * (400 * p * (1 - p)) ** 0.5
+    with opened(hold_back=0.5, control="blue", arms=("red", "blue")) as e:
+        e.reward(e.observe("ann", "red").event, 1.0)
+        seen = {(d.arm, d.propensity) for d in e.decide_many(["ann"] * 40)}
+        assert seen == {("blue", 0.5), ("red", 0.5)}
+
+
+def test_modes() -> None:
+    with opened(mode="shadow", control="green") as e:
+        assert [(d.arm, d.propensity) for d in e.decide_many(["ann", "bob"])] == [
+            ("green", 1.0)
+        ] * 2
+        with pytest.raises(BadArgument, match="control arm"):
+            e.decide("ann", ["red"])
+    with opened(mode="observe") as e:
+        with pytest.raises(BadArgument, match="observe"):
+            e.decide("ann")
+        made = e.observe("ann", "red", propensity=0.5)
+        assert e.observe("ann", "blue", event=made.event) == made
+        e.reward(made.event, 1.0)
+        assert e.evidence() == [("ann", "red", 1_000_000, 1)]
+
+
+def test_a_user_is_forgotten() -> None:
+    """Evidence and learner are those of a run without the user."""
+    runs = []
+    for users in (("ann", "bob"), ("ann",)):
+        e = opened(arms=("red", "blue"))
+        for k in range(30):
+            for user in users:
+                made = e.observe(user, ("red", "blue")[k % 2], event=f"{user}-{k}")
+                e.reward(made.event, float(user == "ann") * (k % 2))
+        e.forget("bob")
+        runs.append(e)
+    assert runs[0].digest() == runs[1].digest()
+    assert "bob" not in runs[0]._learner().contexts
+    assert runs[0].groups() == runs[1].groups()
+    runs[0].decide("bob")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda e: e.decide(1.5),
+        lambda e: e.decide("ann", event=""),
+        lambda e: e.decide("ann", event="x" * 201),
+        lambda e: e.decide("ann", event="\ud800"),
+        lambda e: e.decide_many(["ann"], events=["a", "b"]),
+        lambda e: e.decide_many(["ann", "bob"], ["pink"]),
+        lambda e: e.reward("e", float("nan")),
+        lambda e: e.reward("e", 2.0),
+        lambda e: e.reward("e", "1"),
+        lambda e: e.reward("e", 1.0, at=-1.0),
+        lambda e: e.reward_many([("e", 1.0), ("f", 2.0)]),
+        lambda e: e.observe("ann", "red", propensity=0.0),
+        lambda e: e.observe("ann", None),
+    ],
+)
+def test_what_is_wrong_is_refused_and_changes_nothing(wrong) -> None:  # type: ignore[no-untyped-def]
+    with opened(rewards="binary") as e:
+        e.decide("ann")
+        before, log = e.status(), e._store.last
+        with pytest.raises(BadArgument):
+            wrong(e)
+        assert (e.status(), e._store.last) == (before, log)
+
+
+# --- Opening --------------------------------------------------------------------------------
+
+
+def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "clicks.db"
+    with lb.open(path, ["red", "blue"], rewards="binary", window=60, fits="at once") as e:
+        made = [e.decide(f"u{k % 5}") for k in range(30)]
+        e.reward_many([(d.event, float(d.arm == "red")) for d in made[:20]])
+        before = e.status(), e.digest(), e.best("u1"), e.groups(), e.expected("u9")
+    with lb.open(path, fits="at once") as e:
+        assert (e.status(), e.digest(), e.best("u1"), e.groups(), e.expected("u9")) == before
+        assert e.settings.window == 60_000_000
+        assert e.reward(made[25].event, 1.0) == "rewarded"
+    with pytest.raises(BadArgument, match=r"window: expected 60\.0, as the experiment was begun"):
+        lb.open(path, window=30)
+    with lb.open(path, hold_back=0.1, fits="at once") as e:
+        assert e.settings.hold_back == 0.1
+    with lb.open(path, fits="at once") as e, pytest.raises(BadArgument, match="no other process"):
+        lb.open(path)
+    e.close()
+    with pytest.raises(StoreError, match="closed"):
+        e.decide("ann")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rewards": "some"}, {"window": 0}, {"default": 1.0}, {"repeated": "best"},
+        {"mode": "run"}, {"hold_back": 1.0}, {"floor": -0.1}, {"at_most": 0}, {"seed": -1},
+        {"mode": "shadow"}, {"fits": "later"}, {"rewards": "binary", "window": 1, "default": 0.5},
+    ],
+)  # fmt: skip
+def test_wrong_settings_are_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
+    with pytest.raises(BadArgument):
+        lb.open(tmp_path / "clicks.db", ["red"], **wrong)  # type: ignore[arg-type]
+    lb.open(tmp_path / "clicks.db", ["red"], fits="at once").close()
+
+
+def test_explanations() -> None:
+    with opened(arms=("red", "blue")) as e:
+        for k in range(40):
+            user, arm = f"u{k % 8}", ("red", "blue")[k // 8 % 2]
+            e.reward(e.observe(user, arm).event, float((k % 2 == 0) == (arm == "red")))
+        said = e.explain("u0")
+        assert said.advice == e.best("u0")
+        assert said.rewards == 5
+        assert repr(said.advice.best_arm) in str(said)
+        assert e.explain("stranger").rewards == 0
+        assert "stranger" in str(e.explain("stranger"))
+
+
+def test_a_failed_commit_is_as_if_nothing_happened(tmp_path: Path) -> None:
+    """The caller is told; memory goes back to what is durable; it works when the cause is gone."""
+    store = SQLiteStore(tmp_path / "log.db")
+    with opened(store) as e:
+        first = e.decide("ann")
+        before = e.digest(), e.status()
+        (pages,) = store._db.execute("PRAGMA page_count").fetchone()
+        store._db.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(StoreError, match="full"):
+            e.decide_many([f"user {k}" for k in range(1000)])
+        store._db.execute("PRAGMA max_page_count = 1000000")
+        made = e.decide("ann")
+        assert made.event != first.event
+        assert e.decide("ann", event=first.event) == first
+        assert e.status().entries == store.last
+        assert e.status().decisions == before[1].decisions + 1
+        assert not store.verify()

@@ -1,0 +1,212 @@
+"""Every store keeps the law of stores."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kits.stores import Shelf, decided, rewarded
+from lumpable.base.errors import BadArgument
+from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.in_sqlite import SQLiteStore
+from lumpable.stores.law import AlreadyDecided, StoreError
+from lumpable.stores.log_entries import Entry, Kind, micro, plain
+
+KINDS: tuple[Kind, ...] = ("rewarded", "activated", "expired", "arm", "taken", "adopted")
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Shelf:
+    if request.param == "memory":
+        kept = MemoryStore()
+        return Shelf(lambda: kept, lasting=False)
+    return Shelf(lambda: SQLiteStore(tmp_path / "log.db"), lasting=True)
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+NAMES = st.one_of(TEXTS, st.integers(-(2**63), 2**63 - 1))
+NUMBERS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
+ENTRIES = st.builds(
+    Entry,
+    kind=st.sampled_from(KINDS), at=st.integers(-(2**63), 2**63 - 1),
+    event=TEXTS,
+    user=st.one_of(st.none(), NAMES), arm=st.one_of(st.none(), NAMES), value=NUMBERS,
+    propensity=st.one_of(st.none(), st.floats(0, 1)), version=NUMBERS,
+    active=st.one_of(st.none(), st.booleans()), detail=TEXTS,
+)  # fmt: skip
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(batches=st.lists(st.lists(ENTRIES, max_size=4), max_size=4))
+def test_what_was_written_is_read_back(batches: list[list[Entry]], shelf: Shelf) -> None:
+    """Any names, numbers and words, in order, by number and by event, also when opened again."""
+    with shelf.open() as store:
+        first = store.last
+        for batch in batches:
+            store.append(batch)
+    written = [entry for batch in batches for entry in batch]
+    with shelf.open() as store:
+        assert list(store.entries(first)) == list(enumerate(written, first + 1))
+        assert store.last == first + len(written)
+        assert not store.verify()
+        for event in {entry.event for entry in written if entry.event}:
+            here = [(k, e) for k, e in enumerate(written, first + 1) if e.event == event]
+            assert store.about(event)[-len(here) :] == here
+
+
+def test_an_event_is_decided_once(shelf: Shelf) -> None:
+    with shelf.open() as store:
+        store.append([decided("a")])
+        before = list(store.entries())
+        for batch in ([decided("b"), decided("a", "bob", "new")], [decided("c"), decided("c")]):
+            with pytest.raises(AlreadyDecided):
+                store.append(batch)
+            assert list(store.entries()) == before
+        store.append([decided("b", "bob", "new")])  # names of a refused batch left no trace
+        assert not store.verify()
+        assert [entry for _, entry in store.entries()] == [decided("a"), decided("b", "bob", "new")]
+
+
+def test_an_erased_user_is_read_no_more(shelf: Shelf) -> None:
+    entries = [
+        rewarded("early", 5), decided("early", "ann"), decided("other", "bob"),
+        decided("late", "ann"), rewarded("late", 7, "ann"), rewarded("other", 9, "bob"),
+    ]  # fmt: skip
+    with shelf.open() as store:
+        store.append(entries)
+        assert store.erase("ann") == 4
+        assert store.erase("ann") == 0
+        assert store.erase("never seen") == 0
+        assert list(store.entries()) == [(3, entries[2]), (6, entries[5])]
+        assert store.about("early") == store.about("late") == []
+        assert not store.verify()
+        store.append([decided("early", "ann")])  # a new life
+        assert store.last == 7
+    with shelf.open() as store:
+        assert list(store.entries(6)) == [(7, decided("early", "ann"))]
+        assert not store.verify()
+
+
+def test_settings_are_kept(shelf: Shelf) -> None:
+    with shelf.open() as store:
+        assert store.settings == b""
+        store.configure(b"one")
+        store.configure(b"two")
+    with shelf.open() as store:
+        assert store.settings == b"two"
+
+
+def test_threads_may_share_a_store(shelf: Shelf) -> None:
+    with shelf.open() as store:
+
+        def write(name: str) -> None:
+            for k in range(20):
+                store.append([decided(f"{name}-{k}", name), rewarded(f"{name}-{k}", k)])
+
+        threads = [threading.Thread(target=write, args=(f"t{k}",)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        found = [entry for _, entry in store.entries()]
+        assert [number for number, _ in store.entries()] == list(range(1, 161))
+        for name in ("t0", "t3"):
+            own = [e.event for e in found if e.kind == "decided" and e.user == name]
+            assert own == [f"{name}-{k}" for k in range(20)]
+        assert not store.verify()
+
+
+# --- Files ----------------------------------------------------------------------------------
+
+
+def test_no_byte_of_an_erased_user_stays(tmp_path: Path) -> None:
+    secret = "zanzibar-ann"
+    with SQLiteStore(tmp_path / "log.db") as store:
+        for k in range(300):  # pages split, and rows move
+            user = secret if k % 3 == 0 else f"u{k}"
+            store.append([decided(f"{user}/{k}", user), rewarded(f"{user}/{k}", k)])
+        assert store.erase(secret) == 200
+        held = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        assert all(secret.encode() not in content for content in held.values()), held.keys()
+        assert not store.verify()
+
+
+def test_one_process_writes(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "log.db"), pytest.raises(BadArgument, match="no other process"):
+        SQLiteStore(tmp_path / "log.db")
+    SQLiteStore(tmp_path / "log.db").close()
+
+
+def test_files_of_others_are_refused(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("CREATE TABLE t (x)")
+    other.close()
+    with pytest.raises(BadArgument, match="another database"):
+        SQLiteStore(tmp_path / "other.db")
+    (tmp_path / "text.db").write_text("hello " * 1000)
+    with pytest.raises(StoreError, match="not a database"):
+        SQLiteStore(tmp_path / "text.db")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        SQLiteStore(tmp_path / "no folder" / "log.db")
+    with pytest.raises(FileNotFoundError, match=r"none\.db"):
+        SQLiteStore(tmp_path / "none.db", read_only=True)
+    with SQLiteStore(tmp_path / "log.db") as store:
+        store._db.execute("PRAGMA user_version = 99")
+    with pytest.raises(BadArgument, match="later version"):
+        SQLiteStore(tmp_path / "log.db")
+
+
+def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "log.db")
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        store.append([decided("a")])
+
+
+def damaged(path: Path, query: str, *given: Any) -> SQLiteStore:
+    """Change a file behind the store's back."""
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA ignore_check_constraints = ON")
+    db.execute(query, given)
+    db.commit()
+    db.close()
+    return SQLiteStore(path)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "UPDATE log SET value = value + 1 WHERE number = 2",
+        "UPDATE log SET at = 0 WHERE number = 1",
+        "UPDATE log SET digest = zeroblob(32) WHERE number = 3",
+        "UPDATE log SET user = 2 WHERE number = 1",
+        "UPDATE users SET name = '\"eve\"' WHERE number = 1",
+        "UPDATE arms SET name = '\"blue\"' WHERE number = 1",
+        "UPDATE chain SET link = zeroblob(32) WHERE last = 2",
+        "DELETE FROM log WHERE number = 2",
+        "DELETE FROM log WHERE number = 4",
+        "DELETE FROM chain WHERE last = 4",
+        "DELETE FROM users WHERE number = 1",
+    ],
+)
+def test_changes_behind_its_back_are_found(tmp_path: Path, query: str) -> None:
+    with SQLiteStore(tmp_path / "log.db") as store:
+        store.append([decided("a"), rewarded("a", 1)])
+        store.append([decided("b", "bob"), rewarded("b", 2)])
+        assert not store.verify()
+    with damaged(tmp_path / "log.db", query) as store:
+        assert store.verify()
+
+
+def test_rewards_in_millionths() -> None:
+    assert [plain(micro(x)) for x in (0.0, 1.0, -0.5, 123.456789)] == [0.0, 1.0, -0.5, 123.456789]
+    for bad in (float("nan"), float("inf"), 1e10):
+        with pytest.raises(BadArgument, match="reward"):
+            micro(bad)
