@@ -61,6 +61,7 @@ class LiveExperiment(Reading):
     def __init__(
         self, store: Store, settings: Settings, fitter: Fitter, *, snapshot: Path | None = None,
         clock: Callable[[], int] = now, new_id: Callable[[], str] = lambda: secrets.token_hex(8),
+        writer: Callable[[Store], Writer] = Writer,
     ) -> None:  # fmt: skip
         self.settings = settings
         self._store, self._fitter, self._clock, self._new_id = store, fitter, clock, new_id
@@ -68,7 +69,8 @@ class LiveExperiment(Reading):
         self._users, self._arms = Names("user"), Names("arm")
         self._snapshots = Snapshots(snapshot, store, settings)
         super().__init__(Ledger.replayed(settings, store, self._snapshots.read(settings)))
-        self._writer = Writer(store)
+        self._writer = writer(store)
+        self._writer.start()
         self._start_fit(begun=True)
 
     # --- One change after the other ---------------------------------------------------------------

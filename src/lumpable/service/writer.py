@@ -15,17 +15,23 @@ from lumpable.stores.log_entries import Entry
 
 MOST = 10_000
 """Entries of one commit, about."""
+Handed = tuple[Sequence[Entry], "Future[None]"]
+"""What somebody handed in, and when it is durable."""
 
 
 class Writer:
-    """A thread that appends to a store what others hand in, in this order."""
+    """Appends to a store what others hand in, in this order, in a thread of its own."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._ready = threading.Condition()
-        self._queue: list[tuple[Sequence[Entry], Future[None]]] = []
+        self._queue: list[Handed] = []
         self._failure: StoreError | None = None
         self._closing = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to work."""
         self._thread = threading.Thread(target=self._run, name="lumpable writer", daemon=True)
         self._thread.start()
 
@@ -53,20 +59,28 @@ class Writer:
             self._failure = None
 
     def _run(self) -> None:
-        while batch := self._next():
-            entries = [entry for handed, _ in batch for entry in handed]
-            try:
-                self._store.append(entries)
-            except BaseException as error:
-                self._fail(batch, error)
-            else:
-                for _, done in batch:
-                    done.set_result(None)
+        while True:
+            with self._ready:
+                self._ready.wait_for(lambda: self._queue or self._closing)
+            if not self.commit():
+                return
 
-    def _next(self) -> list[tuple[Sequence[Entry], Future[None]]]:
-        """Wait for work; an empty list: there will be none any more."""
+    def commit(self) -> bool:
+        """Append what was handed in, in one commit; False: there was nothing."""
+        batch = self._next()
+        if not batch:
+            return False
+        try:
+            self._store.append([entry for handed, _ in batch for entry in handed])
+        except BaseException as error:
+            self._fail(batch, error)
+        else:
+            for _, done in batch:
+                done.set_result(None)
+        return True
+
+    def _next(self) -> list[Handed]:
         with self._ready:
-            self._ready.wait_for(lambda: self._queue or self._closing)
             size = taken = 0
             while taken < len(self._queue) and size < MOST:
                 size += len(self._queue[taken][0])
@@ -74,9 +88,7 @@ class Writer:
             batch, self._queue = self._queue[:taken], self._queue[taken:]
             return batch
 
-    def _fail(
-        self, batch: list[tuple[Sequence[Entry], Future[None]]], error: BaseException
-    ) -> None:
+    def _fail(self, batch: list[Handed], error: BaseException) -> None:
         failure = error if isinstance(error, StoreError) else StoreError(f"not written: {error!r}")
         with self._ready:
             self._failure = failure
@@ -89,4 +101,5 @@ class Writer:
         with self._ready:
             self._closing = True
             self._ready.notify()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
