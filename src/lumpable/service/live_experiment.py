@@ -79,6 +79,7 @@ class LiveExperiment(Reading):
     def _changing(self) -> Iterator[list[Entry]]:
         """Collect the entries of a call, under the lock; then wait until they are durable.
 
+        A call without any rests on what others handed in, maybe its first try: it waits for them.
         Entries are applied one by one as they are collected. Those of a call that failed half-way
         are as true as any, and are written, too; so a call checks everything before the first.
         """
@@ -91,13 +92,12 @@ class LiveExperiment(Reading):
                 if due := self._ledger.due():
                     self._enter(entries, Entry(kind="taken", at=self._clock()))
             finally:
-                done = self._writer.hand_in(entries) if entries else None
+                done = self._writer.hand_in(entries) if entries else self._writer.so_far()
             if due:
                 self._start_fit()
-            if done is not None and self._snapshots.due(self._ledger):
-                self._snapshots.write(self._ledger, done)
-        if done is not None:
-            done.result()
+            if self._snapshots.due(self._ledger):
+                self._snapshots.write(self._ledger, self._writer.so_far())
+        done.result()
 
     def _enter(self, entries: list[Entry], entry: Entry) -> None:
         self._ledger.apply(entry)

@@ -26,6 +26,8 @@ class Writer:
         self._store = store
         self._ready = threading.Condition()
         self._queue: list[Handed] = []
+        self._latest: Future[None] = Future()
+        self._latest.set_result(None)
         self._failure: StoreError | None = None
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -45,8 +47,14 @@ class Writer:
                 done.set_exception(StoreError("the experiment is closed"))
             else:
                 self._queue.append((entries, done))
+                self._latest = done
                 self._ready.notify()
         return done
+
+    def so_far(self) -> Future[None]:
+        """Return when all that was handed in is durable: who repeats a call waits for the first."""
+        with self._ready:
+            return self._latest
 
     @property
     def failure(self) -> StoreError | None:
@@ -56,7 +64,8 @@ class Writer:
     def start_again(self) -> None:
         """Take entries again after a failure."""
         with self._ready:
-            self._failure = None
+            self._failure, self._latest = None, Future()
+            self._latest.set_result(None)
 
     def _run(self) -> None:
         while True:
