@@ -37,7 +37,7 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
     paused: list[Name]
     shown: list[tuple[Name, list[tuple[Name, int]]]]
     tally: dict[str, int]
-    closing: list[tuple[int, str]]
+    closing: list[tuple[int, str, Name]]
     under_way: list[tuple[str, int]]
 
 
@@ -64,8 +64,8 @@ class Ledger:
         """Entries by kind."""
         self._let_go = False
         """Whether there may be events that are not in memory."""
-        self._closing: list[tuple[int, str]] = []
-        """When the windows of decisions close, the next one first."""
+        self._closing: list[tuple[int, str, Name]] = []
+        """When the windows of decisions close, the next one first, and whose they are."""
         self._under_way: dict[str, int] = {}
         """Events whose rewards are to come, the oldest first, and the learner's numbers of them."""
 
@@ -159,7 +159,8 @@ class Ledger:
         if len(self._under_way) > MOST_UNDER_WAY:
             self._expect_no_more(next(iter(self._under_way)))
         if self.settings.window is not None:
-            heapq.heappush(self._closing, (decision.at + self.settings.window, decision.event))
+            closes = decision.at + self.settings.window
+            heapq.heappush(self._closing, (closes, decision.event, user))
         if self.settings.at_most is not None:
             self.shown.setdefault(user, Counter())[arm] += 1
 
@@ -228,12 +229,17 @@ class Ledger:
         return left
 
     def forget(self, user: Name) -> None:
-        """Drop all that is known of a user, whose entries are erased."""
-        own = [id for id, e in self.events.items() if e.decision and e.decision.user == user]
-        for id in own:
-            self._expect_no_more(id)
+        """Drop all that is known of a user, whose entries are erased.
+
+        Many of their events may not be in memory: what is under way and what closes says whose it
+        is.
+        """
+        for id in [id for id, e in self.events.items() if e.decision and e.decision.user == user]:
             del self.events[id]
-        self._closing = [(at, id) for at, id in self._closing if id not in set(own)]
+        pulls = self.learner.core.under_way
+        for id in [id for id, k in self._under_way.items() if pulls[k].context == user]:
+            self._expect_no_more(id)
+        self._closing = [row for row in self._closing if row[2] != user]
         heapq.heapify(self._closing)
         self.shown.pop(user, None)
         self.learner.forget(user)
