@@ -11,7 +11,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Self
 
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.use.believer import Taken
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import deciding
@@ -66,6 +67,8 @@ class LiveExperiment(Reading):
         self.settings = settings
         self._store, self._fitter, self._clock, self._new_id = store, fitter, clock, new_id
         self._closed, self._accepted = False, Accepted.of(settings.rewards)
+        self._doubtful = False
+        """Whether what is in memory may not be what the log says."""
         self._users, self._arms = Names("user"), Names("arm")
         self._snapshots = Snapshots(snapshot, store, settings)
         super().__init__(Ledger.replayed(settings, store, self._snapshots.read(settings)))
@@ -86,13 +89,14 @@ class LiveExperiment(Reading):
         with self._lock:
             self._recover()
             entries: list[Entry] = []
-            try:
-                self._settle(entries)
-                yield entries
-                if due := self._ledger.due():
-                    self._enter(entries, Entry(kind="taken", at=self._clock()))
-            finally:
-                done = self._writer.hand_in(entries) if entries else self._writer.so_far()
+            with self._doubting(BadArgument, StoreError):
+                try:
+                    self._settle(entries)
+                    yield entries
+                    if due := self._ledger.due():
+                        self._enter(entries, Entry(kind="taken", at=self._clock()))
+                finally:
+                    done = self._writer.hand_in(entries) if entries else self._writer.so_far()
             if due:
                 self._start_fit()
             if self._snapshots.due(self._ledger):
@@ -100,15 +104,29 @@ class LiveExperiment(Reading):
         done.result()
 
     def _enter(self, entries: list[Entry], entry: Entry) -> None:
-        self._ledger.apply(entry)
-        entries.append(entry)
+        with self._doubting():
+            self._ledger.apply(entry)
+            entries.append(entry)
+
+    @contextmanager
+    def _doubting(self, *harmless: type[Exception]) -> Iterator[None]:
+        """Doubt what is in memory if the block is cut off: by Ctrl-C, or by an error in it."""
+        try:
+            yield
+        except BaseException as error:
+            self._doubtful = self._doubtful or not isinstance(error, harmless)
+            raise
 
     def _recover(self) -> None:
-        """Go on from what is durable, if a commit failed."""
+        """Go on from what is durable, if a commit failed or memory may differ from the log."""
         if self._closed:
             raise StoreError("the experiment is closed")
-        if self._writer.failure is not None:
-            self._ledger = Ledger.replayed(self.settings, self._store)
+        if self._doubtful and self._writer.failure is None:
+            self._writer.so_far().result()
+        if self._doubtful or self._writer.failure is not None:
+            start = self._snapshots.read(self.settings)
+            self._ledger = Ledger.replayed(self.settings, self._store, start)
+            self._doubtful = False
             self._writer.start_again()
             self._start_fit(begun=True)
 
@@ -301,47 +319,51 @@ class LiveExperiment(Reading):
     def forget(self, user: Name) -> None:
         """Erase a user: no byte of the name stays, and what was learned from them is unlearned."""
         name = self._users.plain(user)
-        with self._changing() as entries:
-            self._writer.hand_in(entries).result()  # what is handed in must be there to be erased
-            entries.clear()
+        with self._changing() as entries, self._doubting():
+            # a crash after this leaves the user, who was not answered; fits are made without them
+            version = self._ledger.version + 1
+            entry = Entry(kind="forgot", at=self._clock(), version=version)
             self._snapshots.remove()
+            self._writer.hand_in([*entries, entry]).result()
+            entries.clear()
             self._store.erase(name)
             self._ledger.forget(name)
-            version = self._ledger.version + 1
-            self._enter(entries, Entry(kind="forgot", at=self._clock(), version=version))
+            self._ledger.apply(entry)
 
     # --- Fits -------------------------------------------------------------------------------------
 
     def _start_fit(self, *, begun: bool = False) -> None:
         """Let what was taken be fitted; `begun`: if it was before a restart, and is not adopted."""
-        taken, version = self._ledger.taken, self._ledger.version
+        taken = self._ledger.taken
         if taken is not None:
-            self._fitter.start(taken, partial(self._adopt, version))
+            self._fitter.start(taken, partial(self._adopt, taken))
         elif not begun:
             raise AssertionError("nothing was taken")
 
-    def _adopt(self, version: int, made: Fit) -> None:
-        """Go on from a fit, unless others came before it."""
+    def _adopt(self, taken: Taken, made: Fit) -> None:
+        """Go on from a fit, if it is of what was taken last: what it saw may be lost by now."""
         with self._lock:
-            if self._closed or self._writer.failure is not None or self._ledger.taken is None:
+            ledger = self._ledger
+            if self._closed or self._writer.failure is not None or ledger.taken is not taken:
                 return
-            if self._ledger.version == version:
-                entry = Entry(kind="adopted", at=self._clock(), version=version + 1)
-                self._ledger.apply(entry, made=made)
+            entry = Entry(kind="adopted", at=self._clock(), version=ledger.version + 1)
+            with self._doubting():
+                ledger.apply(entry, made=made)
                 self._writer.hand_in([entry])
 
     def close(self) -> None:
         """Write what was handed in and let go of the store; calling it twice is fine."""
-        with self._lock:
+        with self._lock, ExitStack() as rest:
             if self._closed:
                 return
             self._closed = True
-            if self._writer.failure is None and self._snapshots.due(self._ledger, 1):
-                self._snapshots.write(self._ledger, self._writer.hand_in([]))
-        self._fitter.close()
-        self._writer.close()
-        self._snapshots.finish()
-        self._store.close()
+            for last_first in (
+                self._store.close, self._snapshots.finish, self._writer.close, self._fitter.close,
+            ):  # fmt: skip
+                rest.callback(last_first)
+            sound = self._writer.failure is None and not self._doubtful
+            if sound and self._snapshots.due(self._ledger, 1):
+                self._snapshots.write(self._ledger, self._writer.so_far())
 
     def __enter__(self) -> Self:
         return self
