@@ -223,7 +223,7 @@ class Broken(AssertionError):
 class Simulator:
     """One life of a service, from a seed."""
 
-    def __init__(self, seed: int, folder: Path | None = None, steps: int = 70) -> None:
+    def __init__(self, seed: int, folder: Path | None = None, steps: int = 60) -> None:
         self.rng, self.steps, self.done = random.Random(seed), steps, list[str]()
         self.seed, self.clock, self.disk = seed, Clock(), Disk()
         rng = self.rng
@@ -249,7 +249,7 @@ class Simulator:
         """Some arms, and almost enough rewards for a first fit."""
         for arm in ARMS[:2]:
             self.e.add_arm(arm)
-        for k in range(8):
+        for k in range(10):
             event = self.e.observe(USERS[k % 4], ARMS[k % 2], event=f"first {k}").event
             self.users[event] = USERS[k % 4]
         self.e.reward_many([(event, self.rewards[k % 2]) for k, event in enumerate(self.users)])
@@ -288,7 +288,7 @@ class Simulator:
     def step(self) -> None:
         weights = {
             self.new_request: 8, self.deliver: 14, self.commit: 9, self.pass_time: 3,
-            self.finish_fit: 3, self.fault: 1, self.restart: 0.7, self.compare: 1.5,
+            self.finish_fit: 1.5, self.fault: 1, self.restart: 0.7, self.compare: 1, self.burst: 2,
         }  # fmt: skip
         self.rng.choices(list(weights), list(weights.values()))[0]()
         if self.store.dead:
@@ -308,7 +308,7 @@ class Simulator:
             self.network.append(Request("reward", about, {} if rng.random() < 0.15 else more))
         elif what < 0.88:
             self.network.append(Request("activate", (rng.choice(known[-12:]),)))
-        elif what < 0.95:
+        elif what < 0.94:
             verb = rng.choice(["add_arm", "remove_arm", "pause_arm", "resume_arm"])
             self.network.append(Request(verb, (rng.choice(ARMS[1:]),)))
         else:
@@ -323,6 +323,15 @@ class Simulator:
             about = user, self.rng.choice(ARMS[:2])
             return Request("observe", about, {"event": event, "at": at})
         return Request("decide", (user,), {"event": event, "activate": self.rng.random() < 0.8})
+
+    def burst(self) -> None:
+        """Several decisions with their rewards: soon a fit is due."""
+        for _ in range(4):
+            request = self.new_decision()
+            event = request.more["event"]
+            self.serve(request)
+            more = {"at": self.clock.now, "key": ""}
+            self.serve(Request("reward", (event, self.rng.choice(self.rewards)), more))
 
     def deliver(self) -> None:
         """Let a message through, or lose it; either way it may be sent once more."""

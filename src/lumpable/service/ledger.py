@@ -17,7 +17,7 @@ from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.service.joining import Event, outcome
 from lumpable.service.settings import Settings
-from lumpable.stores.law import Store
+from lumpable.stores.law import Store, StoreError
 from lumpable.stores.log_entries import Entry, Name, plain
 
 MOST_EVENTS = 200_000
@@ -83,7 +83,10 @@ class Ledger:
         fits = ("taken", "adopted", "forgot")
         for number, entry in store.entries(after):
             if number >= forgot or entry.kind not in fits:
-                ledger.apply(entry, number)
+                try:
+                    ledger.apply(entry, number)
+                except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                    raise StoreError(f"entry {number} cannot be: {error} (see verify)") from error
         return ledger
 
     def kept(self) -> Kept:

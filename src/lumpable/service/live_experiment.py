@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
+from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Taken
@@ -24,7 +25,7 @@ from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import deciding
 from lumpable.service.fits_beside import Fitter
-from lumpable.service.joining import Standing, standing
+from lumpable.service.joining import Event, Standing, in_time, standing
 from lumpable.service.ledger import Ledger
 from lumpable.service.reading import Reading
 from lumpable.service.settings import SECOND, Settings
@@ -163,6 +164,7 @@ class LiveExperiment(Reading):
         ids = [self._new_id() for _ in names] if events is None else list(map(_id, events))
         if len(ids) != len(names):
             raise BadArgument("events", f"an id for each of {len(names)} users", f"{len(ids)}")
+        activate = bool(activate)
         with self._changing() as entries:
             asked = dict(zip(ids, names, strict=True))
             new = [user for event, user in asked.items() if self._known(event, user) is None]
@@ -215,8 +217,8 @@ class LiveExperiment(Reading):
         """Report a decision that somebody else made; its reward comes by its event."""
         name, what = self._users.plain(user), self._arms.plain(arm)
         id = self._new_id() if event is None else _id(event)
-        if propensity is not None and not 0.0 < propensity <= 1.0:
-            raise BadArgument("propensity", "a number in (0, 1]", repr(propensity))
+        if propensity is not None:
+            propensity = checks.real("propensity", propensity, "a number in (0, 1]", 0.0, 1.0)
         when = _time(at)
         with self._changing() as entries:
             known = self._known(id, name)
@@ -259,12 +261,12 @@ class LiveExperiment(Reading):
     ) -> list[Standing]:
         """Report many rewards, in one commit: all count, or, if one is wrong, none."""
         rows = [(_id(event), micro(self._accepted.one(value))) for event, value in rewards]
-        when = _time(at)
+        when, key = _time(at), _key(key)
         with self._changing() as entries:
             time = self._clock() if when is None else when
             for event, value in rows:
                 found = self._ledger.event(event)
-                if (time, value, key) in found.rewards or self._beside_first(event, when):
+                if (time, value, key) in found.rewards or self._beside_first(found, when, time):
                     continue
                 user = None if found.decision is None else found.decision.user
                 entry = Entry(
@@ -276,11 +278,13 @@ class LiveExperiment(Reading):
                 for event, _ in rows
             ]
 
-    def _beside_first(self, event: str, when: int | None) -> bool:
-        """Whether a reward of now can change nothing, as the first one counts and is there."""
+    def _beside_first(self, event: Event, when: int | None, time: int) -> bool:
+        """Whether a reward of now can change nothing, as an earlier one counts and is there."""
         if when is not None or self.settings.repeated != "first":
             return False
-        return bool(self._ledger.event(event).rewards)
+        if self.settings.window is not None and event.decision is None:
+            return False  # the earlier one may turn out to be too early
+        return any(at <= time for at, _ in in_time(event, self.settings))
 
     # --- Arms and users ---------------------------------------------------------------------------
 
@@ -378,14 +382,18 @@ def _as_decided(entry: Entry) -> Decided:
     return Decided(entry.event, entry.user, entry.arm, entry.propensity or 1.0, entry.version or 0)
 
 
-def _id(event: object) -> str:
+def _id(event: object, name: str = "event") -> str:
     if not isinstance(event, str) or not 0 < len(event) <= LONGEST_ID or "\0" in event:
-        raise BadArgument("event", f"a text of 1 to {LONGEST_ID} characters", repr(event)[:80])
+        raise BadArgument(name, f"a text of 1 to {LONGEST_ID} characters", repr(event)[:80])
     try:
         event.encode()
     except UnicodeEncodeError:
-        raise BadArgument("event", "a text that can be written", repr(event)[:80]) from None
-    return event
+        raise BadArgument(name, "a text that can be written", repr(event)[:80]) from None
+    return str(event)
+
+
+def _key(key: object) -> str:
+    return _id(key, "key") if key != "" else ""
 
 
 def _time(at: float | None) -> int | None:
