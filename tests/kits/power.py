@@ -100,8 +100,9 @@ class _VFS(apsw.VFS):
         self.disk = disk
         super().__init__(disk.name, "unix")
 
-    def excepthook(self, *_: Any) -> None:
+    def excepthook(self, *_: Any) -> bool:
         """Say nothing of errors that SQLite was told of, too."""
+        return True
 
     def xOpen(self, name: Any, flags: list[int]) -> _File:
         return _File(self.disk, name, flags)
@@ -118,8 +119,9 @@ class _File(apsw.VFSFile):
         own = name.filename() if isinstance(name, apsw.URIFilename) else str(name)
         self._disk, self._sectors = disk, disk.files.setdefault(own, Sectors())
 
-    def excepthook(self, *_: Any) -> None:
+    def excepthook(self, *_: Any) -> bool:
         """Say nothing of errors that SQLite was told of, too."""
+        return True
 
     def xWrite(self, data: bytes, offset: int) -> None:
         self._disk.step()
@@ -142,8 +144,8 @@ class Connection:
 
     def __init__(self, path: str, vfs: str) -> None:
         with _as_usual():
-            self._db = apsw.Connection(path, vfs=vfs, flags=apsw.SQLITE_OPEN_READWRITE
-                                       | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI)  # fmt: skip
+            made = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+            self._db = apsw.Connection(path, vfs=vfs, flags=made)
         self.execute("PRAGMA locking_mode = EXCLUSIVE")  # a log without shared memory
 
     def execute(self, query: str, given: Any = ()) -> Rows:

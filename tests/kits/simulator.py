@@ -46,7 +46,7 @@ def literal(entries: list[Entry], rules: Settings, now: int) -> list[tuple[Any, 
         for d in (entry for entry in own if entry.kind == "decided"):
             end = float("inf") if rules.window is None else rules.window
             sent = {(e.at, e.value, e.detail) for e in own if e.kind == "rewarded"}
-            values = [value for at, value, _ in sorted(sent) if abs(at - d.at) <= end]  # type: ignore[type-var]
+            values = [value for at, value, _ in sorted(sent) if abs(at - d.at) <= end]
             shown = d.active or any(e.kind == "activated" for e in own)
             if not values and rules.default is not None and shown and now > d.at + end:
                 values = [rules.default]
@@ -135,7 +135,7 @@ class Waited(Future[None]):
             if self.writer.locked() or getcurrent().parent is None:
                 self.writer.commit()  # nobody else can come between
             else:
-                getcurrent().parent.switch(self)  # type: ignore[union-attr]
+                getcurrent().parent.switch(self)
         return super().result(0)
 
 

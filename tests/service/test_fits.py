@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 
@@ -65,7 +66,7 @@ sys.stdout.buffer); sys.stdout.buffer.flush()"
 
 
 def test_closing_ends_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether the child works, cannot be started, or dies at once: nothing hangs, no thread stays."""
+    """Whether the child works, does not start, or dies at once: nothing hangs, no thread stays."""
     for code in ("os import path; import time; time.sleep(100) #", "os import nothing #"):
         monkeypatch.setattr(fits_beside, "__name__", code)
         fitter = Beside()
@@ -78,7 +79,7 @@ def test_closing_ends_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None
         closing.join(30)
         assert not closing.is_alive()
         assert threading.active_count() <= before
-    monkeypatch.setattr(fits_beside.subprocess, "Popen", lambda *_, **__: _raise(OSError(24)))
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: _raise(OSError(24)))
     fitter = Beside()
     fitter.start((1, 2), lambda _: None)  # type: ignore[arg-type]
     fitter.close()

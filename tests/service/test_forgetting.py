@@ -23,7 +23,7 @@ def leaks(folder: Path) -> list[str]:
 
 
 def test_a_user_of_a_snapshot_who_had_no_reward_is_forgotten(tmp_path: Path) -> None:
-    """Their events are not in memory: what is under way and what will close must go all the same."""
+    """Their events are not in memory: what is under way and what will close must go, too."""
     path = tmp_path / "clicks.db"
     with lb.open(path, ["red"], window=1e6, default=0.0, fits="at once") as e:
         e.decide(SECRET, event=f"{SECRET}/1")
