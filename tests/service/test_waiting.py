@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from kits.service import opened
+from kits.service import bits, opened
+from lumpable.service import ledger
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.law import StoreError
@@ -69,3 +70,18 @@ def test_a_repeated_call_waits_for_the_first(
         else:
             assert first.result(60) == again.result(60)
         assert store.last == e.status().entries
+
+
+def test_events_that_are_heard_of_again_and_again_keep_no_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Memory holds the newest events, however old some of them are."""
+    monkeypatch.setattr(ledger, "MOST_EVENTS", 8)
+    with opened(repeated="last") as e:
+        for k in range(60):
+            e.decide(f"u{k % 5}", event=f"{k}")
+            for old in ("0", "1"):
+                e.reward(old, float(k % 2), at=10.0 + k)
+        assert len(e._ledger.events) <= 10
+        assert sum(times for *_, times in e.evidence()) == 2
+        assert bits(opened(e._store, arms=(), repeated="last")) == bits(e)

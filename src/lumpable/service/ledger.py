@@ -140,6 +140,7 @@ class Ledger:
     def _about_event(self, entry: Entry, event: Event) -> None:
         before, decided = outcome(event, self.settings), event.decision is not None
         event.add(entry, self.number)
+        self.events.pop(entry.event, None)  # they stand in the order of their last entries
         self.events[entry.event] = event
         decision = event.decision
         if decision is None or decision.user is None or decision.arm is None:
