@@ -206,6 +206,24 @@ def test_what_is_wrong_is_refused_and_changes_nothing(wrong) -> None:  # type: i
         assert (e.status(), e._store.last) == (before, log)
 
 
+def test_a_reward_of_now_counts_beside_one_that_does_not() -> None:
+    """One that was too early, or that says it comes later, does not keep others out."""
+    clock = Clock(100.0)
+    with opened(clock=clock, window=10, arms=("red",)) as e:
+        e.reward("a", 0.25, at=50.0)
+        e.reward("b", 0.25, at=109.0)
+        for event in ("a", "b"):
+            e.decide("ann", event=event)
+            assert e.reward(event, 0.75) == "rewarded"
+        assert e.evidence() == [("ann", "red", 750_000, 2)]
+
+
+@pytest.mark.parametrize("key", [5, None, "\ud800", "x" * 201])
+def test_a_key_is_a_text(key: object) -> None:
+    with opened() as e, pytest.raises(BadArgument, match="key"):
+        e.reward("e", 1.0, key=key)  # type: ignore[arg-type]
+
+
 # --- Opening --------------------------------------------------------------------------------
 
 

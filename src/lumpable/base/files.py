@@ -56,6 +56,14 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     _sync(folder)
 
 
+def remove(path: Path) -> None:
+    """Remove a file for good, and what processes that have ended left of it."""
+    path = path.resolve()
+    sweep(path.parent, path.name)
+    path.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
 def sweep(folder: Path, name: str = "") -> None:
     """Remove unfinished files of processes that have ended: of one file, or all in a folder."""
     begins = f"{_beginning(name)}." if name else "."

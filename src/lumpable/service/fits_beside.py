@@ -20,6 +20,8 @@ from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 
 Done = Callable[[Fit], None]
+FIRST_WAIT, LONGEST_WAIT = 0.01, 60.0
+"""Seconds before another child is started."""
 
 
 class Fitter(Protocol):
@@ -44,49 +46,77 @@ class AtOnce:
 
 
 class Beside:
-    """Fits in a child process, started when it is first needed; if it dies, another is started."""
+    """Fits in a child process, started when it is first needed; if it dies, another is started.
+
+    One fit at a time: the child answers in order, and nobody may take what another one asked for.
+    """
 
     def __init__(self) -> None:
+        self._turn, self._lock = threading.Lock(), threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
-        self._closed = False
+        self._closed = threading.Event()
 
     def start(self, taken: Taken, done: Done) -> None:
         """Send what was taken, and wait for the fit in a thread."""
         threading.Thread(target=self._make, args=(taken, done), daemon=True).start()
 
     def _make(self, taken: Taken, done: Done) -> None:
-        while not self._closed:
-            with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
-                made = self._asked(taken)
-                if not self._closed:
-                    done(made)
-                return
-            self._end()  # the child died: once more with another one
+        with self._turn:
+            made = self._made(taken)
+        if made is not None and not self._closed.is_set():
+            done(made)
 
-    def _asked(self, taken: Taken) -> Fit:
-        if self._child is None:
-            command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
-            self._child = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
-            )
-        to, back = self._child.stdin, self._child.stdout
-        assert to is not None
-        assert back is not None
-        pickle.dump(taken, to)
-        to.flush()
-        made: Fit = pickle.load(back)
-        return made
+    def _made(self, taken: Taken) -> Fit | None:
+        """Ask until there is an answer; None: it is closed."""
+        wait = FIRST_WAIT
+        while not self._closed.is_set():
+            with contextlib.suppress(OSError, EOFError, ValueError, pickle.UnpicklingError):
+                if child := self._running():
+                    return _asked(child, taken)
+            self._end()  # the child died: once more with another one, not at once
+            self._closed.wait(wait)
+            wait = min(2 * wait, LONGEST_WAIT)
+        return None
+
+    def _running(self) -> subprocess.Popen[bytes] | None:
+        """Return the child; None: it is closed."""
+        with self._lock:
+            if self._child is None and not self._closed.is_set():
+                command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
+                self._child = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
+                )
+            return self._child
 
     def _end(self) -> None:
-        child, self._child = self._child, None
+        with self._lock:
+            child, self._child = self._child, None
         if child is not None:
             child.kill()
-            child.communicate()
+            for pipe in (child.stdin, child.stdout):
+                with contextlib.suppress(OSError):  # what was not sent yet
+                    if pipe is not None:
+                        pipe.close()
+            child.wait()
 
     def close(self) -> None:
-        """End the child, whatever it is at."""
-        self._closed = True
-        self._end()
+        """End the child, whatever it is at; who waits for it gives up."""
+        self._closed.set()
+        with self._lock:
+            if self._child is not None:
+                self._child.kill()
+        with self._turn:
+            self._end()
+
+
+def _asked(child: subprocess.Popen[bytes], taken: Taken) -> Fit:
+    to, back = child.stdin, child.stdout
+    assert to is not None
+    assert back is not None
+    pickle.dump(taken, to)
+    to.flush()
+    made: Fit = pickle.load(back)
+    return made
 
 
 def _environment() -> dict[str, str]:

@@ -49,13 +49,13 @@ class Event(msgspec.Struct):
         return event
 
 
-def in_time(event: Event, rules: Settings) -> list[int]:
-    """Return the rewards that count, the earliest first."""
+def in_time(event: Event, rules: Settings) -> list[tuple[int, int]]:
+    """Return the rewards that count and their times, the earliest first."""
     decision, window = event.decision, rules.window
     if decision is None or not event.rewards:
         return []
     return [
-        value
+        (at, value)
         for at, value, _ in sorted(event.rewards)
         if window is None or abs(at - decision.at) <= window
     ]
@@ -63,7 +63,7 @@ def in_time(event: Event, rules: Settings) -> list[int]:
 
 def outcome(event: Event, rules: Settings) -> int | None:
     """Return the reward that an event tells the learner; None: nothing, or nothing yet."""
-    values = in_time(event, rules)
+    values = [value for _, value in in_time(event, rules)]
     if values:
         if rules.repeated == "sum":
             return sum(values)

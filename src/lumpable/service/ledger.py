@@ -17,7 +17,7 @@ from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.service.joining import Event, outcome
 from lumpable.service.settings import Settings
-from lumpable.stores.law import Store
+from lumpable.stores.law import Store, StoreError
 from lumpable.stores.log_entries import Entry, Name, plain
 
 MOST_EVENTS = 200_000
@@ -37,7 +37,7 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
     paused: list[Name]
     shown: list[tuple[Name, list[tuple[Name, int]]]]
     tally: dict[str, int]
-    closing: list[tuple[int, str]]
+    closing: list[tuple[int, str, Name]]
     under_way: list[tuple[str, int]]
 
 
@@ -64,8 +64,8 @@ class Ledger:
         """Entries by kind."""
         self._let_go = False
         """Whether there may be events that are not in memory."""
-        self._closing: list[tuple[int, str]] = []
-        """When the windows of decisions close, the next one first."""
+        self._closing: list[tuple[int, str, Name]] = []
+        """When the windows of decisions close, the next one first, and whose they are."""
         self._under_way: dict[str, int] = {}
         """Events whose rewards are to come, the oldest first, and the learner's numbers of them."""
 
@@ -83,7 +83,10 @@ class Ledger:
         fits = ("taken", "adopted", "forgot")
         for number, entry in store.entries(after):
             if number >= forgot or entry.kind not in fits:
-                ledger.apply(entry, number)
+                try:
+                    ledger.apply(entry, number)
+                except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                    raise StoreError(f"entry {number} cannot be: {error} (see verify)") from error
         return ledger
 
     def kept(self) -> Kept:
@@ -137,6 +140,7 @@ class Ledger:
     def _about_event(self, entry: Entry, event: Event) -> None:
         before, decided = outcome(event, self.settings), event.decision is not None
         event.add(entry, self.number)
+        self.events.pop(entry.event, None)  # they stand in the order of their last entries
         self.events[entry.event] = event
         decision = event.decision
         if decision is None or decision.user is None or decision.arm is None:
@@ -159,7 +163,8 @@ class Ledger:
         if len(self._under_way) > MOST_UNDER_WAY:
             self._expect_no_more(next(iter(self._under_way)))
         if self.settings.window is not None:
-            heapq.heappush(self._closing, (decision.at + self.settings.window, decision.event))
+            closes = decision.at + self.settings.window
+            heapq.heappush(self._closing, (closes, decision.event, user))
         if self.settings.at_most is not None:
             self.shown.setdefault(user, Counter())[arm] += 1
 
@@ -228,12 +233,17 @@ class Ledger:
         return left
 
     def forget(self, user: Name) -> None:
-        """Drop all that is known of a user, whose entries are erased."""
-        own = [id for id, e in self.events.items() if e.decision and e.decision.user == user]
-        for id in own:
-            self._expect_no_more(id)
+        """Drop all that is known of a user, whose entries are erased.
+
+        Many of their events may not be in memory: what is under way and what closes says whose it
+        is.
+        """
+        for id in [id for id, e in self.events.items() if e.decision and e.decision.user == user]:
             del self.events[id]
-        self._closing = [(at, id) for at, id in self._closing if id not in set(own)]
+        pulls = self.learner.core.under_way
+        for id in [id for id, k in self._under_way.items() if pulls[k].context == user]:
+            self._expect_no_more(id)
+        self._closing = [row for row in self._closing if row[2] != user]
         heapq.heapify(self._closing)
         self.shown.pop(user, None)
         self.learner.forget(user)

@@ -11,19 +11,21 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Self
 
+from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.use.believer import Taken
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import deciding
 from lumpable.service.fits_beside import Fitter
-from lumpable.service.joining import Standing, standing
+from lumpable.service.joining import Event, Standing, in_time, standing
 from lumpable.service.ledger import Ledger
 from lumpable.service.reading import Reading
 from lumpable.service.settings import SECOND, Settings
@@ -61,14 +63,18 @@ class LiveExperiment(Reading):
     def __init__(
         self, store: Store, settings: Settings, fitter: Fitter, *, snapshot: Path | None = None,
         clock: Callable[[], int] = now, new_id: Callable[[], str] = lambda: secrets.token_hex(8),
+        writer: Callable[[Store], Writer] = Writer,
     ) -> None:  # fmt: skip
         self.settings = settings
         self._store, self._fitter, self._clock, self._new_id = store, fitter, clock, new_id
         self._closed, self._accepted = False, Accepted.of(settings.rewards)
+        self._doubtful = False
+        """Whether what is in memory may not be what the log says."""
         self._users, self._arms = Names("user"), Names("arm")
         self._snapshots = Snapshots(snapshot, store, settings)
         super().__init__(Ledger.replayed(settings, store, self._snapshots.read(settings)))
-        self._writer = Writer(store)
+        self._writer = writer(store)
+        self._writer.start()
         self._start_fit(begun=True)
 
     # --- One change after the other ---------------------------------------------------------------
@@ -77,36 +83,51 @@ class LiveExperiment(Reading):
     def _changing(self) -> Iterator[list[Entry]]:
         """Collect the entries of a call, under the lock; then wait until they are durable.
 
+        A call without any rests on what others handed in, maybe its first try: it waits for them.
         Entries are applied one by one as they are collected. Those of a call that failed half-way
         are as true as any, and are written, too; so a call checks everything before the first.
         """
         with self._lock:
             self._recover()
             entries: list[Entry] = []
-            try:
-                self._settle(entries)
-                yield entries
-                if due := self._ledger.due():
-                    self._enter(entries, Entry(kind="taken", at=self._clock()))
-            finally:
-                done = self._writer.hand_in(entries) if entries else None
+            with self._doubting(BadArgument, StoreError):
+                try:
+                    self._settle(entries)
+                    yield entries
+                    if due := self._ledger.due():
+                        self._enter(entries, Entry(kind="taken", at=self._clock()))
+                finally:
+                    done = self._writer.hand_in(entries) if entries else self._writer.so_far()
             if due:
                 self._start_fit()
-            if done is not None and self._snapshots.due(self._ledger):
-                self._snapshots.write(self._ledger, done)
-        if done is not None:
-            done.result()
+            if self._snapshots.due(self._ledger):
+                self._snapshots.write(self._ledger, self._writer.so_far())
+        done.result()
 
     def _enter(self, entries: list[Entry], entry: Entry) -> None:
-        self._ledger.apply(entry)
-        entries.append(entry)
+        with self._doubting():
+            self._ledger.apply(entry)
+            entries.append(entry)
+
+    @contextmanager
+    def _doubting(self, *harmless: type[Exception]) -> Iterator[None]:
+        """Doubt what is in memory if the block is cut off: by Ctrl-C, or by an error in it."""
+        try:
+            yield
+        except BaseException as error:
+            self._doubtful = self._doubtful or not isinstance(error, harmless)
+            raise
 
     def _recover(self) -> None:
-        """Go on from what is durable, if a commit failed."""
+        """Go on from what is durable, if a commit failed or memory may differ from the log."""
         if self._closed:
             raise StoreError("the experiment is closed")
-        if self._writer.failure is not None:
-            self._ledger = Ledger.replayed(self.settings, self._store)
+        if self._doubtful and self._writer.failure is None:
+            self._writer.so_far().result()
+        if self._doubtful or self._writer.failure is not None:
+            start = self._snapshots.read(self.settings)
+            self._ledger = Ledger.replayed(self.settings, self._store, start)
+            self._doubtful = False
             self._writer.start_again()
             self._start_fit(begun=True)
 
@@ -143,6 +164,7 @@ class LiveExperiment(Reading):
         ids = [self._new_id() for _ in names] if events is None else list(map(_id, events))
         if len(ids) != len(names):
             raise BadArgument("events", f"an id for each of {len(names)} users", f"{len(ids)}")
+        activate = bool(activate)
         with self._changing() as entries:
             asked = dict(zip(ids, names, strict=True))
             new = [user for event, user in asked.items() if self._known(event, user) is None]
@@ -195,8 +217,8 @@ class LiveExperiment(Reading):
         """Report a decision that somebody else made; its reward comes by its event."""
         name, what = self._users.plain(user), self._arms.plain(arm)
         id = self._new_id() if event is None else _id(event)
-        if propensity is not None and not 0.0 < propensity <= 1.0:
-            raise BadArgument("propensity", "a number in (0, 1]", repr(propensity))
+        if propensity is not None:
+            propensity = checks.real("propensity", propensity, "a number in (0, 1]", 0.0, 1.0)
         when = _time(at)
         with self._changing() as entries:
             known = self._known(id, name)
@@ -239,12 +261,12 @@ class LiveExperiment(Reading):
     ) -> list[Standing]:
         """Report many rewards, in one commit: all count, or, if one is wrong, none."""
         rows = [(_id(event), micro(self._accepted.one(value))) for event, value in rewards]
-        when = _time(at)
+        when, key = _time(at), _key(key)
         with self._changing() as entries:
             time = self._clock() if when is None else when
             for event, value in rows:
                 found = self._ledger.event(event)
-                if (time, value, key) in found.rewards or self._beside_first(event, when):
+                if (time, value, key) in found.rewards or self._beside_first(found, when, time):
                     continue
                 user = None if found.decision is None else found.decision.user
                 entry = Entry(
@@ -256,11 +278,13 @@ class LiveExperiment(Reading):
                 for event, _ in rows
             ]
 
-    def _beside_first(self, event: str, when: int | None) -> bool:
-        """Whether a reward of now can change nothing, as the first one counts and is there."""
+    def _beside_first(self, event: Event, when: int | None, time: int) -> bool:
+        """Whether a reward of now can change nothing, as an earlier one counts and is there."""
         if when is not None or self.settings.repeated != "first":
             return False
-        return bool(self._ledger.event(event).rewards)
+        if self.settings.window is not None and event.decision is None:
+            return False  # the earlier one may turn out to be too early
+        return any(at <= time for at, _ in in_time(event, self.settings))
 
     # --- Arms and users ---------------------------------------------------------------------------
 
@@ -299,47 +323,51 @@ class LiveExperiment(Reading):
     def forget(self, user: Name) -> None:
         """Erase a user: no byte of the name stays, and what was learned from them is unlearned."""
         name = self._users.plain(user)
-        with self._changing() as entries:
-            self._writer.hand_in(entries).result()  # what is handed in must be there to be erased
-            entries.clear()
+        with self._changing() as entries, self._doubting():
+            # a crash after this leaves the user, who was not answered; fits are made without them
+            version = self._ledger.version + 1
+            entry = Entry(kind="forgot", at=self._clock(), version=version)
             self._snapshots.remove()
+            self._writer.hand_in([*entries, entry]).result()
+            entries.clear()
             self._store.erase(name)
             self._ledger.forget(name)
-            version = self._ledger.version + 1
-            self._enter(entries, Entry(kind="forgot", at=self._clock(), version=version))
+            self._ledger.apply(entry)
 
     # --- Fits -------------------------------------------------------------------------------------
 
     def _start_fit(self, *, begun: bool = False) -> None:
         """Let what was taken be fitted; `begun`: if it was before a restart, and is not adopted."""
-        taken, version = self._ledger.taken, self._ledger.version
+        taken = self._ledger.taken
         if taken is not None:
-            self._fitter.start(taken, partial(self._adopt, version))
+            self._fitter.start(taken, partial(self._adopt, taken))
         elif not begun:
             raise AssertionError("nothing was taken")
 
-    def _adopt(self, version: int, made: Fit) -> None:
-        """Go on from a fit, unless others came before it."""
+    def _adopt(self, taken: Taken, made: Fit) -> None:
+        """Go on from a fit, if it is of what was taken last: what it saw may be lost by now."""
         with self._lock:
-            if self._closed or self._writer.failure is not None or self._ledger.taken is None:
+            ledger = self._ledger
+            if self._closed or self._writer.failure is not None or ledger.taken is not taken:
                 return
-            if self._ledger.version == version:
-                entry = Entry(kind="adopted", at=self._clock(), version=version + 1)
-                self._ledger.apply(entry, made=made)
+            entry = Entry(kind="adopted", at=self._clock(), version=ledger.version + 1)
+            with self._doubting():
+                ledger.apply(entry, made=made)
                 self._writer.hand_in([entry])
 
     def close(self) -> None:
         """Write what was handed in and let go of the store; calling it twice is fine."""
-        with self._lock:
+        with self._lock, ExitStack() as rest:
             if self._closed:
                 return
             self._closed = True
-            if self._writer.failure is None and self._snapshots.due(self._ledger, 1):
-                self._snapshots.write(self._ledger, self._writer.hand_in([]))
-        self._fitter.close()
-        self._writer.close()
-        self._snapshots.finish()
-        self._store.close()
+            for last_first in (
+                self._store.close, self._snapshots.finish, self._writer.close, self._fitter.close,
+            ):  # fmt: skip
+                rest.callback(last_first)
+            sound = self._writer.failure is None and not self._doubtful
+            if sound and self._snapshots.due(self._ledger, 1):
+                self._snapshots.write(self._ledger, self._writer.so_far())
 
     def __enter__(self) -> Self:
         return self
@@ -354,14 +382,18 @@ def _as_decided(entry: Entry) -> Decided:
     return Decided(entry.event, entry.user, entry.arm, entry.propensity or 1.0, entry.version or 0)
 
 
-def _id(event: object) -> str:
+def _id(event: object, name: str = "event") -> str:
     if not isinstance(event, str) or not 0 < len(event) <= LONGEST_ID or "\0" in event:
-        raise BadArgument("event", f"a text of 1 to {LONGEST_ID} characters", repr(event)[:80])
+        raise BadArgument(name, f"a text of 1 to {LONGEST_ID} characters", repr(event)[:80])
     try:
         event.encode()
     except UnicodeEncodeError:
-        raise BadArgument("event", "a text that can be written", repr(event)[:80]) from None
-    return event
+        raise BadArgument(name, "a text that can be written", repr(event)[:80]) from None
+    return str(event)
+
+
+def _key(key: object) -> str:
+    return _id(key, "key") if key != "" else ""
 
 
 def _time(at: float | None) -> int | None:

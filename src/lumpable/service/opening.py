@@ -15,7 +15,7 @@ from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import LASTING, Mode, Repeated, Settings, made, said
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_sqlite import SQLiteStore
-from lumpable.stores.law import Store
+from lumpable.stores.law import Store, StoreError
 from lumpable.stores.log_entries import Name
 
 MEMORY = ":memory:"
@@ -68,7 +68,10 @@ def open(
 
 def _settings(store: Store, given: dict[str, Any]) -> Settings:
     """Return the settings of a store, with those that are given; keep them."""
-    before = msgspec.json.decode(store.settings, type=Settings) if store.settings else None
+    try:
+        before = msgspec.json.decode(store.settings, type=Settings) if store.settings else None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise StoreError(f"the settings of the experiment are damaged: {error}") from error
     settings = made(**(said(before or Settings()) | given))
     if before is not None:
         for name in LASTING:

@@ -6,6 +6,7 @@ another version costs time and nothing else.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import threading
@@ -14,11 +15,12 @@ from pathlib import Path
 
 import msgspec
 
+from lumpable.base import files
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.ledger import Kept, Ledger
 from lumpable.service.settings import LASTING, Settings
-from lumpable.stores.law import Store
+from lumpable.stores.law import Store, StoreError
 
 EVERY = 50_000
 """Entries after which another snapshot is written."""
@@ -61,9 +63,10 @@ class Snapshots:
     def _write(self, learner: Believer, kept: Kept, durable: Future[None]) -> None:
         if self._path is None or durable.exception() is not None:
             return
-        mark = self._store.digest(kept.number).hex()
-        snapshot = Snapshot(mark, self._settings, kept)
-        learner.write(self._path, msgspec.json.encode(snapshot))
+        with contextlib.suppress(OSError, StoreError):  # a full disk: it costs time, nothing else
+            mark = self._store.digest(kept.number).hex()
+            snapshot = Snapshot(mark, self._settings, kept)
+            learner.write(self._path, msgspec.json.encode(snapshot))
 
     def read(self, settings: Settings) -> Ledger | None:
         """Return the ledger of a snapshot that fits the store; None: there is none."""
@@ -78,15 +81,20 @@ class Snapshots:
                 return None
         except (BadArgument, OSError, msgspec.MsgspecError):
             return None
+        if any(e.kind == "forgot" for _, e in self._store.entries(snapshot.kept.number)):
+            return None  # it came back from the dead, with somebody who was forgotten since
         self._last = snapshot.kept.number
         return Ledger.of(settings, self._store.about, learner, snapshot.kept)
 
     def remove(self) -> None:
-        """Remove the snapshot: somebody in it is forgotten."""
+        """Remove the snapshot, for good: somebody in it is forgotten."""
         self.finish()
         self._last = 0
         if self._path is not None:
-            self._path.unlink(missing_ok=True)
+            try:
+                files.remove(self._path)
+            except OSError as error:
+                raise StoreError(f"{self._path}: {error}; nothing was erased") from error
 
     def finish(self) -> None:
         """Wait for one that is being written."""

@@ -15,17 +15,25 @@ from lumpable.stores.log_entries import Entry
 
 MOST = 10_000
 """Entries of one commit, about."""
+Handed = tuple[Sequence[Entry], "Future[None]"]
+"""What somebody handed in, and when it is durable."""
 
 
 class Writer:
-    """A thread that appends to a store what others hand in, in this order."""
+    """Appends to a store what others hand in, in this order, in a thread of its own."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._ready = threading.Condition()
-        self._queue: list[tuple[Sequence[Entry], Future[None]]] = []
+        self._queue: list[Handed] = []
+        self._latest: Future[None] = Future()
+        self._latest.set_result(None)
         self._failure: StoreError | None = None
         self._closing = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to work."""
         self._thread = threading.Thread(target=self._run, name="lumpable writer", daemon=True)
         self._thread.start()
 
@@ -39,8 +47,14 @@ class Writer:
                 done.set_exception(StoreError("the experiment is closed"))
             else:
                 self._queue.append((entries, done))
+                self._latest = done
                 self._ready.notify()
         return done
+
+    def so_far(self) -> Future[None]:
+        """Return when all that was handed in is durable: who repeats a call waits for the first."""
+        with self._ready:
+            return self._latest
 
     @property
     def failure(self) -> StoreError | None:
@@ -50,23 +64,32 @@ class Writer:
     def start_again(self) -> None:
         """Take entries again after a failure."""
         with self._ready:
-            self._failure = None
+            self._failure, self._latest = None, Future()
+            self._latest.set_result(None)
 
     def _run(self) -> None:
-        while batch := self._next():
-            entries = [entry for handed, _ in batch for entry in handed]
-            try:
-                self._store.append(entries)
-            except BaseException as error:
-                self._fail(batch, error)
-            else:
-                for _, done in batch:
-                    done.set_result(None)
+        while True:
+            with self._ready:
+                self._ready.wait_for(lambda: self._queue or self._closing)
+            if not self.commit():
+                return
 
-    def _next(self) -> list[tuple[Sequence[Entry], Future[None]]]:
-        """Wait for work; an empty list: there will be none any more."""
+    def commit(self) -> bool:
+        """Append what was handed in, in one commit; False: there was nothing."""
+        batch = self._next()
+        if not batch:
+            return False
+        try:
+            self._store.append([entry for handed, _ in batch for entry in handed])
+        except BaseException as error:
+            self._fail(batch, error)
+        else:
+            for _, done in batch:
+                done.set_result(None)
+        return True
+
+    def _next(self) -> list[Handed]:
         with self._ready:
-            self._ready.wait_for(lambda: self._queue or self._closing)
             size = taken = 0
             while taken < len(self._queue) and size < MOST:
                 size += len(self._queue[taken][0])
@@ -74,9 +97,7 @@ class Writer:
             batch, self._queue = self._queue[:taken], self._queue[taken:]
             return batch
 
-    def _fail(
-        self, batch: list[tuple[Sequence[Entry], Future[None]]], error: BaseException
-    ) -> None:
+    def _fail(self, batch: list[Handed], error: BaseException) -> None:
         failure = error if isinstance(error, StoreError) else StoreError(f"not written: {error!r}")
         with self._ready:
             self._failure = failure
@@ -89,4 +110,5 @@ class Writer:
         with self._ready:
             self._closing = True
             self._ready.notify()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()

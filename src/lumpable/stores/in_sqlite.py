@@ -42,7 +42,7 @@ class SQLiteStore(Store):
         self.path, self._salt = Path(path), salt
         self._lock, self._closed = threading.RLock(), False
         with store_errors(self.path):
-            self._owner = None if read_only else WriterLock(self.path)
+            self._owner = None if read_only else WriterLock(self.path.resolve())
         try:
             with store_errors(self.path):
                 self._db = connected(self.path, read_only=read_only)
@@ -54,6 +54,12 @@ class SQLiteStore(Store):
             raise
 
     def _read_names(self) -> None:
+        try:
+            self._read_tables()
+        except (TypeError, ValueError) as error:
+            raise StoreError(f"{self.path}: names are damaged: {error}") from error
+
+    def _read_tables(self) -> None:
         users = self._db.execute("SELECT number, name, salt FROM users").fetchall()
         self._users = Numbered((number, name) for number, name, _ in users)
         self._salts: dict[int | None, bytes] = {number: salt for number, _, salt in users}
@@ -64,7 +70,9 @@ class SQLiteStore(Store):
 
     def _end_of_chain(self) -> tuple[int, bytes]:
         rows = self._rows("SELECT last, link FROM chain ORDER BY last DESC LIMIT 1")
-        return (int(rows[0][0]), bytes(rows[0][1])) if rows else (0, b"")
+        if rows and not isinstance(rows[0][1], bytes):
+            raise StoreError(f"{self.path}: the chain is damaged")
+        return rows[0] if rows else (0, b"")
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[None]:
@@ -72,13 +80,16 @@ class SQLiteStore(Store):
         with self._lock, store_errors(self.path):
             if self._closed:
                 raise StoreError(f"{self.path}: the store is closed")
+            if self._db.in_transaction:  # the disk failed so badly that it was not rolled back
+                self._db.execute("ROLLBACK")
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                    with contextlib.suppress(sqlite3.Error):  # what went wrong first is said
+                        self._db.execute("ROLLBACK")
                 raise
 
     def _rows(self, query: str, *given: Any) -> list[Row]:
@@ -96,7 +107,9 @@ class SQLiteStore(Store):
     def settings(self) -> bytes:
         """What `configure` wrote last."""
         found = self._rows("SELECT value FROM about WHERE key = 'settings'")
-        return bytes(found[0][0]) if found else b""
+        if found and not isinstance(found[0][0], bytes):
+            raise StoreError(f"{self.path}: its settings are damaged")
+        return found[0][0] if found else b""
 
     def configure(self, settings: bytes) -> None:
         """Keep settings."""
@@ -124,6 +137,8 @@ class SQLiteStore(Store):
                 for number, _ in arms:
                     self._arms.drop(number)
                 if isinstance(error, sqlite3.IntegrityError):
+                    if "log.event" not in str(error):
+                        raise StoreError(f"{self.path} is damaged: {error}") from error
                     raise AlreadyDecided(f"{self.path}: an event was decided before") from error
                 raise
             self._last, self._link, self._users_ever = last, link, self._users_ever + len(users)
@@ -171,18 +186,20 @@ class SQLiteStore(Store):
         return [(row[0], self._entry(row)) for row in self._rows(query, event)]
 
     def _entry(self, row: Row) -> Entry:
-        _, kind, at, event, user, arm, value, propensity, version, active, detail, _ = row
-        return Entry(
-            kind=kind, at=at, event=event or "", value=value, propensity=propensity,
-            user=None if user is None else self._users.name[user],
-            arm=None if arm is None else self._arms.name[arm], version=version,
-            active=None if active is None else bool(active), detail=detail,
-        )  # fmt: skip
+        number, kind, at, event, user, arm, value, propensity, version, active, detail, _ = row
+        try:
+            who = None if user is None else self._users.name[user]
+            what = None if arm is None else self._arms.name[arm]
+            shown = None if active is None else bool(active)
+            plain = (kind, at, event or "", who, what, value, propensity, version, shown, detail)
+            return msgspec.convert(plain, Entry)
+        except (KeyError, TypeError, msgspec.ValidationError) as error:
+            raise StoreError(f"{self.path}: entry {number} is damaged: {error!r}") from error
 
     def digest(self, number: int) -> bytes:
         """Return the digest of an entry."""
         found = self._rows("SELECT digest FROM log WHERE number = ?", number)
-        return bytes(found[0][0]) if found else b""
+        return found[0][0] if found and isinstance(found[0][0], bytes) else b""
 
     # --- Erasing and verifying ------------------------------------------------------------------
 
@@ -191,6 +208,7 @@ class SQLiteStore(Store):
         with self._lock:
             number = self._users.number.get(user)
             if number is None:
+                self._empty_wal()  # maybe the last time it could not be
                 return 0
             own = "user = :user OR event IN (SELECT event FROM log WHERE user = :user)"
             with self._change():
@@ -202,8 +220,14 @@ class SQLiteStore(Store):
                 self._db.execute("DELETE FROM users WHERE number = ?", (number,))
             self._users.drop(number)
             del self._salts[number]
-            self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._empty_wal()
             return len(found)
+
+    def _empty_wal(self) -> None:
+        """Leave nothing in the write-ahead log, where what was erased may still stand."""
+        if self._rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] != 0:
+            why = "somebody reads the file, and what was erased may still be in its log"
+            raise StoreError(f"{self.path}: {why}; erase it again")
 
     def verify(self) -> list[Damage]:
         """Check SQLite's own structure, every entry against its digest, and the chain."""
@@ -213,7 +237,7 @@ class SQLiteStore(Store):
                 damages = [Damage("the file", words) for words in said if words != "ok"]
                 self._read_names()  # what is in the file now, not what was when it was opened
                 return damages + list(self._broken())
-            except (sqlite3.Error, StoreError, msgspec.MsgspecError, UnicodeError) as error:
+            except (sqlite3.Error, StoreError, TypeError, ValueError) as error:
                 return [Damage("the file", f"cannot be read: {error}")]
 
     def _broken(self) -> Iterator[Damage]:
@@ -238,7 +262,7 @@ class SQLiteStore(Store):
     def _matches(self, row: Row) -> bool:
         try:
             return digest_of(self._entry(row), self._salts[row[4]]) == bytes(row[-1])
-        except (KeyError, TypeError, ValueError):
+        except (StoreError, KeyError, TypeError, ValueError):
             return False
 
     def close(self) -> None:

@@ -1,0 +1,140 @@
+"""Simulated lives of a service keep every promise; with a bug in it, some life does not.
+
+A failing seed is the bug report: `Simulator(seed).run()` takes the same steps again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kits.simulator import Broken, Driven, Simulator
+from lumpable.service.ledger import Ledger
+from lumpable.service.live_experiment import LiveExperiment
+from lumpable.stores.log_entries import Entry
+
+SEEDS = 60
+
+
+def lives(folder: Path, seeds: range) -> None:
+    for seed in seeds:
+        Simulator(seed, folder if seed % 2 else None).run()
+
+
+def test_simulated_lives_keep_every_promise(tmp_path: Path) -> None:
+    lives(tmp_path, range(SEEDS))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("part", range(4))
+def test_many_simulated_lives(tmp_path: Path, part: int) -> None:
+    lives(tmp_path, range(1000 * part, 1000 * (part + 1)))
+
+
+def test_a_seed_says_everything() -> None:
+    """The same steps, the same log."""
+    runs = [Simulator(7), Simulator(7)]
+    for run in runs:
+        run.run()
+    assert runs[0].done == runs[1].done
+    assert list(runs[0].disk.entries()) == list(runs[1].disk.entries())
+
+
+# --- Bugs that it must find ---------------------------------------------------------------------
+
+
+def at_once() -> Future[None]:
+    done: Future[None] = Future()
+    done.set_result(None)
+    return done
+
+
+def acknowledge_before_commit(patch: Any) -> None:
+    patch.setattr(Driven, "_waited", lambda self, inner: at_once())
+
+
+def answer_a_repeat_at_once(patch: Any) -> None:
+    patch.setattr(Driven, "so_far", lambda self: at_once())
+
+
+def count_a_repeat(patch: Any) -> None:
+    def told(self: Ledger, user: Any, arm: Any, before: Any, after: Any) -> None:
+        if after is not None:
+            self.learner.tell(user, arm, after / 1e6)
+
+    patch.setattr(Ledger, "_learn", told)
+
+
+def write_a_repeat(patch: Any) -> None:
+    known = LiveExperiment._known
+
+    def forgetful(self: LiveExperiment, event: str, user: Any) -> Any:
+        found = known(self, event, user)
+        return None if found is not None and random.Random(event).random() < 0.3 else found
+
+    patch.setattr(LiveExperiment, "_known", forgetful)
+
+
+def lose_what_was_handed_in(patch: Any) -> None:
+    def close(self: Driven) -> None:
+        for _, done in self._queue:
+            done.set_result(None)
+        self._queue.clear()
+
+    patch.setattr(Driven, "close", close)
+
+
+def go_on_after_a_failed_commit(patch: Any) -> None:
+    def recover(self: LiveExperiment) -> None:
+        self._writer.start_again()
+
+    patch.setattr(LiveExperiment, "_recover", recover)
+
+
+def adopt_an_old_fit(patch: Any) -> None:
+    def adopt(self: LiveExperiment, taken: Any, made: Any) -> None:
+        if self._ledger.taken is not None and self._writer.failure is None:
+            entry = Entry(kind="adopted", at=self._clock(), version=self._ledger.version + 1)
+            self._ledger.apply(entry, made=made)
+            self._writer.hand_in([entry])
+
+    patch.setattr(LiveExperiment, "_adopt", adopt)
+
+
+def leave_closed_windows(patch: Any) -> None:
+    patch.setattr(LiveExperiment, "_settle", lambda self, entries: None)
+
+
+def keep_who_was_forgotten(patch: Any) -> None:
+    patch.setattr(Ledger, "forget", lambda self, user: None)
+
+
+BUGS: list[Callable[[Any], None]] = [
+    acknowledge_before_commit, answer_a_repeat_at_once, count_a_repeat, write_a_repeat,
+    lose_what_was_handed_in, go_on_after_a_failed_commit, adopt_an_old_fit, leave_closed_windows,
+    keep_who_was_forgotten,
+]  # fmt: skip
+
+
+def found(bug: Callable[[Any], None], folder: Path, patch: Any, most: int) -> int:
+    """Return the number of seeds until the bug is found; 0: it is not."""
+    bug(patch)
+    for seed in range(most):
+        try:
+            Simulator(seed, folder if seed % 2 else None).run()
+        except Broken:
+            return seed + 1
+    return 0
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
+def test_bugs_are_found(
+    bug: Callable[[Any], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each within the seeds that are always run."""
+    assert found(bug, tmp_path, monkeypatch, SEEDS)
