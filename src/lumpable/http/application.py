@@ -174,7 +174,7 @@ def query_of(scope: Scope, takes: type[m.Message]) -> m.Message:
     try:
         return msgspec.convert(given, takes)
     except msgspec.MsgspecError as error:
-        raise unreadable(error) from error
+        raise unreadable(error, "query") from error
 
 
 def looked(
@@ -257,4 +257,5 @@ def application(
 
     inner = Starlette(routes=routes, lifespan=lifespan,
                       exception_handlers={HTTPException: unknown})  # fmt: skip
+    inner.router.redirect_slashes = False
     return Guard(inner, hosts, log, service.meter)

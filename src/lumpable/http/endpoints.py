@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from lumpable.service.live_experiment import Decided, LiveExperiment
 
 SMALL, LARGE = 64 * 1024, 8 * 1024 * 1024
 """Bytes of a body, and of one with many events."""
+INTEGER = re.compile(r"-?[0-9]{1,19}")
 Call = Callable[[LiveExperiment, Any, Mapping[str, str]], Any]
 """From the experiment, what was sent and the parts of the path to the answer."""
 
@@ -40,10 +42,9 @@ def name_in(query: m.OfUser) -> m.Name:
     """Return the user that an address names."""
     if query.type == "string":
         return query.user
-    try:
-        return int(query.user)
-    except ValueError:
-        raise BadArgument("user", "an integer, as `type` says", repr(query.user)) from None
+    if not INTEGER.fullmatch(query.user) or abs(number := int(query.user)) >= 2**63:
+        raise BadArgument("user", "an integer of at most 64 bits, as `type` says", query.user[:80])
+    return number
 
 
 def _decide(e: LiveExperiment, asked: m.Decide, _: object) -> Decided:

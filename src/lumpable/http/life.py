@@ -25,9 +25,11 @@ commits), and threads that read."""
 def warm(experiment: LiveExperiment) -> None:
     """Compile what calls need, by a few calls of an experiment that nobody keeps."""
     rewards = experiment.settings.rewards
-    value = float(rewards[1]) if isinstance(rewards, tuple) else 1.0
+    values = (1.0, 1.0) if rewards == "binary" else (1.0, 0.5)
+    if isinstance(rewards, tuple):
+        values = rewards[1], sum(rewards) / 2
     with open_experiment(arms=["a", "b"], rewards=rewards, fits="at once") as passing:
-        for user in ("x", "y"):
+        for user, value in zip("xy", values, strict=True):
             event = passing.decide(user).event
             passing.reward(event, value)
         passing.decide_many(["x", "y"], ["a"])

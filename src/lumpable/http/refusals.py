@@ -57,14 +57,14 @@ def refusal(error: Exception) -> Refusal | None:
     return None
 
 
-def unreadable(error: Exception) -> Refusal:
-    """Say why a body could not be decoded."""
+def unreadable(error: Exception, whole: str = "body") -> Refusal:
+    """Say why a body, or another `whole`, could not be decoded."""
     if isinstance(error, RecursionError):
         return Refusal(400, "body", "JSON that is less deeply nested")
     if isinstance(error, UnicodeDecodeError):
         return Refusal(400, "body", "JSON in UTF-8")
     found = EXPECTED.fullmatch(str(error))
     assert found is not None  # the pattern matches every text
-    place, got = found["place"] or "body", found["got"] or ""
+    place, got = (found["place"] or whole).removeprefix("$."), found["got"] or ""
     return Refusal(400, place, (found["expected"] or found["why"]).replace("`", ""),
                    got.replace("`", ""))  # fmt: skip
