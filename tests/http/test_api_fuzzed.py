@@ -85,4 +85,4 @@ def test_whatever_is_sent_is_answered_as_documented(app: ASGIApp, path: str) -> 
 @pytest.mark.nightly
 @pytest.mark.parametrize("path", PATHS)
 def test_much_that_is_sent_is_answered_as_documented(app: ASGIApp, path: str) -> None:
-    explore(app, path, 500)
+    explore(app, path, 300)

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.extras import need
 from lumpable.base.version import __version__
 from lumpable.cli.show import say
+from lumpable.http import installed
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.opening import MEMORY
 from lumpable.service.opening import open as open_experiment
@@ -78,7 +78,7 @@ class Rewards(click.ParamType):
 )
 @click.option(
     "--tokens",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=click.Path(path_type=Path, dir_okay=False),
     help="A file with lines of roles and a token; or in LUMPABLE_TOKENS.",
 )
 @click.option(
@@ -108,8 +108,7 @@ def serve(
       lumpable serve clicks.db --arm red --arm green --rewards binary
       lumpable serve clicks.db --host 0.0.0.0 --tokens tokens.txt --allow-host shop.example
     """
-    need("starlette", "serve", "serving over HTTP")
-    need("uvicorn", "serve", "serving over HTTP")
+    installed.check()
     from lumpable.http.http_server import Address, HttpServer, quiet_warnings
     from lumpable.http.json_logs import Log
     from lumpable.http.tokens import ENVIRONMENT, Tokens

@@ -29,13 +29,12 @@ def warm(experiment: LiveExperiment) -> None:
     if isinstance(rewards, tuple):
         values = rewards[1], sum(rewards) / 2
     with open_experiment(arms=["a", "b"], rewards=rewards, fits="at once") as passing:
-        for user, value in zip("xy", values, strict=True):
-            event = passing.decide(user).event
-            passing.reward(event, value)
-        passing.decide_many(["x", "y"], ["a"])
+        passing.reward(passing.decide("x").event, values[0])
         passing.explain("x")
-        passing.expected("x")
         passing.groups()
+        passing.reward(passing.decide("y").event, values[1])
+        passing.decide_many(["x", "y"], ["a"])
+        passing.expected("x")
 
 
 class Life:
