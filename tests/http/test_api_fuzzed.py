@@ -31,6 +31,10 @@ CHECKS = (
 )  # fmt: skip
 
 
+REFUSED = ["400", "403", "404", "405", "413", "415", "421"]
+CONFIG = {"checks": {"negative_data_rejection": {"expected_statuses": REFUSED}}}
+
+
 def without_lifespan(app: ASGIApp) -> ASGIApp:
     """Return an application whose life does not begin and end with each request."""
 
@@ -57,7 +61,9 @@ def app() -> Iterator[ASGIApp]:
 
 def explore(app: ASGIApp, path: str, examples: int) -> None:
     """Send what the document allows, and what it does not."""
-    document = schemathesis.openapi.from_asgi("/openapi.json", app)
+    document = schemathesis.openapi.from_asgi(
+        "/openapi.json", app, config=schemathesis.Config.from_dict(CONFIG)
+    )
     for operation in document.include(path=path).get_all_operations():
         cases = operation.ok().as_strategy()
         wrong = operation.ok().as_strategy(generation_mode=schemathesis.GenerationMode.NEGATIVE)

@@ -156,3 +156,11 @@ def test_a_failure_to_open_is_raised_at_the_end() -> None:
     server = HttpServer(opener, Address(port=0))
     with pytest.raises(RuntimeError, match="no"):
         server.run()
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    code, words = said(str(tmp_path / "clicks.db"))
+    assert code == 2
+    assert "serving over HTTP needs an extra that is not installed" in words
+    assert "pip install 'lumpable[serve]'" in words

@@ -1,6 +1,7 @@
 """The ASGI application: guards, decodes, calls, encodes. Everything it says is JSON, or metrics.
 
-A call that waits for a commit waits in a thread of its own, so that many share a commit.
+Decisions and rewards of many connections are made together, and wait for one commit together; what
+takes longer has a thread of its own.
 """
 
 from __future__ import annotations
@@ -150,7 +151,9 @@ def called(service: Service, endpoint: Endpoint) -> Serve:
 
         if service.meter.under_way > MOST_WAITING:
             raise later("service", f"at most {MOST_WAITING} requests under way", "more")
-        made, encoded = await service.in_thread(pool, work)
+        made, encoded = await (
+            life.quick.run(work) if endpoint.quick else service.in_thread(pool, work)
+        )
         if endpoint.note is not None:
             endpoint.note(service.watch, made)
         return endpoint.status, JSON, encoded

@@ -36,6 +36,8 @@ class Endpoint:
     limit: int = SMALL
     note: Callable[[Watch, Any], None] | None = None
     """Tells the watch of an answer."""
+    quick: bool = False
+    """Whether calls of many connections are made together."""
 
 
 def name_in(query: m.OfUser) -> m.Name:
@@ -135,11 +137,11 @@ def _arms_changed(watch: Watch, now: m.Arms) -> None:
 ENDPOINTS = (
     Endpoint("POST", "/decide", "decide", m.Decide, Decided, _decide,
              "Choose an arm for a user. The same event gets the same decision again.",
-             note=_one_decided),
+             note=_one_decided, quick=True),
     Endpoint("POST", "/decide/many", "decide", m.DecideMany, m.Decisions, _decide_many,
              "Choose for many users, in one commit.", limit=LARGE, note=_many_decided),
     Endpoint("POST", "/reward", "reward", m.Reward, m.Stands, _reward,
-             "Report the reward of an event.", note=_one_rewarded),
+             "Report the reward of an event.", note=_one_rewarded, quick=True),
     Endpoint("POST", "/reward/many", "reward", m.RewardMany, m.StandMany, _reward_many,
              "Report many rewards, in one commit.", limit=LARGE, note=_many_rewarded),
     Endpoint("POST", "/activate", "decide", m.Activate, m.Activated, _activate,

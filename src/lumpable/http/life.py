@@ -11,15 +11,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
+from lumpable.http.gathering import Gathering
 from lumpable.http.json_logs import Log
 from lumpable.http.refusals import later
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.opening import open as open_experiment
 
 Stage = Literal["opening", "warming", "ready", "closing", "failed"]
-CALLS, READS = 96, 2
-"""Threads that wait for commits (more than the usual number of connections, so that callers share
-commits), and threads that read."""
+CALLS, READS = 16, 2
+"""Threads for calls that take long, and for reads."""
 
 
 def warm(experiment: LiveExperiment) -> None:
@@ -52,6 +52,7 @@ class Life:
         self.failure: BaseException | None = None
         self._experiment: LiveExperiment | None = None
         self.begun = time.monotonic()
+        self.quick = Gathering(lambda: self.experiment)
         self.calls = ThreadPoolExecutor(CALLS, "lumpable call")
         self.reads = ThreadPoolExecutor(READS, "lumpable read")
         self._thread = threading.Thread(target=self._run, name="lumpable opening")
@@ -88,6 +89,7 @@ class Life:
     def close(self) -> None:
         """Finish what was handed in, and close the experiment, with a snapshot."""
         self._thread.join()
+        self.quick.close()
         self.calls.shutdown()
         self.reads.shutdown()
         if self._experiment is not None:

@@ -107,9 +107,10 @@ def endpoints(feature: str = USER) -> tuple[Endpoint, ...]:
     return (
         Endpoint("POST", f"{ROOT}/rank", "decide", RankRequest, RankResponse, rank,
                  "Choose an action, as Azure Personalizer would be asked to.", status=201,
-                 limit=LARGE, note=ranked),
+                 limit=LARGE, note=ranked, quick=True),
         Endpoint("POST", f"{ROOT}/events/{{eventId}}/reward", "reward", RewardRequest, None,
-                 reward, "Report the reward of an event.", status=204, note=rewarded),
+                 reward, "Report the reward of an event.", status=204, note=rewarded,
+                 quick=True),
         Endpoint("POST", f"{ROOT}/events/{{eventId}}/activate", "decide", None, None, activate,
                  "Say that what was chosen with deferActivation was shown.", status=204),
     )  # fmt: skip

@@ -8,9 +8,11 @@ from there.
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -66,6 +68,7 @@ class LiveExperiment(Reading):
         self._store, self._fitter, self._clock, self._new_id = store, fitter, clock, new_id
         self._closed, self._accepted = False, Accepted.of(settings.rewards)
         self._users, self._arms = Names("user"), Names("arm")
+        self._own = threading.local()
         self._snapshots = Snapshots(snapshot, store, settings)
         super().__init__(Ledger.replayed(settings, store, self._snapshots.read(settings)))
         self._writer = Writer(store)
@@ -88,14 +91,30 @@ class LiveExperiment(Reading):
                 yield entries
                 if due := self._ledger.due():
                     self._enter(entries, Entry(kind="taken", at=self._clock()))
-            finally:
-                done = self._writer.hand_in(entries) if entries else None
+            finally:  # also without entries: the answer may rest on others that are not durable yet
+                done = self._writer.hand_in(entries)
             if due:
                 self._start_fit()
-            if done is not None and self._snapshots.due(self._ledger):
+            if entries and self._snapshots.due(self._ledger):
                 self._snapshots.write(self._ledger, done)
-        if done is not None:
+        unwaited: list[Future[None]] | None = getattr(self._own, "unwaited", None)
+        if unwaited is None:
             done.result()
+        else:
+            unwaited.append(done)
+
+    @contextmanager
+    def unwaited(self) -> Iterator[list[Future[None]]]:
+        """Let calls of this thread return at once; collect what says when each is durable.
+
+        Nobody may be told the result of a call before that: a server answers many callers this way
+        with one wait.
+        """
+        self._own.unwaited = collected = list[Future[None]]()
+        try:
+            yield collected
+        finally:
+            self._own.unwaited = None
 
     def _enter(self, entries: list[Entry], entry: Entry) -> None:
         self._ledger.apply(entry)
