@@ -47,12 +47,12 @@ async def caller(number: int, port: int, end: float, users: int, times: list[flo
     while time.perf_counter() < end:
         event, user = f"{number}-{count}", f"user {rng.randrange(users)}"
         count += 1
-        for path, body in (
-            ("/decide", {"user": user, "event": event}),
-            ("/reward", {"event": event, "value": rng.randrange(2)}),
+        for sent in (
+            message("/decide", {"user": user, "event": event}),
+            message("/reward", {"event": event, "value": rng.randrange(2)}),
         ):
             begun = time.perf_counter()
-            await call(reader, writer, message(path, body))
+            await call(reader, writer, sent)
             times.append(time.perf_counter() - begun)
     writer.close()
 

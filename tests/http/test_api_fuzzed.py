@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Err
 from schemathesis.python import asgi
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -32,7 +34,7 @@ CHECKS = (
 
 
 REFUSED = ["400", "403", "404", "405", "413", "415", "421"]
-CONFIG = {"checks": {"negative_data_rejection": {"expected_statuses": REFUSED}}}
+CONFIG = {"checks": {"negative_data_rejection": {"expected-statuses": REFUSED}}}
 
 
 def without_lifespan(app: ASGIApp) -> ASGIApp:
@@ -64,13 +66,15 @@ def explore(app: ASGIApp, path: str, examples: int) -> None:
     document = schemathesis.openapi.from_asgi(
         "/openapi.json", app, config=schemathesis.Config.from_dict(CONFIG)
     )
-    for operation in document.include(path=path).get_all_operations():
-        cases = operation.ok().as_strategy()
-        wrong = operation.ok().as_strategy(generation_mode=schemathesis.GenerationMode.NEGATIVE)
+    for found in document.include(path=path).get_all_operations():
+        assert not isinstance(found, Err), found.err()
+        operation = found.ok()
+        cases = operation.as_strategy()
+        wrong = operation.as_strategy(generation_mode=schemathesis.GenerationMode.NEGATIVE)
 
         @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
         @given(case=st.one_of(cases, wrong))
-        def send(case: schemathesis.Case) -> None:
+        def send(case: schemathesis.Case[Any]) -> None:
             case.call_and_validate(checks=list(CHECKS))
 
         send()

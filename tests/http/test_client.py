@@ -81,7 +81,7 @@ class Flaky(Client):
             raise ConnectionResetError
         answer = super()._once(method, path, body)
         if fate == "a":
-            raise http.client.RemoteDisconnected
+            raise http.client.RemoteDisconnected("lost")
         return answer
 
 

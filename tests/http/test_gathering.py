@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from kits.served import Breakable
 from kits.service import opened
 from lumpable.base.errors import BadArgument
 from lumpable.http.gathering import AT_ONCE, MOST, Gathering, made
-from lumpable.stores.in_memory import MemoryStore
+from lumpable.service.live_experiment import LiveExperiment
 from lumpable.stores.law import StoreError
 
 
@@ -46,27 +47,25 @@ def test_what_is_answered_is_in_the_store(seed: int) -> None:
     assert answered
 
 
-def test_many_callers_share_few_commits() -> None:
-    class Counting(MemoryStore):
-        commits = 0
+def test_what_comes_while_batches_are_made_goes_into_the_next_one() -> None:
+    batches: list[int] = []
 
-        def append(self, entries: Any) -> int:
-            self.commits += 1
-            return super().append(entries)
+    def experiment() -> LiveExperiment:
+        batches.append(1)
+        return e
+
+    def user(k: int) -> object:
+        return e.decide(k, event=f"e{k}").user
 
     async def all_at_once(calls: int) -> list[Any]:
-        return await asyncio.gather(
-            *(gathering.run(lambda k=k: e.decide(k, event=f"e{k}").user) for k in range(calls))
-        )
+        return await asyncio.gather(*(gathering.run(partial(user, k)) for k in range(calls)))
 
-    store = Counting()
-    with opened(store) as e:
-        gathering, before = Gathering(lambda: e), store.commits
-        assert asyncio.run(all_at_once(MOST + 50)) == list(range(MOST + 50))
+    with opened() as e:
+        gathering = Gathering(experiment)
+        calls = AT_ONCE + MOST + 50
+        assert asyncio.run(all_at_once(calls)) == list(range(calls))
         gathering.close()
-        assert store.commits - before <= MOST + 50
-        assert gathering._under_way == 0
-        assert AT_ONCE > 1
+    assert len(batches) == AT_ONCE + 2  # the first ones at once, the others together
 
 
 def test_an_experiment_that_is_not_there_fails_every_call() -> None:

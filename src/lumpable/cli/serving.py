@@ -18,26 +18,27 @@ from lumpable.service.opening import open as open_experiment
 from lumpable.stores.law import StoreError
 
 
-class Rewards(click.ParamType):
-    """Which rewards are accepted: any, binary, or a range LOW,HIGH."""
-
-    name = "any|binary|LOW,HIGH"
-
-    def convert(self, value: Any, *_: Any) -> str | tuple[float, float]:
-        """Read it."""
-        if not isinstance(value, str) or value in ("any", "binary"):
-            return value  # type: ignore[no-any-return]
-        try:
-            low, high = map(float, value.split(","))
-        except ValueError:
-            self.fail(f"{value!r} is neither any, binary nor two numbers with a comma between")
-        return low, high
+def accepted(text: str) -> str | tuple[float, float]:
+    """Read which rewards are accepted: any, binary, or a range LOW,HIGH."""
+    if text in ("any", "binary"):
+        return text
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        expected = "any, binary, or two numbers with a comma between them"
+        raise click.BadParameter(f"expected {expected}, got {text!r}") from None
+    return low, high
 
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--arm", "arms", multiple=True, help="An arm to choose from; once for each.")
-@click.option("--rewards", type=Rewards(), help="Which rewards are accepted.  [any]")
+@click.option(
+    "--rewards",
+    type=accepted,
+    metavar="any|binary|LOW,HIGH",
+    help="Which rewards are accepted.  [any]",
+)
 @click.option("--window", type=float, help="Seconds after a decision in which rewards count.")
 @click.option("--default", type=float, help="The reward of what was shown and had none by then.")
 @click.option(
