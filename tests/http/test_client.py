@@ -10,17 +10,25 @@ from collections.abc import Iterator
 import pytest
 
 from kits.served import Breakable, Served, served
-from kits.service import opened
+from kits.service import Clock, opened
 from lumpable.client import Client, Decision, Refused, Unreachable
 from lumpable.http.tokens import Tokens
 
 TOKEN = "a-token-of-some-length"
 
 
+class Ticking(Clock):
+    """Time that goes on whenever somebody looks."""
+
+    def __call__(self) -> int:
+        self.now += 1.0
+        return super().__call__()
+
+
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Served]:
     tokens = Tokens.parsed(f"admin {TOKEN}", "here")
-    with served(lambda: opened(repeated="sum"), tokens) as running:
+    with served(lambda: opened(clock=Ticking(), repeated="sum"), tokens) as running:
         yield running
 
 
@@ -96,13 +104,16 @@ def test_what_is_lost_is_sent_again_and_counts_once(shop: Served, plan: str) -> 
             lambda: client.reward(f"{plan}-0", 1.0),
             lambda: client.decide_many(["dan", "eve"], events=[f"{plan}-1", f"{plan}-2"]),
             lambda: client.reward_many([(f"{plan}-1", 1.0), (f"{plan}-2", 0.0)]),
+            lambda: client.decide("fay"),
+            lambda: client.decide_many(["gus", "hal"]),
+            lambda: client.observe("ida", "red"),
         ):
             client.tried = 0
             call()
         after = client.status()["experiment"]
-    assert after["decisions"] - before["decisions"] == 3
+    assert after["decisions"] - before["decisions"] == 7
     assert after["rewards"] - before["rewards"] == 3  # also where rewards are summed up
-    assert len(pauses) == 4 * len(plan)
+    assert len(pauses) == 7 * len(plan)
     assert all(0.05 <= pause <= 7.5 for pause in pauses)
 
 

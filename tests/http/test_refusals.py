@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -12,7 +13,9 @@ import pytest
 from kits.served import JSON, Breakable, Served, served
 from kits.service import opened
 from lumpable.base.errors import BadArgument
+from lumpable.http.guard import body_of
 from lumpable.http.http_server import Address
+from lumpable.http.refusals import Refusal
 from lumpable.http.tokens import Tokens
 from lumpable.service.live_experiment import LiveExperiment
 
@@ -110,6 +113,20 @@ def test_large_bodies(shop: Served) -> None:
         assert shop.send("POST", "/decide/many", larger).status == 413
     body = json.dumps({"users": ["x" * 900] * 300}).encode()
     assert shop.send("POST", "/decide/many", body).status == 200
+
+
+def test_a_body_without_end_is_not_read_to_its_end() -> None:
+    taken: list[int] = []
+
+    async def receive() -> dict[str, object]:
+        taken.append(1)
+        assert len(taken) < 10
+        return {"type": "http.request", "body": b"x" * 1000, "more_body": True}
+
+    scope = {"type": "http", "headers": []}
+    with pytest.raises(Refusal) as refused:
+        asyncio.run(body_of(scope, receive, 4000, json=False))
+    assert (refused.value.status, len(taken)) == (413, 5)
 
 
 def _chunks(body: bytes) -> bytes:
