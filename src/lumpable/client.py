@@ -39,7 +39,7 @@ class Unreachable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Chosen:
     """An arm that was chosen for a user, how likely that was, and by which version."""
 
     event: str
@@ -78,21 +78,21 @@ class Client:
     def decide(
         self, user: Name, allowed: Sequence[Name] | None = None, *, event: str | None = None,
         activate: bool = True,
-    ) -> Decision:  # fmt: skip
+    ) -> Chosen:  # fmt: skip
         """Choose an arm for a user; the same `event` gets the same decision again."""
         body = {"user": user, "allowed": _listed(allowed), "event": event or new_id(),
                 "activate": activate}  # fmt: skip
-        return Decision(**self.post("/decide", body))
+        return Chosen(**self.post("/decide", body))
 
     def decide_many(
         self, users: Iterable[Name], allowed: Sequence[Name] | None = None, *,
         events: Sequence[str] | None = None, activate: bool = True,
-    ) -> list[Decision]:  # fmt: skip
+    ) -> list[Chosen]:  # fmt: skip
         """Choose for many users, in one commit."""
         names = list(users)
         ids = [new_id() for _ in names] if events is None else list(events)
         body = {"users": names, "allowed": _listed(allowed), "events": ids, "activate": activate}
-        return [Decision(**one) for one in self.post("/decide/many", body)["decisions"]]
+        return [Chosen(**one) for one in self.post("/decide/many", body)["decisions"]]
 
     def reward(self, event: str, value: float, *, at: float | None = None, key: str = "") -> str:
         """Report the reward of an event, of now or of `at`; return where the event stands.
@@ -118,11 +118,11 @@ class Client:
     def observe(
         self, user: Name, arm: Name, *, event: str | None = None, propensity: float | None = None,
         at: float | None = None,
-    ) -> Decision:  # fmt: skip
+    ) -> Chosen:  # fmt: skip
         """Report a decision that somebody else made."""
         body = {"user": user, "arm": arm, "event": event or new_id(), "propensity": propensity,
                 "at": _now(at)}  # fmt: skip
-        return Decision(**self.post("/observe", body))
+        return Chosen(**self.post("/observe", body))
 
     # --- Arms and users -------------------------------------------------------------------------
 

@@ -53,7 +53,8 @@ def test_one_arm_for_almost_all() -> None:
 
 def test_rewards_of_nobody_and_late_ones() -> None:
     seen, _ = watch()
-    seen.rewarded(["rewarded"] * 150 + ["early"] * 50 + ["late"] * 50)
+    for _ in range(50):
+        seen.rewarded(["rewarded", "rewarded", "rewarded", "early", "late"])
     assert words(seen) == [
         "20% of rewards are for events that nobody decided",
         "20% of rewards come after the window of 60 seconds, and do not count",
