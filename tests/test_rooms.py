@@ -30,6 +30,7 @@ BELOW = {
     "live": {"lumps", "plans", "base"},
     "stores": {"base"},
     "service": {"stores", "lumps", "base"},
+    "http": {"service", "stores", "lumps", "base"},
 }
 """What a room may know besides itself."""
 BELOW["comparisons"] = {*BELOW}
@@ -59,6 +60,8 @@ OUTSIDE = {
     "pyarrow": {"base", "worlds", "comparisons", "service"},
     "sqlite3": {"stores"},
     "scipy": {"comparisons", "reproduce"},
+    "starlette": {"http"},
+    "uvicorn": {"http"},
 }
 """Which rooms may import a library that is heavy, optional, or for one purpose."""
 

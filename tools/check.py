@@ -32,6 +32,7 @@ QUICK = {
     "live": ["test_live", "test_live_split"],
     "stores": ["test_stores"],
     "service": ["test_joining", "test_experiment"],
+    "http": ["test_endpoints", "test_refusals"],
     "comparisons": ["test_compare_toml", "test_compare_at", "test_comparison"],
     "reports": ["test_report"],
     "reproduce": ["test_reproduce_pac"],

@@ -103,6 +103,7 @@ for name, module, about in (
         "Play learners against each other: the same worlds, contexts and luck for all.",
     ),
     ("report", "reporting", "Turn the rows of a comparison into one page."),
+    ("serve", "serving", "Serve decisions over HTTP, from an experiment in a file."),
     (
         "verify",
         "experiment_files",

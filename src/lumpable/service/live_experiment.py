@@ -8,9 +8,11 @@ from there.
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -71,6 +73,7 @@ class LiveExperiment(Reading):
         self._doubtful = False
         """Whether what is in memory may not be what the log says."""
         self._users, self._arms = Names("user"), Names("arm")
+        self._own = threading.local()
         self._snapshots = Snapshots(snapshot, store, settings)
         super().__init__(Ledger.replayed(settings, store, self._snapshots.read(settings)))
         self._writer = writer(store)
@@ -102,7 +105,24 @@ class LiveExperiment(Reading):
                 self._start_fit()
             if self._snapshots.due(self._ledger):
                 self._snapshots.write(self._ledger, self._writer.so_far())
-        done.result()
+        unwaited: list[Future[None]] | None = getattr(self._own, "unwaited", None)
+        if unwaited is None:
+            done.result()
+        else:
+            unwaited.append(done)
+
+    @contextmanager
+    def unwaited(self) -> Iterator[list[Future[None]]]:
+        """Let calls of this thread return at once; collect what says when each is durable.
+
+        Nobody may be told the result of a call before that: a server answers many callers this way
+        with one wait.
+        """
+        self._own.unwaited = collected = list[Future[None]]()
+        try:
+            yield collected
+        finally:
+            self._own.unwaited = None
 
     def _enter(self, entries: list[Entry], entry: Entry) -> None:
         with self._doubting():

@@ -1,0 +1,152 @@
+"""`lumpable serve FILE`: an experiment over HTTP, until it is stopped."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lumpable.base.errors import BadArgument
+from lumpable.base.version import __version__
+from lumpable.cli.show import say
+from lumpable.http import installed
+from lumpable.service.live_experiment import LiveExperiment
+from lumpable.service.opening import MEMORY
+from lumpable.service.opening import open as open_experiment
+from lumpable.stores.law import StoreError
+
+
+def accepted(text: str) -> str | tuple[float, float]:
+    """Read which rewards are accepted: any, binary, or a range LOW,HIGH."""
+    if text in ("any", "binary"):
+        return text
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        expected = "any, binary, or two numbers with a comma between them"
+        raise click.BadParameter(f"expected {expected}, got {text!r}") from None
+    return low, high
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--arm", "arms", multiple=True, help="An arm to choose from; once for each.")
+@click.option(
+    "--rewards",
+    type=accepted,
+    metavar="any|binary|LOW,HIGH",
+    help="Which rewards are accepted.  [any]",
+)
+@click.option("--window", type=float, help="Seconds after a decision in which rewards count.")
+@click.option("--default", type=float, help="The reward of what was shown and had none by then.")
+@click.option(
+    "--repeated",
+    type=click.Choice(["first", "last", "sum"]),
+    help="Which of several rewards of an event counts.  [first]",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["serve", "shadow", "observe"]),
+    help="Decide, show all the control arm, or learn from others.  [serve]",
+)
+@click.option("--hold-back", type=float, help="Share of decisions that are not the learner's.")
+@click.option("--control", help="The arm that these show.")
+@click.option("--at-most", type=int, help="How often an arm may be shown to one user.")
+@click.option("--new-arms", is_flag=True, default=None, help="Let requests bring new arms.")
+@click.option("--floor", type=float, help="The least probability of each allowed arm.")
+@click.option("--seed", type=int, help="Of all chance.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Where to listen; others than this machine need tokens.",
+)
+@click.option(
+    "--port",
+    default=8000,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="0: one that is free.",
+)
+@click.option(
+    "--allow-host",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A name by which others call this service; once for each.",
+)
+@click.option(
+    "--tokens",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file with lines of roles and a token; or in LUMPABLE_TOKENS.",
+)
+@click.option(
+    "--user-feature",
+    default="user",
+    show_default=True,
+    help="The context feature that names the user in Personalizer's rank.",
+)
+@click.option("--log-all", is_flag=True, help="Log every request, not only refused ones.")
+def serve(
+    file: str, arms: tuple[str, ...], host: str, port: int, names: tuple[str, ...],
+    tokens: Path | None, user_feature: str, log_all: bool, **given: Any,
+) -> None:  # fmt: skip
+    """Serve decisions over HTTP, from an experiment in FILE.
+
+    Begins the experiment, or goes on with it: what is not said is as it was. Decisions and rewards
+    are in the file before they are answered. Stops gracefully at SIGTERM and Ctrl-C.
+
+    \b
+    Tokens are lines of roles and a token, in a file or in the environment:
+      decide,reward 0v3-Qx7R...
+      read          Jm1_k2Wd...
+      admin         tT9-4bLz...
+
+    \b
+    Examples:
+      lumpable serve clicks.db --arm red --arm green --rewards binary
+      lumpable serve clicks.db --host 0.0.0.0 --tokens tokens.txt --allow-host shop.example
+    """
+    installed.check()
+    from lumpable.http.http_server import Address, HttpServer, quiet_warnings
+    from lumpable.http.json_logs import Log
+    from lumpable.http.tokens import ENVIRONMENT, Tokens
+
+    found = Tokens.found(tokens, os.environ.get(ENVIRONMENT))
+    address, log = Address(host, port, names, found), Log(all_requests=log_all)
+    settings = {name: value for name, value in given.items() if value is not None}
+
+    def opened() -> LiveExperiment:
+        experiment = open_experiment(file, arms, **settings)
+        for line in missing(experiment, file):
+            say(f"  {line}")
+        return experiment
+
+    quiet_warnings(log)
+    server = HttpServer(opened, address, log=log, user_feature=user_feature)
+    say(f"lumpable {__version__} serves {file} at {server.url}")
+    say(f"  API: {server.url}/openapi.json; how it is: {server.url}/status; Ctrl-C stops it")
+    if not found:
+        say("  no tokens: whoever is on this machine may call it (see --tokens)")
+    try:
+        server.run()
+    except StoreError as error:
+        raise BadArgument("file", why=str(error)) from error
+
+
+def missing(experiment: LiveExperiment, file: str) -> list[str]:
+    """Return what somebody may have forgotten to say."""
+    settings, lines = experiment.settings, []
+    if file == MEMORY:
+        lines.append("in memory: all is lost when it stops (name a file)")
+    if not experiment.status().arms and not settings.new_arms:
+        lines.append("no arms yet: nothing can be decided (--arm, or POST /arms/add)")
+    if settings.window is None:
+        lines.append("no window: decisions wait for their rewards for ever (--window, --default)")
+    elif settings.default is None:
+        lines.append("no default: what had no reward in the window tells nothing (--default)")
+    if not settings.hold_back and settings.mode == "serve":
+        lines.append("nothing held back: nobody will see what this is worth (--hold-back 0.05)")
+    return lines

@@ -1,0 +1,1 @@
+"""An experiment over HTTP: JSON in, JSON out. Decides nothing itself."""

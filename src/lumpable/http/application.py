@@ -1,0 +1,264 @@
+"""The ASGI application: guards, decodes, calls, encodes. Everything it says is JSON, or metrics.
+
+Decisions and rewards of many connections are made together, and wait for one commit together; what
+takes longer has a thread of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lumpable.base.version import __version__
+from lumpable.http import messages as m
+from lumpable.http import metrics, personalizer
+from lumpable.http.endpoints import ENDPOINTS, Endpoint
+from lumpable.http.guard import Guard, body_of, roles_of
+from lumpable.http.health import Watch
+from lumpable.http.json_logs import Log
+from lumpable.http.life import Life
+from lumpable.http.metrics import Meter
+from lumpable.http.openapi import document
+from lumpable.http.refusals import Refusal, later, refusal, unreadable
+from lumpable.http.tokens import Role, Tokens
+from lumpable.service.live_experiment import LiveExperiment
+from lumpable.service.settings import said
+from lumpable.stores.law import StoreError
+
+JSON = b"application/json"
+MOST_WAITING = 1_000
+"""Requests under way; more are told to come again."""
+
+
+def plain(value: Any) -> Any:
+    """Return a number out of an array as one that JSON knows."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise NotImplementedError(type(value).__name__)
+
+
+class Service:
+    """What all addresses share."""
+
+    def __init__(self, life: Life, tokens: Tokens, log: Log, hosts: frozenset[str]) -> None:
+        self.life, self.tokens, self.log, self.hosts = life, tokens, log, hosts
+        self.watch, self.meter = Watch(), Meter()
+        self.encoder = msgspec.json.Encoder(enc_hook=plain)
+        life.on_open = self._opened
+
+    def _opened(self, experiment: LiveExperiment) -> None:
+        self.watch.open_arms = experiment.status().arms
+
+    async def in_thread(self, pool: Any, call: Callable[[], Any]) -> Any:
+        """Run a call that may wait."""
+        return await asyncio.get_running_loop().run_in_executor(pool, call)
+
+    def concerns(self) -> list[m.Concern]:
+        """Return what looks wrong, without waiting for anybody."""
+        opened = self.life.opened
+        return self.watch.concerns(None if opened is None else opened.settings)
+
+    def allow(self, scope: Scope, role: Role) -> None:
+        """Refuse who may not do this."""
+        if not self.tokens:
+            return
+        roles = roles_of(self.tokens, Headers(scope=scope))
+        if not roles:
+            headers = ((b"www-authenticate", b"Bearer"),)
+            raise Refusal(401, "Authorization", "a token that is known: 'Bearer ...'", "none",
+                          headers)  # fmt: skip
+        if role not in roles:
+            raise Refusal(403, "token", f"one with the role {role}", ", ".join(sorted(roles)))
+
+    def explained(self, error: Exception, route: str) -> Refusal:
+        """Return what to tell the caller; write down what is not their fault."""
+        known = refusal(error)
+        if isinstance(error, StoreError):
+            self.watch.failed(str(error))
+            self.log.say("store", "error", route=route, error=type(error).__name__)
+        if known is None:
+            id = secrets.token_hex(8)
+            self.log.bug(error, id, route)
+            return Refusal(500, "service", f"no bug; this one is in the log as {id}")
+        return known
+
+
+class Serve:
+    """An ASGI application for one address."""
+
+    def __init__(self, service: Service, route: str, answer: Callable[[Scope, Receive], Any]):
+        self._service, self._route, self._answer = service, route, answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        scope["lumpable.route"] = self._route
+        try:
+            status, kind, body = await self._answer(scope, receive)
+            headers: tuple[tuple[bytes, bytes], ...] = ()
+        except Exception as error:
+            known = self._service.explained(error, self._route)
+            status, kind, body, headers = known.status, JSON, known.body, known.headers
+        await respond(send, status, kind, body, headers)
+
+
+async def respond(
+    send: Send, status: int, kind: bytes, body: bytes,
+    headers: tuple[tuple[bytes, bytes], ...] = (),
+) -> None:  # fmt: skip
+    """Send an answer."""
+    lines = [*headers]
+    if status != 204:
+        lines += [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": lines})
+    await send({"type": "http.response.body", "body": body})
+
+
+def called(service: Service, endpoint: Endpoint) -> Serve:
+    """Return the application of an endpoint."""
+    takes, life = endpoint.takes, service.life
+    post, pool = endpoint.method == "POST", life.calls if endpoint.method == "POST" else life.reads
+    decoder = msgspec.json.Decoder(takes) if takes is not None and post else None
+
+    async def answer(scope: Scope, receive: Receive) -> tuple[int, bytes, bytes]:
+        service.allow(scope, endpoint.role)
+        asked: Any = None
+        if post:
+            body = await body_of(scope, receive, endpoint.limit, json=decoder is not None)
+            asked = None if decoder is None else _decoded(decoder.decode, body)
+        elif takes is not None:
+            asked = query_of(scope, takes)
+        experiment, path = life.experiment, scope.get("path_params", {})
+
+        def work() -> tuple[Any, bytes]:
+            try:
+                made = endpoint.call(experiment, asked, path)
+            except (msgspec.MsgspecError, RecursionError) as error:
+                raise unreadable(error) from error
+            return made, service.encoder.encode(made) if endpoint.gives is not None else b""
+
+        if service.meter.under_way > MOST_WAITING:
+            raise later("service", f"at most {MOST_WAITING} requests under way", "more")
+        made, encoded = await (
+            life.quick.run(work) if endpoint.quick else service.in_thread(pool, work)
+        )
+        if endpoint.note is not None:
+            endpoint.note(service.watch, made)
+        return endpoint.status, JSON, encoded
+
+    return Serve(service, endpoint.path, answer)
+
+
+def _decoded(decode: Callable[[bytes], Any], body: bytes) -> Any:
+    try:
+        return decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise unreadable(error) from error
+
+
+def query_of(scope: Scope, takes: type[m.Message]) -> m.Message:
+    """Return the parameters of an address; unknown and repeated ones are refused."""
+    pairs = Request(scope).query_params.multi_items()
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        raise Refusal(400, "query", "each parameter once", "one of them twice")
+    try:
+        return msgspec.convert(given, takes)
+    except msgspec.MsgspecError as error:
+        raise unreadable(error, "query") from error
+
+
+def looked(
+    service: Service, path: str, role: Role | None, answer: Callable[[], Any], *, slow: bool = False
+) -> Serve:
+    """Return the application of an address that tells about the service: (status, kind, body)."""
+
+    async def answered(scope: Scope, receive: Receive) -> Any:
+        if role is not None:
+            service.allow(scope, role)
+        query_of(scope, m.Nothing)
+        return await service.in_thread(service.life.reads, answer) if slow else answer()
+
+    return Serve(service, path, answered)
+
+
+def about_itself(service: Service, endpoints: tuple[Endpoint, ...]) -> dict[str, Serve]:
+    """Return the addresses that tell about the service."""
+    life, encode = service.life, service.encoder.encode
+    api = msgspec.json.encode(document(endpoints, tokens=bool(service.tokens)))
+    pointer = encode(m.Pointer(lumpable=__version__, openapi="/openapi.json", status="/status"))
+
+    def health() -> tuple[int, bytes, bytes]:
+        found = service.concerns()
+        return 200, JSON, encode(m.Health(alive=True, fine=not found, concerns=found))
+
+    def ready() -> tuple[int, bytes, bytes]:
+        is_ready = life.stage == "ready"
+        return 200 if is_ready else 503, JSON, encode(m.Ready(ready=is_ready, stage=life.stage))
+
+    def status() -> tuple[int, bytes, bytes]:
+        e = life.experiment
+        now = m.StatusNow(experiment=e.status(), settings=said(e.settings), lumpable=__version__,
+                          up_seconds=time.monotonic() - life.begun)  # fmt: skip
+        return 200, JSON, encode(now)
+
+    def measured() -> tuple[int, bytes, bytes]:
+        known = None if life.opened is None else life.opened.status()
+        body = metrics.text(service.meter, life.stage == "ready", known, *service.watch.counts(),
+                            len(service.concerns()))  # fmt: skip
+        return 200, metrics.CONTENT_TYPE, body
+
+    return {
+        "/": looked(service, "/", None, lambda: (200, JSON, pointer)),
+        "/openapi.json": looked(service, "/openapi.json", None, lambda: (200, JSON, api)),
+        "/health": looked(service, "/health", None, health),
+        "/ready": looked(service, "/ready", None, ready),
+        "/status": looked(service, "/status", "read", status, slow=True),
+        "/metrics": looked(service, "/metrics", "read", measured, slow=True),
+    }
+
+
+def unknown(request: Request, error: Exception) -> Response:
+    """Answer where no address is, or not with this method."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        known = Refusal(405, "method", allowed, request.method)
+    else:
+        known = Refusal(404, "path", "an address of /openapi.json")
+    return Response(known.body, known.status, dict(error.headers or {}), JSON.decode())
+
+
+def application(
+    life: Life, *, tokens: Tokens, hosts: frozenset[str], log: Log,
+    user_feature: str = personalizer.USER,
+) -> ASGIApp:  # fmt: skip
+    """Return the whole application; it opens the experiment when it starts."""
+    service = Service(life, tokens, log, hosts)
+    endpoints = (*ENDPOINTS, *personalizer.endpoints(user_feature))
+    routes = [Route(e.path, called(service, e), methods=[e.method]) for e in endpoints]
+    routes += [Route(path, serve, methods=["GET"])
+               for path, serve in about_itself(service, endpoints).items()]  # fmt: skip
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        life.start()
+        yield
+        await asyncio.to_thread(life.close)
+
+    inner = Starlette(routes=routes, lifespan=lifespan,
+                      exception_handlers={HTTPException: unknown})  # fmt: skip
+    inner.router.redirect_slashes = False
+    return Guard(inner, hosts, log, service.meter)

@@ -1,0 +1,98 @@
+"""The life of an experiment behind a server: opened beside, warmed up, ready, closed.
+
+The server listens from the first moment, and says that it is not ready yet.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+from lumpable.http.gathering import Gathering
+from lumpable.http.json_logs import Log
+from lumpable.http.refusals import later
+from lumpable.service.live_experiment import LiveExperiment
+from lumpable.service.opening import open as open_experiment
+
+Stage = Literal["opening", "warming", "ready", "closing", "failed"]
+CALLS, READS = 16, 2
+"""Threads for calls that take long, and for reads."""
+
+
+def warm(experiment: LiveExperiment) -> None:
+    """Compile what calls need, by a few calls of an experiment that nobody keeps."""
+    rewards = experiment.settings.rewards
+    values = (1.0, 1.0) if rewards == "binary" else (1.0, 0.5)
+    if isinstance(rewards, tuple):
+        values = rewards[1], sum(rewards) / 2
+    with open_experiment(arms=["a", "b"], rewards=rewards, fits="at once") as passing:
+        passing.reward(passing.decide("x").event, values[0])
+        passing.explain("x")
+        passing.groups()
+        passing.reward(passing.decide("y").event, values[1])
+        passing.decide_many(["x", "y"], ["a"])
+        passing.expected("x")
+
+
+class Life:
+    """Opens an experiment in a thread, and closes it."""
+
+    def __init__(
+        self, opener: Callable[[], LiveExperiment], log: Log,
+        warmer: Callable[[LiveExperiment], None] = warm,
+    ) -> None:  # fmt: skip
+        self._opener, self._warmer, self._log = opener, warmer, log
+        self.on_open: Callable[[LiveExperiment], None] = lambda experiment: None
+        self.on_failure: Callable[[], None] = lambda: None
+        """Called when the experiment is open, or cannot be opened."""
+        self.stage: Stage = "opening"
+        self.failure: BaseException | None = None
+        self._experiment: LiveExperiment | None = None
+        self.begun = time.monotonic()
+        self.quick = Gathering(lambda: self.experiment)
+        self.calls = ThreadPoolExecutor(CALLS, "lumpable call")
+        self.reads = ThreadPoolExecutor(READS, "lumpable read")
+        self._thread = threading.Thread(target=self._run, name="lumpable opening")
+
+    def start(self) -> None:
+        """Begin to open."""
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._experiment = self._opener()
+            self.on_open(self._experiment)
+            self.stage = "warming"
+            self._warmer(self._experiment)
+            self.stage = "ready"
+        except BaseException as error:
+            self.failure, self.stage = error, "failed"
+            self.on_failure()
+            return
+        self._log.say("ready", seconds=round(time.monotonic() - self.begun, 3))
+
+    @property
+    def opened(self) -> LiveExperiment | None:
+        """The experiment, if it is open."""
+        return self._experiment
+
+    @property
+    def experiment(self) -> LiveExperiment:
+        """The experiment; while it is opened, callers are told to come again."""
+        if self._experiment is None:
+            raise later("service", "a service that is ready (see /ready)", "it is being opened")
+        return self._experiment
+
+    def close(self) -> None:
+        """Finish what was handed in, and close the experiment, with a snapshot."""
+        self._thread.join()
+        self.quick.close()
+        self.calls.shutdown()
+        self.reads.shutdown()
+        if self._experiment is not None:
+            if self.stage != "failed":
+                self.stage = "closing"
+            self._experiment.close()

@@ -1,0 +1,70 @@
+"""Every way to say no: an HTTP status, and what was wrong, expected and got."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from lumpable.base.errors import BadArgument
+from lumpable.http.messages import Failed, Fault
+from lumpable.stores.law import StoreError
+
+AGAIN = 1
+"""Seconds after which to try again what the store could not do."""
+STATUSES = {
+    400: "Something in the request is wrong; nothing has changed.",
+    401: "A token is needed, and there is none, or nobody knows it.",
+    403: "The token does not have the role that this needs, or a web page of another site asks.",
+    404: "There is no such address.",
+    405: "The address knows other methods.",
+    408: "The body did not come in time.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    421: "The Host header names another host.",
+    500: "A bug; the log has it under the id that is given.",
+    503: "Nothing was done; try again after the seconds that Retry-After says.",
+}
+EXPECTED = re.compile(r"(?:Expected (?P<expected>.*?)(?:, got (?P<got>.*?))?|(?P<why>.*?))"
+                      r"(?: - at `(?P<place>.*)`)?", re.DOTALL)  # fmt: skip
+
+
+class Refusal(Exception):
+    """A request that is not served: with a status and words for the caller."""
+
+    def __init__(
+        self, status: int, what: str, expected: str, got: str = "",
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(what)
+        self.status, self.headers = status, headers
+        self.body = msgspec.json.encode(Failed(error=Fault(what=what, expected=expected, got=got)))
+
+
+def later(what: str, expected: str, got: str = "", after: int = AGAIN) -> Refusal:
+    """Refuse for now."""
+    return Refusal(503, what, expected, got, ((b"retry-after", str(after).encode()),))
+
+
+def refusal(error: Exception) -> Refusal | None:
+    """Return how to tell an error to the caller; None: it is a bug."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, BadArgument):
+        return Refusal(400, error.argument, error.expected or error.why, error.got)
+    if isinstance(error, StoreError):
+        return later("store", "a store that takes events; nothing was done", str(error))
+    return None
+
+
+def unreadable(error: Exception, whole: str = "body") -> Refusal:
+    """Say why a body, or another `whole`, could not be decoded."""
+    if isinstance(error, RecursionError):
+        return Refusal(400, "body", "JSON that is less deeply nested")
+    if isinstance(error, UnicodeDecodeError):
+        return Refusal(400, "body", "JSON in UTF-8")
+    found = EXPECTED.fullmatch(str(error))
+    assert found is not None  # the pattern matches every text
+    place, got = (found["place"] or whole).removeprefix("$."), found["got"] or ""
+    return Refusal(400, place, (found["expected"] or found["why"]).replace("`", ""),
+                   got.replace("`", ""))  # fmt: skip

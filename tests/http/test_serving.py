@@ -1,0 +1,166 @@
+"""`lumpable serve` as a process: what it prints, how it ends, and that it loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import lumpable as lb
+from kits.served import served
+from lumpable.cli.main import main
+from lumpable.client import Client, Unreachable
+from lumpable.http.http_server import Address, HttpServer
+from lumpable.http.life import warm
+from lumpable.service.live_experiment import LiveExperiment
+
+
+def started(*words: str, **environment: str) -> tuple[subprocess.Popen[str], str, list[str]]:
+    """Start the command; return the process, its address and the first lines."""
+    command = [sys.executable, "-m", "lumpable", "serve", "--port", "0", *words]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | environment,
+    )  # fmt: skip
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    return process, first.rpartition(" at ")[2].strip(), [first]
+
+
+def test_sigterm_loses_nothing(tmp_path: Path) -> None:
+    """Callers are at it when the service is stopped: what was answered is in the file."""
+    file, answered = tmp_path / "clicks.db", set[str]()
+    process, url, lines = started(str(file), "--arm", "red", "--arm", "green")
+    enough = threading.Event()
+
+    def work(name: str) -> None:
+        with Client(url, tries=1) as client:
+            try:
+                for k in range(10**6):
+                    event = f"{name}-{k}"
+                    client.decide(f"user-{k % 5}", event=event)
+                    answered.add(event)
+                    if len(answered) > 60:
+                        enough.set()
+            except Unreachable:
+                return
+
+    with process:
+        with Client(url) as first:
+            first.wait_until_ready(120)
+        workers = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+        for worker in workers:
+            worker.start()
+        assert enough.wait(60)
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        lines += process.stdout.readlines()
+        logged = [json.loads(line) for line in process.stderr]
+        for worker in workers:
+            worker.join()
+        assert process.wait(60) == 0
+    words = "".join(lines)
+    assert "/openapi.json" in words
+    assert "no tokens" in words
+    assert "no window" in words
+    assert (logged[0]["what"], logged[-1]["what"]) == ("ready", "stopped")
+    assert "user-" not in json.dumps(logged)
+    assert Path(f"{file}.snapshot").exists()
+    with lb.open(file, fits="at once") as again:
+        counts = again.status()
+        kept = {entry.event for _, entry in again._store.entries() if entry.kind == "decided"}
+    assert answered <= kept
+    assert counts.decisions == len(kept)
+
+
+def said(*words: str, **environment: str | None) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["serve", *words], env=environment)
+    return result.exit_code, result.output
+
+
+def test_what_cannot_be_served_is_said_in_a_line(tmp_path: Path) -> None:
+    file = str(tmp_path / "clicks.db")
+    code, words = said(file, "--host", "0.0.0.0", "--port", "0")
+    assert (code, words.count("\n")) == (2, 1)
+    assert "expected tokens (--tokens FILE, or LUMPABLE_TOKENS) where others can connect" in words
+    (tmp_path / "tokens").write_text("read short\n")
+    code, words = said(file, "--tokens", str(tmp_path / "tokens"))
+    assert code == 2
+    assert "tokens:1: tokens: expected roles" in words
+    code, words = said(file, LUMPABLE_TOKENS="nonsense")
+    assert code == 2
+    assert "nonsense" not in words
+    for wrong in (["--rewards", "1"], ["--window", "x"], ["--port", "70000"], ["--mode", "x"]):
+        assert said(file, *wrong)[0] == 2
+    assert not Path(file).exists()
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    with served() as other:
+        code, words = said(str(tmp_path / "clicks.db"), "--port", str(other.server.port))
+    assert code == 2
+    assert "port: expected an address that is free" in words
+
+
+def test_a_file_that_cannot_be_opened_ends_the_service(tmp_path: Path) -> None:
+    file = tmp_path / "clicks.db"
+    with lb.open(file, ["red"], rewards="binary", fits="at once"):
+        code, words = said(str(file), "--port", "0")
+        assert code == 2
+        assert "expected a file that no other process writes" in words
+    code, words = said(str(file), "--port", "0", "--rewards", "0,5")
+    assert code == 2
+    assert "expected 'binary', as the experiment was begun" in words
+    file.write_bytes(b"nonsense" * 1000)
+    code, words = said(str(file), "--port", "0")
+    assert code == 2
+    assert "Error: file:" in words
+
+
+def test_ctrl_c_stops_it_gracefully(tmp_path: Path) -> None:
+    file = str(tmp_path / "clicks.db")
+    token = "a-token-of-some-length"
+    process, url, _ = started(file, "--new-arms", LUMPABLE_TOKENS=f"decide {token}")
+    with process:
+        with Client(url, token) as client:
+            client.wait_until_ready(120)
+            client.decide("ann", ["red"], event="e1")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert token not in out + err
+    with lb.open(file, fits="at once") as again:
+        assert again.decide("ann", event="e1").arm == "red"
+
+
+def test_warming_up_touches_nothing() -> None:
+    for rewards in ("binary", "any", (2.0, 5.0)):
+        with lb.open(arms=["red"], rewards=rewards, fits="at once") as experiment:
+            before = experiment.status()
+            warm(experiment)
+            assert experiment.status() == before
+
+
+def test_a_failure_to_open_is_raised_at_the_end() -> None:
+    def opener() -> LiveExperiment:
+        raise RuntimeError("no")
+
+    server = HttpServer(opener, Address(port=0))
+    with pytest.raises(RuntimeError, match="no"):
+        server.run()
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    code, words = said(str(tmp_path / "clicks.db"))
+    assert code == 2
+    assert "serving over HTTP needs an extra that is not installed" in words
+    assert "pip install 'lumpable[serve]'" in words
