@@ -13,6 +13,7 @@ import pytest
 from kits.served import JSON, Breakable, Served, served
 from kits.service import opened
 from lumpable.base.errors import BadArgument
+from lumpable.http import application, guard
 from lumpable.http.guard import body_of
 from lumpable.http.http_server import Address
 from lumpable.http.refusals import Refusal
@@ -127,6 +128,27 @@ def test_a_body_without_end_is_not_read_to_its_end() -> None:
     with pytest.raises(Refusal) as refused:
         asyncio.run(body_of(scope, receive, 4000, json=False))
     assert (refused.value.status, len(taken)) == (413, 5)
+
+
+def test_a_body_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = [{"type": "http.request", "body": b"{", "more_body": True}]
+
+    async def receive() -> dict[str, object]:
+        if not first:
+            await asyncio.Event().wait()
+        return dict(first.pop())
+
+    monkeypatch.setattr(guard, "PATIENCE", 0.0)
+    with pytest.raises(Refusal) as refused:
+        asyncio.run(body_of({"type": "http", "headers": []}, receive, 4000, json=False))
+    assert refused.value.status == 408
+
+
+def test_more_than_can_be_served(shop: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(application, "MOST_WAITING", 0)
+    for answer in (shop.post("/decide", {"user": "ann"}), shop.get("/groups")):
+        assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+    assert shop.get("/health").status == 200
 
 
 def _chunks(body: bytes) -> bytes:
