@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from lumpable.cli.show import console, grid, say, table
+from lumpable.service.changing import now
 from lumpable.service.exporting import export as export_to
 from lumpable.service.exporting import rows, settings_of
-from lumpable.service.live_experiment import now
 from lumpable.service.settings import said
 from lumpable.service.snapshots import problem
 from lumpable.stores.in_sqlite import SQLiteStore

@@ -1,0 +1,178 @@
+"""One change after the other: from a call to entries of the log, and to an answer.
+
+Every call is worked out in memory under one lock, becomes entries of the log, and is answered when
+they are durable. What is in memory is a function of the log: when a commit failed, it is made anew
+from there.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from lumpable.base.errors import BadArgument
+from lumpable.lumps.model.fit import Fit
+from lumpable.lumps.use.believer import Taken
+from lumpable.lumps.use.naming import Names
+from lumpable.lumps.use.rewards import Accepted
+from lumpable.service.fits_beside import Fitter
+from lumpable.service.ledger import Ledger
+from lumpable.service.reading import Reading
+from lumpable.service.settings import Settings
+from lumpable.service.snapshots import Snapshots
+from lumpable.service.writer import Writer
+from lumpable.stores.law import Store, StoreError
+from lumpable.stores.log_entries import Entry
+
+
+def now() -> int:
+    """Return the time in microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+class Changing(Reading):
+    """What every call of an experiment goes through; knows no call."""
+
+    def __init__(
+        self, store: Store, settings: Settings, fitter: Fitter, *, snapshot: Path | None = None,
+        clock: Callable[[], int] = now, new_id: Callable[[], str] = lambda: secrets.token_hex(8),
+        writer: Callable[[Store], Writer] = Writer,
+    ) -> None:  # fmt: skip
+        self.settings = settings
+        self._store, self._fitter, self._clock, self._new_id = store, fitter, clock, new_id
+        self._closed, self._doubtful = False, False
+        """Doubtful: what is in memory may not be what the log says."""
+        self._users, self._arms = Names("user"), Names("arm")
+        self._accepted = Accepted.of(settings.rewards)
+        """What names and rewards of callers are checked with."""
+        self._own = threading.local()
+        self._snapshots = Snapshots(snapshot, store, settings)
+        super().__init__(Ledger.replayed(settings, store, self._snapshots.read(settings)))
+        self._writer = writer(store)
+        self._writer.start()
+        self._start_fit(begun=True)
+
+    # --- One change after the other ---------------------------------------------------------------
+
+    @contextmanager
+    def _changing(self) -> Iterator[list[Entry]]:
+        """Collect the entries of a call, under the lock; then wait until they are durable.
+
+        A call without any rests on what others handed in, maybe its first try: it waits for them.
+        Entries are applied one by one as they are collected. Those of a call that failed half-way
+        are as true as any, and are written, too; so a call checks everything before the first.
+        """
+        with self._lock:
+            self._recover()
+            entries: list[Entry] = []
+            with self._doubting(BadArgument, StoreError):
+                try:
+                    self._settle(entries)
+                    yield entries
+                    if due := self._ledger.due():
+                        self._enter(entries, Entry(kind="taken", at=self._clock()))
+                finally:
+                    done = self._writer.hand_in(entries) if entries else self._writer.so_far()
+            if due:
+                self._start_fit()
+            if self._snapshots.due(self._ledger):
+                self._snapshots.write(self._ledger, self._writer.so_far())
+        unwaited: list[Future[None]] | None = getattr(self._own, "unwaited", None)
+        if unwaited is None:
+            done.result()
+        else:
+            unwaited.append(done)
+
+    @contextmanager
+    def unwaited(self) -> Iterator[list[Future[None]]]:
+        """Let calls of this thread return at once; collect what says when each is durable.
+
+        Nobody may be told the result of a call before that: a server answers many callers this way
+        with one wait.
+        """
+        self._own.unwaited = collected = list[Future[None]]()
+        try:
+            yield collected
+        finally:
+            self._own.unwaited = None
+
+    def _enter(self, entries: list[Entry], entry: Entry) -> None:
+        with self._doubting():
+            self._ledger.apply(entry)
+            entries.append(entry)
+
+    @contextmanager
+    def _doubting(self, *harmless: type[Exception]) -> Iterator[None]:
+        """Doubt what is in memory if the block is cut off: by Ctrl-C, or by an error in it."""
+        try:
+            yield
+        except BaseException as error:
+            self._doubtful = self._doubtful or not isinstance(error, harmless)
+            raise
+
+    def _recover(self) -> None:
+        """Go on from what is durable, if a commit failed or memory may differ from the log."""
+        if self._closed:
+            raise StoreError("the experiment is closed")
+        if self._doubtful and self._writer.failure is None:
+            self._writer.so_far().result()
+        if self._doubtful or self._writer.failure is not None:
+            start = self._snapshots.read(self.settings)
+            self._ledger = Ledger.replayed(self.settings, self._store, start)
+            self._doubtful = False
+            self._writer.start_again()
+            self._start_fit(begun=True)
+
+    def _settle(self, entries: list[Entry]) -> None:
+        """Count the defaults of decisions whose windows have closed."""
+        at = self._clock()
+        for event in self._ledger.closing(at):
+            self._enter(entries, Entry(kind="expired", at=at, event=event))
+
+    # --- Fits -------------------------------------------------------------------------------------
+
+    def _start_fit(self, *, begun: bool = False) -> None:
+        """Let what was taken be fitted; `begun`: if it was before a restart, and is not adopted."""
+        taken = self._ledger.taken
+        if taken is not None:
+            self._fitter.start(taken, partial(self._adopt, taken))
+        elif not begun:
+            raise AssertionError("nothing was taken")
+
+    def _adopt(self, taken: Taken, made: Fit) -> None:
+        """Go on from a fit, if it is of what was taken last: what it saw may be lost by now."""
+        with self._lock:
+            ledger = self._ledger
+            if self._closed or self._writer.failure is not None or ledger.taken is not taken:
+                return
+            entry = Entry(kind="adopted", at=self._clock(), version=ledger.version + 1)
+            with self._doubting():
+                ledger.apply(entry, made=made)
+                self._writer.hand_in([entry])
+
+    def close(self) -> None:
+        """Write what was handed in and let go of the store; calling it twice is fine."""
+        with self._lock, ExitStack() as rest:
+            if self._closed:
+                return
+            self._closed = True
+            for last_first in (
+                self._store.close, self._snapshots.finish, self._writer.close, self._fitter.close,
+            ):  # fmt: skip
+                rest.callback(last_first)
+            sound = self._writer.failure is None and not self._doubtful
+            if sound and self._snapshots.due(self._ledger, 1):
+                self._snapshots.write(self._ledger, self._writer.so_far())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
