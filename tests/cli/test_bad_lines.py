@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from lumpable import BadArgument
 from lumpable.cli import demo, main, simulations
 from lumpable.comparisons import running
+from lumpable.http import http_server
 from lumpable.learners.catalogue import CATALOGUE
 from lumpable.reproduce import runner
 
@@ -83,6 +84,7 @@ def nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "carry_out", ran)
     monkeypatch.setattr(demo, "run", ran)
     monkeypatch.setattr(simulations, "watch_run", ran)
+    monkeypatch.setattr(http_server, "HttpServer", ran)
     for ending in ("csv", "parquet", "toml", "html"):
         Path(f"folder.{ending}").mkdir()
     for ending in ("csv", "parquet", "toml"):
@@ -145,7 +147,11 @@ def lines(seed: int, number: int) -> Iterator[list[str]]:
             words[-1] = "mine.toml"
             made = _experiment(rng, changes=rng.choice((1, 1, 2, 3)))
             Path("mine.toml").write_text("\n".join(made))
+        elif path in (("verify",), ("show",), ("export",), ("serve",)):
+            words.append(rng.choice([*FILES, *ODD]))
         for _ in range(rng.choice((0, 1, 2) if path == ("compare",) else (1, 1, 2))):
+            if not options[path]:
+                break
             words += [rng.choice(options[path]), rng.choice([*FILES, *ODD, *ODD])]
         yield words
 
