@@ -131,7 +131,7 @@ def play(learner: OnlineCandidates, world: lb.World, order: IntVector, seed: int
         noise, done = rng.standard_normal(len(contexts)), 0
         while done < len(contexts):
             done = learner.loop(
-                learner.state, learner.clock, contexts, noise, nothing, done, len(contexts),
+                learner._address, contexts, noise, nothing, done, len(contexts),
                 world.mean, world.best, world.sd, late, slot, totals,
             )  # fmt: skip
             if learner.tells >= learner.state.due[0]:
