@@ -131,3 +131,9 @@ def test_no_noise_at_all() -> None:
     counts, cells, member, worth = parts(learner)
     assert (even_noise(counts, cells, member, worth) == worth.noise).all()
     assert np.isfinite(second_moments(counts, cells, member, worth)).all()
+
+
+def test_one_reward_each_of_two_arms() -> None:
+    """Each stands for itself: nothing says what noise is."""
+    learner = told(np.array([0, 1]), np.array([0, 1]), np.array([0.5, 0.7]), 2)
+    assert np.isfinite([row.high for row in beliefs.means(learner)]).all()

@@ -165,7 +165,7 @@ def _usual(raw: FloatMatrix, chance: FloatMatrix) -> tuple[FloatVector, FloatVec
         whole = weight.sum(axis=1)
         row = whole > 0.0
         usual = np.divide((weight * raw).sum(axis=1), whole, out=np.zeros(len(raw)), where=row)
-        least = 1e-12 * float(raw.max())
+        least = 1e-12 * float(raw.max()) or 1.0  # nothing varies: no noise in any unit
         unit = np.maximum(usual, least)[:, None]
         away = weight * (raw / unit - 1.0) ** 2
         seen = weight > 0.0
