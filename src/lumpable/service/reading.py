@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from lumpable.base.words import counted
 from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.beliefs import Expected, Group, Member
 from lumpable.lumps.use.believer import Believer
@@ -31,7 +32,7 @@ class Explanation:
     """How many of the user's own rewards this rests on."""
 
     def __str__(self) -> str:
-        own, seen = self.advice, f"{self.rewards} rewards of their own"
+        own, seen = self.advice, f"{counted(self.rewards, 'reward')} of their own"
         where = f"in no known group, with {seen}"
         if self.group is not None and self.probability is not None:
             where = f"in group {self.group} with probability {self.probability:.2f}, by {seen}"
