@@ -44,9 +44,7 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
 class Ledger:
     """Everything that follows from a log."""
 
-    def __init__(
-        self, settings: Settings, lookup: Callable[[str], list[tuple[int, Entry]]]
-    ) -> None:
+    def __init__(self, settings: Settings, lookup: Lookup) -> None:
         self.settings, self._lookup = settings, lookup
         self.learner = Believer(rewards=settings.rewards, seed=settings.seed)
         self.number = 0

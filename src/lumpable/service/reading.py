@@ -16,7 +16,7 @@ from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.beliefs import Expected, Group, Member
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.ledger import Ledger
-from lumpable.stores.log_entries import MICRO, Name
+from lumpable.stores.log_entries import Name, micro
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +126,9 @@ class Reading:
 
         The same events make the same rows, in whatever order they came and however often.
         """
-        learner = self._learner()
-        counts, users, arms = learner.core.counts(), learner.contexts, learner.known_arms
-        rows = []
-        others: dict[int, int] = {}
-        if counts.others is not None:
-            for cell, value, times in zip(*counts.others, strict=True):
-                others[cell] = others.get(cell, 0) + int(times)
-                at = int(counts.context[counts.row[cell]]), int(counts.arm[cell])
-                rows.append((users[at[0]], arms[at[1]], round(value * MICRO), int(times)))
-        for cell, (i, j) in enumerate(zip(counts.context[counts.row], counts.arm, strict=True)):
-            ones = int(counts.s[cell])
-            zeros = int(counts.n[cell]) - ones - others.get(cell, 0)
-            rows += [(users[i], arms[j], MICRO, ones)] * (ones > 0)
-            rows += [(users[i], arms[j], 0, zeros)] * (zeros > 0)
+        rows = [
+            (user, arm, micro(reward), times) for user, arm, reward, times in self._learner().told()
+        ]
         return sorted(rows, key=lambda row: (*(_sortable(name) for name in row[:2]), row[2:]))
 
     def digest(self) -> str:

@@ -61,13 +61,27 @@ class Believer(AdvisingLearner):
     @alone
     def start_anew(self) -> None:
         """Fit what was seen from scratch: nothing of earlier fits stays."""
-        named = self._named
-        spare = len(named.contexts)  # a context that nobody has: nothing is forgotten with it
-        core = without(self.core, spare)
-        self._named = Named(
-            core, named.accepted, named.contexts.listed, named.arms.listed, listed=named.listed,
-            new_arms=named.new_arms, notes=named.notes,
-        )  # fmt: skip
+        known = self._named.contexts.listed
+        core = without(self.core, len(known))  # a context that nobody has: nobody is forgotten
+        self._named = self._named.around(core, known)
+
+    @alone
+    def told(self) -> list[tuple[Name, Name, float, int]]:
+        """Return context, arm, reward and how often it was told, of all that counts."""
+        counts, rows = self.core.counts(), list[tuple[Name, Name, float, int]]()
+        contexts, arms = self._named.contexts.listed, self._named.arms.listed
+        cells = [
+            (contexts[i], arms[j])
+            for i, j in zip(counts.context[counts.row], counts.arm, strict=True)
+        ]
+        zeros = (counts.n - counts.s).astype(int)
+        if counts.others is not None:
+            for cell, value, times in zip(*counts.others, strict=True):
+                rows.append((*cells[cell], float(value), int(times)))
+                zeros[cell] -= int(times)
+        for value, number in ((1.0, counts.s.astype(int)), (0.0, zeros)):
+            rows += [(*cells[c], value, int(number[c])) for c in number.nonzero()[0]]
+        return rows
 
     # --- Fits -----------------------------------------------------------------------------------
 

@@ -42,11 +42,6 @@ class NamedLearner(ABC, Generic[Core]):
         return self._named.arms_that_are(open=True)
 
     @property
-    def known_arms(self) -> tuple[Name, ...]:
-        """All arms that ever came, in the order of their numbers."""
-        return tuple(self._named.arms.listed)
-
-    @property
     def retired(self) -> tuple[Name, ...]:
         """The arms that are out of choices; their rewards still count."""
         return self._named.arms_that_are(open=False)

@@ -151,9 +151,12 @@ class Named(Generic[Core]):
     def without(self, context: Name) -> Named[Core]:
         """Return the same without a known context; those after it move up by one number."""
         core = without(self.core, self.known(context))
-        others = [name for name in self.contexts.listed if name != context]
+        return self.around(core, [name for name in self.contexts.listed if name != context])
+
+    def around(self, core: Core, contexts: Iterable[Name]) -> Named[Core]:
+        """Return another core with these contexts, and with all else as it is."""
         return Named(
-            core, self.accepted, others, self.arms.listed, listed=self.listed,
+            core, self.accepted, contexts, self.arms.listed, listed=self.listed,
             new_arms=self.new_arms, notes=self.notes,
         )  # fmt: skip
 
