@@ -39,7 +39,8 @@ class Store(ABC):
     4. `erase` removes a user: no byte of the name or of their events stays in any file, and what
        remains is still verified. Their entries keep their numbers, and are read no more.
     5. `verify` finds every change that was made behind the store's back, down to a bit.
-    6. One process writes at a time; another one is refused when it opens.
+    6. One process writes at a time. If it is not a `SharedStore`, another one is refused when it
+       opens.
     7. Threads may share a store.
     """
 
@@ -93,3 +94,38 @@ class Store(ABC):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+class SharedStore(Store):
+    """A log that several processes write, one after the other; each reads what the others wrote.
+
+    8. A process appends in its turn only, which it waits for, and holds until it gives it up, ends,
+       or loses the store. What was written before the turn can be read in it, and nobody else
+       writes meanwhile. Entries can be read at any time: always the first so many.
+    9. At most one process at a time is elected. It stays so until it ends or loses the store.
+    10. What is put aside is durable, is what was put there, and is a cache: it may be gone.
+    """
+
+    @abstractmethod
+    def take_turn(self) -> None:
+        """Wait for the turn of this process; it must not have it."""
+
+    @abstractmethod
+    def end_turn(self) -> None:
+        """Let others write; without the turn, nothing happens."""
+
+    @abstractmethod
+    def elected(self) -> bool:
+        """Whether this process is the elected one; if nobody is, it becomes it."""
+
+    @abstractmethod
+    def put_aside(self, kind: str, content: bytes, most: int) -> str:
+        """Keep something for other processes, the newest `most` of a kind; return its name."""
+
+    @abstractmethod
+    def find_aside(self, kind: str, name: str = "") -> bytes | None:
+        """Return what was put aside by this name, or the newest of the kind; None: it is gone."""
+
+    @abstractmethod
+    def clear_aside(self) -> None:
+        """Remove all that was put aside: somebody in it is forgotten."""

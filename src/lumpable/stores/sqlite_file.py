@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-
-import msgspec
 
 from lumpable.base.errors import BadArgument
 from lumpable.stores.law import StoreError
-from lumpable.stores.log_entries import Name
 
 SCHEMA = 1
 MARK = 0x4C554D50
@@ -77,22 +74,5 @@ def store_errors(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.IntegrityError, FileNotFoundError):
         raise
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # words of a damaged file, too
         raise StoreError(f"{path}: {error}; nothing was written") from error
-
-
-class Numbered:
-    """Names and their numbers in a table, both ways."""
-
-    def __init__(self, rows: Iterable[tuple[int, str]]) -> None:
-        self.name = {number: msgspec.json.decode(name, type=Name) for number, name in rows}
-        self.number = {name: number for number, name in self.name.items()}
-
-    def add(self, name: Name, number: int) -> tuple[int, str]:
-        """Give a name a number; return the row that says so."""
-        self.number[name], self.name[number] = number, name
-        return number, msgspec.json.encode(name).decode()
-
-    def drop(self, number: int) -> None:
-        """Forget a name."""
-        del self.number[self.name.pop(number)]
