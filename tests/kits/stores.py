@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lumpable.stores.law import Store
+from lumpable.stores.law import SharedStore, Store
 from lumpable.stores.log_entries import Entry, Name
 
 
@@ -28,3 +28,9 @@ def decided(event: str, user: Name = "ann", arm: Name = "red", at: int = 1) -> E
 
 def rewarded(event: str, value: int, user: Name | None = None, at: int = 2) -> Entry:
     return Entry(kind="rewarded", at=at, event=event, user=user, value=value)
+
+
+def in_turn(store: SharedStore) -> SharedStore:
+    """Return a store whose turn it is until it is closed."""
+    store.take_turn()
+    return store

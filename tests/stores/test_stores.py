@@ -11,9 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kits.stores import Shelf, decided, rewarded
+from kits import postgres
+from kits.stores import Shelf, decided, in_turn, rewarded
 from lumpable.base.errors import BadArgument
 from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.in_postgres import PostgresStore
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import AlreadyDecided, StoreError
 from lumpable.stores.log_entries import Entry, Kind, micro, plain
@@ -21,15 +23,18 @@ from lumpable.stores.log_entries import Entry, Kind, micro, plain
 KINDS: tuple[Kind, ...] = ("rewarded", "activated", "expired", "arm", "taken", "adopted")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Shelf:
     if request.param == "memory":
         kept = MemoryStore()
         return Shelf(lambda: kept, lasting=False)
-    return Shelf(lambda: SQLiteStore(tmp_path / "log.db"), lasting=True)
+    if request.param == "sqlite":
+        return Shelf(lambda: SQLiteStore(tmp_path / "log.db"), lasting=True)
+    address = postgres.server().address()
+    return Shelf(lambda: in_turn(PostgresStore(address)), lasting=True)
 
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 NAMES = st.one_of(TEXTS, st.integers(-(2**63), 2**63 - 1))
 NUMBERS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
 ENTRIES = st.builds(

@@ -34,7 +34,8 @@ class Store(ABC):
 
     1. `append` adds entries in this order, all of them or, with `StoreError`, none: also after a
        crash at any moment. When it returns they are durable: no crash or power cut loses them.
-    2. Entries are numbered 1, 2, 3 .. without gaps, and read back in this order, as they were.
+    2. Entries are numbered 1, 2, 3 .. without gaps, and read back in this order, as they were. (No
+       text in them has a NUL character.)
     3. One decision an event: a second one is refused with `AlreadyDecided`.
     4. `erase` removes a user: no byte of the name or of their events stays in any file, and what
        remains is still verified. Their entries keep their numbers, and are read no more.

@@ -1,0 +1,252 @@
+"""A store in a PostgreSQL database, which several processes share: each writes in its turn.
+
+The turn and the election are advisory locks of the session. PostgreSQL gives them to the next one
+as soon as a process ends, however it ends. What is appended carries the number after the last one:
+should two ever write at once, the table refuses the second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from lumpable.stores.in_tables import BLANK, COLUMNS, ERASED, Row, TableStore
+from lumpable.stores.law import AlreadyDecided, Damage, SharedStore, StoreError
+from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.postgres_database import DECISIONS, Session, Statement, connected, place_of
+
+TURN, ELECTION = 1, 2
+KINDS = "bigint, text, bigint, text, bigint, bigint, bigint, float8, bigint, boolean, text, bytea"
+"""Of the columns of the log."""
+NOW = (
+    "SELECT users, erasures, (SELECT count(*) FROM arms), last, link FROM ever LEFT JOIN "
+    "(SELECT last, link FROM chain ORDER BY last DESC LIMIT 1) AS newest ON true"
+)
+"""What names there are, and the end of the chain."""
+
+
+class PostgresStore(TableStore, SharedStore):
+    """A log in a schema of a PostgreSQL database, which is made if it is not there.
+
+    `address` is what PostgreSQL's own clients take (`postgresql://...`). The schema is the first
+    one of the search path, or `lumpable` if that is the usual one.
+    """
+
+    def __init__(self, address: str, *, salt: Callable[[], bytes] | None = None) -> None:
+        super().__init__(place_of(address), salt)
+        self._address = address
+        self._writing: Session | None = None
+        self._reading: Session | None = None
+        self._has_turn = self._is_elected = False
+        self._known: Row = ()
+        """How many names there were when they were read: users, erasures, arms."""
+        try:
+            self._read_names()
+        except BaseException:
+            self.close()
+            raise
+
+    # --- Sessions ---------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise what goes wrong as an error of the store, and let go of sessions that are lost."""
+        from psycopg import Error
+
+        if self._closed:
+            raise StoreError(f"{self.place}: the store is closed")
+        try:
+            yield
+        except Error as error:
+            if self._writing is not None and self._writing.broken:
+                self._leave()
+            if self._reading is not None and self._reading.broken:
+                self._reading = None
+            raise StoreError(f"{self.place}: {str(error).strip()}") from error
+
+    def _leave(self) -> None:
+        """End the session that writes, and with it the turn and the election."""
+        session, self._writing = self._writing, None
+        self._has_turn = self._is_elected = False
+        if session is not None:
+            session.close()
+
+    def _writer(self) -> Session:
+        if self._writing is None:
+            self._writing = connected(self._address)
+        return self._writing
+
+    def _reader(self) -> Session:
+        if self._reading is None:
+            self._reading = connected(self._address)
+        return self._reading
+
+    def _rows(self, query: str, *given: Any) -> list[Row]:
+        with self._lock, self._errors():
+            return self._reader().rows(query.replace("?", "%s"), *given)
+
+    def _highest_user(self) -> int:
+        return int(self._rows("SELECT users FROM ever")[0][0])
+
+    # --- Turns ------------------------------------------------------------------------------------
+
+    def take_turn(self) -> None:
+        """Wait for the lock, then read which names others gave."""
+        try:
+            with self._errors():
+                self._writer().lock(TURN)
+                self._has_turn = True
+                *known, last, link = self._writer().rows(NOW)[0]
+                with self._lock:
+                    if tuple(known) != self._known:
+                        self._read_names()
+                        self._known = tuple(known)
+                    self._last, self._link = last or 0, link or b""
+        except BaseException:  # it may have the lock, and not know
+            self._leave()
+            raise
+
+    def end_turn(self) -> None:
+        """Give up the lock."""
+        if self._has_turn:
+            self._has_turn = False
+            try:
+                with self._errors():
+                    self._writer().unlock(TURN)
+            except BaseException:
+                self._leave()
+                raise
+
+    def elected(self) -> bool:
+        """Take the other lock, if nobody has it."""
+        if not self._is_elected:
+            with self._errors():
+                self._is_elected = self._writer().try_lock(ELECTION)
+        return self._is_elected
+
+    # --- Writing ----------------------------------------------------------------------------------
+
+    @property
+    def last(self) -> int:
+        """The number of the last entry."""
+        return self._last if self._has_turn else self._end_of_chain()[0]
+
+    def configure(self, settings: bytes) -> None:
+        """Keep settings."""
+        query = (
+            "INSERT INTO about VALUES ('settings', %s) "
+            "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        )
+        with self._lock, self._errors():
+            self._reader().write([(query, (settings,))])
+
+    def _write(self, users: list[Row], arms: list[Row], log: list[Row], link: Row) -> None:
+        from psycopg.errors import UniqueViolation
+
+        if not self._has_turn:
+            raise StoreError(f"{self.place}: another process may write now")
+        more: list[Statement] = []
+        if users:
+            more.append(_insert("users", "bigint, text, bytea", users))
+            more.append(("UPDATE ever SET users = %s", (users[-1][0],)))
+        if arms:
+            more.append(_insert("arms", "bigint, text", arms))
+        more.append(_insert(f"log ({COLUMNS})", KINDS, log))
+        more.append(("INSERT INTO chain VALUES (%s, %s)", link))
+        try:
+            with self._errors():
+                self._writer().write(more)
+        except StoreError as error:
+            cause = error.__cause__
+            if isinstance(cause, UniqueViolation) and cause.diag.constraint_name == DECISIONS:
+                raise AlreadyDecided(f"{self.place}: an event was decided before") from cause
+            raise
+        was_users, erasures, was_arms = self._known
+        self._known = was_users + len(users), erasures, was_arms + len(arms)
+
+    # --- Reading ----------------------------------------------------------------------------------
+
+    def _entry(self, row: Row) -> Entry:
+        """Make an entry; names that others gave since are read first."""
+        if row[4] not in self._salts or (row[5] is not None and row[5] not in self._arms.name):
+            with self._lock:
+                last, link = self._last, self._link
+                self._read_names()
+                self._last, self._link = last, link
+                if not self._has_turn:
+                    self._known = ()
+        return super()._entry(row)
+
+    # --- Erasing and verifying --------------------------------------------------------------------
+
+    def erase(self, user: Name) -> int:
+        """Blank all that a user left, and let PostgreSQL clean up behind it."""
+        with self._lock, self._errors():
+            number = self._users.number.get(user)
+            if number is None:
+                return 0
+            query = 'SELECT number FROM log WHERE "user" = %s OR event IN '
+            query += '(SELECT event FROM log WHERE "user" = %s)'
+            found = [n for (n,) in self._writer().rows(query, number, number)]
+            blank = f"UPDATE log SET kind = '{ERASED}', {BLANK} WHERE number = ANY(%s)"
+            self._writer().write([
+                (blank, (found,)), ("DELETE FROM users WHERE number = %s", (number,)),
+                ("DELETE FROM aside", ()), ("UPDATE ever SET erasures = erasures + 1", ()),
+            ])  # fmt: skip
+            self._users.drop(number)
+            del self._salts[number]
+            self._known = self._known[0], self._known[1] + 1, self._known[2]
+            for table in ("log", "users", "aside"):
+                self._writer().rows(f"VACUUM {table}")
+            return len(found)
+
+    def verify(self) -> list[Damage]:
+        """Check every entry against its digest, and the chain."""
+        with self._lock, self._errors(), self._reader().one_moment():
+            try:
+                self._read_names()
+                return list(self._broken())
+            except (StoreError, TypeError, ValueError) as error:
+                return [Damage("the tables", f"cannot be read: {error}")]
+
+    # --- Aside ------------------------------------------------------------------------------------
+
+    def put_aside(self, kind: str, content: bytes, most: int) -> str:
+        """Keep a row by its digest."""
+        name = hashlib.sha256(content).hexdigest()
+        old = "SELECT number FROM aside WHERE kind = %s ORDER BY number DESC OFFSET %s"
+        row = "INSERT INTO aside (kind, name, content) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
+        drop = f"DELETE FROM aside WHERE number IN ({old})"
+        with self._lock, self._errors():
+            self._reader().write([(row, (kind, name, content)), (drop, (kind, most))])
+        return name
+
+    def find_aside(self, kind: str, name: str = "") -> bytes | None:
+        """Return a row, if it is what its name says."""
+        query = "SELECT name, content FROM aside WHERE kind = ? AND ? IN ('', name) "
+        found = self._rows(query + "ORDER BY number DESC LIMIT 1", kind, name)
+        if not found or hashlib.sha256(found[0][1]).hexdigest() != found[0][0]:
+            return None
+        return bytes(found[0][1])
+
+    def clear_aside(self) -> None:
+        """Remove all rows."""
+        with self._lock, self._errors():
+            self._reader().write([("DELETE FROM aside", ())])
+
+    def close(self) -> None:
+        """End the sessions."""
+        self._closed = True
+        self._leave()
+        if self._reading is not None:
+            self._reading.close()
+            self._reading = None
+
+
+def _insert(table: str, kinds: str, rows: list[Row]) -> Statement:
+    """Return the statement that adds rows: an array for each column."""
+    arrays = ", ".join(f"%s::{kind}[]" for kind in kinds.split(", "))
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return f"INSERT INTO {table} SELECT * FROM unnest({arrays})", columns

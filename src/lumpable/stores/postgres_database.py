@@ -1,0 +1,140 @@
+"""A PostgreSQL database as a store uses it: sessions, tables, advisory locks."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lumpable.base.errors import BadArgument
+from lumpable.base.extras import need
+
+SCHEMA = 1
+"""The version of the tables."""
+USUAL = "lumpable"
+"""The schema of the database that they are in, where the search path names no other."""
+DECISIONS = "decisions"
+"""The index that refuses a second decision of an event."""
+TABLES = f"""
+CREATE TABLE about (key TEXT PRIMARY KEY, value BYTEA NOT NULL);
+CREATE TABLE ever (users BIGINT NOT NULL, erasures BIGINT NOT NULL);
+CREATE TABLE users (number BIGINT PRIMARY KEY, name TEXT NOT NULL, salt BYTEA NOT NULL);
+CREATE UNIQUE INDEX names ON users (md5(name));
+CREATE TABLE arms (number BIGINT PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE log (number BIGINT PRIMARY KEY, kind TEXT NOT NULL, at BIGINT, event TEXT,
+                  "user" BIGINT, arm BIGINT, value BIGINT, propensity FLOAT8, version BIGINT,
+                  active BOOLEAN, detail TEXT, digest BYTEA NOT NULL);
+CREATE INDEX events ON log (event) WHERE event IS NOT NULL;
+CREATE INDEX own ON log ("user") WHERE "user" IS NOT NULL;
+CREATE UNIQUE INDEX {DECISIONS} ON log (event) WHERE kind = 'decided';
+CREATE TABLE chain (last BIGINT PRIMARY KEY, link BYTEA NOT NULL);
+CREATE TABLE aside (number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind TEXT NOT NULL,
+                    name TEXT NOT NULL, content BYTEA NOT NULL, UNIQUE (kind, name));
+INSERT INTO ever VALUES (0, 0);
+INSERT INTO about VALUES ('schema', '{SCHEMA}');
+"""
+Row = tuple[Any, ...]
+Statement = tuple[str, Sequence[Any]]
+
+
+def is_address(text: str) -> bool:
+    """Whether this is the address of a PostgreSQL database, and not a file."""
+    return text.startswith(("postgresql://", "postgres://"))
+
+
+def place_of(address: str) -> str:
+    """Return an address without its password, for people.
+
+    >>> place_of("postgresql://ann:secret@db.example/shop?password=x&sslmode=require")
+    'postgresql://ann@db.example/shop?sslmode=require'
+    """
+    plain = re.sub(r"(?<=//)([^/@:]*):[^/@]*@", r"\1@", address)
+    return re.sub(r"([?&])password=[^&]*&?", r"\1", plain).rstrip("?&")
+
+
+class Session:
+    """One connection. Each call is a transaction of its own, durable when it returns."""
+
+    def __init__(self, connection: Any) -> None:
+        self._db = connection
+        self._key = 0
+        """What its advisory locks go by: the table of this log."""
+
+    @property
+    def broken(self) -> bool:
+        """Whether it is lost."""
+        return bool(self._db.closed)
+
+    def rows(self, query: str, *given: Any) -> list[Row]:
+        """Return what a statement finds."""
+        cursor = self._db.execute(query, given)
+        return [] if cursor.description is None else cursor.fetchall()
+
+    def write(self, statements: Sequence[Statement]) -> None:
+        """Run statements in one transaction, and wait for the disk."""
+        with self._db.pipeline(), self._db.transaction():
+            for query, given in statements:
+                self._db.execute(query, given)
+
+    def lock(self, which: int) -> None:
+        """Wait for an advisory lock."""
+        self._db.execute("SELECT pg_advisory_lock(%s, %s)", (self._key, which))
+
+    def try_lock(self, which: int) -> bool:
+        """Take an advisory lock if it is free."""
+        return bool(self.rows("SELECT pg_try_advisory_lock(%s, %s)", self._key, which)[0][0])
+
+    def unlock(self, which: int) -> None:
+        """Give up an advisory lock."""
+        self._db.execute("SELECT pg_advisory_unlock(%s, %s)", (self._key, which))
+
+    @contextlib.contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Read everything as it is at one moment."""
+        with self._db.transaction():
+            self._db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield
+
+    def close(self) -> None:
+        """End the session, with its locks."""
+        self._db.close()
+
+    def prepare(self) -> None:
+        """Find the tables, or make them; refuse those of later versions."""
+        path = self.rows("SHOW search_path")[0][0]
+        first = path.split(",")[0].strip().strip('"')
+        schema = USUAL if first in ("$user", "public", "") else first
+        self._db.execute("SELECT set_config('search_path', %s, false)", (f'"{schema}"',))
+        self._db.execute("SET synchronous_commit = on")
+        with self._db.transaction():
+            self._db.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"lumpable {schema}",))
+            found = self.rows("SELECT to_regclass('about')::text, to_regclass('log')::text")[0]
+            if found == (None, None):
+                self._db.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+                self._db.execute(TABLES)
+            elif None in found:
+                expected = "a schema of lumpable, or an empty one"
+                raise BadArgument("path", expected, f"the schema {schema!r} with other tables")
+        written = int(bytes(self.rows("SELECT value FROM about WHERE key = 'schema'")[0][0]))
+        if written > SCHEMA:
+            got = f"tables that a later version wrote (schema {written})"
+            raise BadArgument("path", f"tables of schema {SCHEMA} or older", got)
+        key = self.rows("SELECT 'log'::regclass::oid::bigint")[0][0]
+        self._key = (key + 2**31) % 2**32 - 2**31  # a signed number of 32 bits, as locks take it
+
+
+def connected(address: str) -> Session:
+    """Connect to a database and find its tables."""
+    psycopg = need("psycopg", "postgres", "sharing an experiment by PostgreSQL")
+    try:
+        connection = psycopg.connect(address, autocommit=True, application_name="lumpable")
+    except psycopg.ProgrammingError as error:
+        raise BadArgument("path", why=f"{place_of(address)}: {error}") from error
+    session = Session(connection)
+    try:
+        session.prepare()
+    except BaseException:
+        session.close()
+        raise
+    return session
