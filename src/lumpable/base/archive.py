@@ -9,7 +9,7 @@ import io
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,38 +25,49 @@ Array = npt.NDArray[Any]
 
 def write(path: Path, header: bytes, arrays: Mapping[str, Array]) -> None:
     """Write a file whole: a crash leaves the old one or the new one, never a part."""
+    with replacing(path, mode=0o600) as file:
+        _pack(file, header, arrays)
+
+
+def packed(header: bytes, arrays: Mapping[str, Array]) -> bytes:
+    """Return what a file would hold."""
+    file = io.BytesIO()
+    _pack(file, header, arrays)
+    return file.getvalue()
+
+
+def _pack(file: IO[bytes], header: bytes, arrays: Mapping[str, Array]) -> None:
     if len(header) > HEADER_LIMIT:  # it could never be read
         raise BadArgument("header", f"at most {HEADER_LIMIT} bytes", f"{len(header)}")
-    with replacing(path, mode=0o600) as file:
-        members = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
-        try:
-            members.writestr(HEADER, header)
-            for name, array in arrays.items():
-                with members.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, array, allow_pickle=False)
-            members.close()
-        except BaseException:
-            members.fp = None  # or it would still be ended, and hide what happened
-            raise
+    members = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
+    try:
+        members.writestr(HEADER, header)
+        for name, array in arrays.items():
+            with members.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+        members.close()
+    except BaseException:
+        members.fp = None  # or it would still be ended, and hide what happened
+        raise
 
 
 class Reader:
-    """An open file. Anything wrong in it raises `BadArgument` before memory is allocated.
+    """An open file, or what one holds. Anything wrong raises `BadArgument` before memory is taken.
 
     `size` is that of the file in bytes. No member may unpack to more: those that we write are not
     packed at all.
     """
 
-    def __init__(self, path: Path) -> None:
-        if not path.exists():
-            raise FileNotFoundError(f"no such file: {str(path)!r}")
+    def __init__(self, held: Path | bytes) -> None:
+        if isinstance(held, Path) and not held.exists():
+            raise FileNotFoundError(f"no such file: {str(held)!r}")
+        place = repr(str(held)) if isinstance(held, Path) else "what was kept"
         try:
-            self.size = path.stat().st_size
-            self._zip = zipfile.ZipFile(path)
+            self.size = held.stat().st_size if isinstance(held, Path) else len(held)
+            self._zip = zipfile.ZipFile(held if isinstance(held, Path) else io.BytesIO(held))
         except Exception as cause:  # a damaged zip fails in many ways
-            raise BadArgument(
-                "path", why=f"{str(path)!r} is damaged, or not a saved file: {cause}"
-            ) from None
+            why = f"{place} is damaged, or not a saved file: {cause}"
+            raise BadArgument("path", why=why) from None
 
     def __enter__(self) -> Self:
         return self

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -23,10 +23,12 @@ from lumpable.lumps.use.believer import Taken
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service.fits_beside import Fitter
+from lumpable.service.following import Follower
 from lumpable.service.ledger import Ledger
 from lumpable.service.reading import Reading
 from lumpable.service.settings import Settings
 from lumpable.service.snapshots import Snapshots
+from lumpable.service.turns import Turns
 from lumpable.service.writer import Writer
 from lumpable.stores.law import Store, StoreError
 from lumpable.stores.log_entries import Entry
@@ -53,11 +55,20 @@ class Changing(Reading):
         self._accepted = Accepted.of(settings.rewards)
         """What names and rewards of callers are checked with."""
         self._own = threading.local()
+        self._turns = Turns(store)
         self._snapshots = Snapshots(snapshot, store, settings)
-        super().__init__(Ledger.replayed(settings, store, self._snapshots.read(settings)))
+        self._follower: Follower | None = None
+        self._fitting: Taken | None = None
+        """What a fit is made of here, now."""
+        super().__init__(self._replayed())
         self._writer = writer(store)
+        self._writer.on_idle = self._rest
         self._writer.start()
-        self._start_fit(begun=True)
+        self._start_fit()
+
+    def _replayed(self) -> Ledger:
+        start = self._snapshots.read(self.settings)
+        return Ledger.replayed(self.settings, self._store, start, self._turns.find_fit)
 
     # --- One change after the other ---------------------------------------------------------------
 
@@ -69,21 +80,24 @@ class Changing(Reading):
         Entries are applied one by one as they are collected. Those of a call that failed half-way
         are as true as any, and are written, too; so a call checks everything before the first.
         """
-        with self._lock:
-            self._recover()
-            entries: list[Entry] = []
-            with self._doubting(BadArgument, StoreError):
-                try:
-                    self._settle(entries)
-                    yield entries
-                    if due := self._ledger.due():
-                        self._enter(entries, Entry(kind="taken", at=self._clock()))
-                finally:
-                    done = self._writer.hand_in(entries) if entries else self._writer.so_far()
-            if due:
+        try:
+            with self._lock:
+                self._recover()
+                self._take_turn()
+                entries: list[Entry] = []
+                with self._doubting(BadArgument, StoreError):
+                    try:
+                        self._settle(entries)
+                        yield entries
+                        if self._ledger.due() and self._turns.elected():
+                            self._enter(entries, Entry(kind="taken", at=self._clock()))
+                    finally:
+                        done = self._writer.hand_in(entries) if entries else self._writer.so_far()
                 self._start_fit()
-            if self._snapshots.due(self._ledger):
-                self._snapshots.write(self._ledger, self._writer.so_far())
+                if self._snapshots.due(self._ledger) and self._turns.elected():
+                    self._snapshots.write(self._ledger, self._writer.so_far())
+        finally:
+            self._rest()
         unwaited: list[Future[None]] | None = getattr(self._own, "unwaited", None)
         if unwaited is None:
             done.result()
@@ -124,11 +138,12 @@ class Changing(Reading):
         if self._doubtful and self._writer.failure is None:
             self._writer.so_far().result()
         if self._doubtful or self._writer.failure is not None:
-            start = self._snapshots.read(self.settings)
-            self._ledger = Ledger.replayed(self.settings, self._store, start)
+            with suppress(StoreError):  # it may be lost already
+                self._turns.end()
+            self._ledger = self._replayed()
             self._doubtful = False
             self._writer.start_again()
-            self._start_fit(begun=True)
+            self._start_fit()
 
     def _settle(self, entries: list[Entry]) -> None:
         """Count the defaults of decisions whose windows have closed."""
@@ -136,29 +151,99 @@ class Changing(Reading):
         for event in self._ledger.closing(at):
             self._enter(entries, Entry(kind="expired", at=at, event=event))
 
+    # --- Others who write -------------------------------------------------------------------------
+
+    def _take_turn(self) -> None:
+        """Have the turn, and know all that others wrote before it."""
+        if self._turns.held:
+            if not self._turns.too_long(self._clock()):
+                return
+            self._writer.so_far().result()
+            self._turns.end()
+        self._turns.take(self._clock())
+        if self._store.last > self._ledger.number:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Take notice of what others wrote; nothing of this process may be on its way."""
+        new = list(self._store.entries(self._ledger.number))
+        if any(entry.kind == "forgot" for _, entry in new):
+            self._ledger = self._replayed()
+            return
+        with self._doubting():
+            for number, entry in new:
+                self._ledger.apply(entry, number)
+
+    def _look(self) -> Ledger:
+        """Return what is known now, also of what others wrote, if the store is there."""
+        sound = not (self._closed or self._doubtful or self._writer.failure)
+        if sound and not self._turns.held:
+            with suppress(StoreError):
+                self._catch_up()
+        return self._ledger
+
+    def _rest(self) -> None:
+        """Give up the turn if nothing is left to write; whoever is at work does so afterwards."""
+        if self._turns.shared and self._lock.acquire(blocking=False):
+            try:
+                if self._writer.idle:
+                    with suppress(StoreError):  # then it is gone with the connection
+                        self._turns.end()
+            finally:
+                self._lock.release()
+
+    def follow(self) -> None:
+        """Take notice of what others wrote, and see to what is due, though nobody calls."""
+        with self._lock:
+            self._recover()
+            self._look()
+            self._start_fit()
+            at = self._clock()
+            due = (self._ledger.due() or self._ledger.closes_before(at)) and self._turns.elected()
+        self._rest()
+        if due:
+            with self._changing():
+                pass
+
     # --- Fits -------------------------------------------------------------------------------------
 
-    def _start_fit(self, *, begun: bool = False) -> None:
-        """Let what was taken be fitted; `begun`: if it was before a restart, and is not adopted."""
+    def _start_fit(self) -> None:
+        """Let what was taken be fitted, also if that was begun before a restart, or elsewhere."""
         taken = self._ledger.taken
-        if taken is not None:
+        if taken is not None and taken is not self._fitting and self._turns.elected():
+            self._fitting = taken
             self._fitter.start(taken, partial(self._adopt, taken))
-        elif not begun:
-            raise AssertionError("nothing was taken")
 
     def _adopt(self, taken: Taken, made: Fit) -> None:
         """Go on from a fit, if it is of what was taken last: what it saw may be lost by now."""
-        with self._lock:
-            ledger = self._ledger
-            if self._closed or self._writer.failure is not None or ledger.taken is not taken:
-                return
-            entry = Entry(kind="adopted", at=self._clock(), version=ledger.version + 1)
-            with self._doubting():
-                ledger.apply(entry, made=made)
-                self._writer.hand_in([entry])
+        try:
+            kept = self._turns.keep_fit(made)
+            with self._lock:
+                if self._closed or self._writer.failure is not None:
+                    return
+                self._take_turn()
+                ledger = self._ledger
+                if ledger.taken is not taken or not self._turns.elected():
+                    return
+                version = ledger.version + 1
+                entry = Entry(kind="adopted", at=self._clock(), version=version, detail=kept)
+                with self._doubting():
+                    ledger.apply(entry, made=made)
+                    self._writer.hand_in([entry])
+        except StoreError:  # it is made once more as soon as the store is there
+            self._fitting = None
+        finally:
+            self._rest()
+
+    def keep_following(self) -> None:
+        """Follow what others write, from now on, where others do."""
+        if self._turns.shared and self._follower is None:
+            self._follower = Follower(self.follow)
 
     def close(self) -> None:
         """Write what was handed in and let go of the store; calling it twice is fine."""
+        if self._follower is not None:
+            self._follower.stop()
         with self._lock, ExitStack() as rest:
             if self._closed:
                 return
@@ -168,7 +253,7 @@ class Changing(Reading):
             ):  # fmt: skip
                 rest.callback(last_first)
             sound = self._writer.failure is None and not self._doubtful
-            if sound and self._snapshots.due(self._ledger, 1):
+            if sound and self._snapshots.due(self._ledger, 1) and self._turns.elected():
                 self._snapshots.write(self._ledger, self._writer.so_far())
 
     def __enter__(self) -> Self:

@@ -27,6 +27,8 @@ MOST_UNDER_WAY = 100_000
 
 Lookup = Callable[[str], list[tuple[int, Entry]]]
 """From the id of an event to its entries in the log."""
+FindFit = Callable[[Entry], Fit | None]
+"""From the entry that adopted a fit to this fit, if it was kept."""
 
 
 class Kept(msgspec.Struct, forbid_unknown_fields=True):
@@ -44,8 +46,10 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
 class Ledger:
     """Everything that follows from a log."""
 
-    def __init__(self, settings: Settings, lookup: Lookup) -> None:
-        self.settings, self._lookup = settings, lookup
+    def __init__(
+        self, settings: Settings, lookup: Lookup, find_fit: FindFit = lambda entry: None
+    ) -> None:
+        self.settings, self._lookup, self._find_fit = settings, lookup, find_fit
         self.learner = Believer(rewards=settings.rewards, seed=settings.seed)
         self.number = 0
         """Of the last entry that was applied."""
@@ -70,13 +74,16 @@ class Ledger:
     # --- From a log, and from a snapshot ----------------------------------------------------------
 
     @classmethod
-    def replayed(cls, settings: Settings, store: Store, start: Ledger | None = None) -> Ledger:
+    def replayed(
+        cls, settings: Settings, store: Store, start: Ledger | None = None,
+        find_fit: FindFit = lambda entry: None,
+    ) -> Ledger:  # fmt: skip
         """Make the ledger of all that a store holds, or go on from the one of its first entries.
 
         Fits before somebody was forgotten were made with them, and do not matter any more.
         """
         ledger = start or cls(settings, store.about)
-        after = ledger.number
+        ledger._find_fit, after = find_fit, ledger.number
         forgot = max((n for n, entry in store.entries(after) if entry.kind == "forgot"), default=0)
         fits = ("taken", "adopted", "forgot")
         for number, entry in store.entries(after):
@@ -120,7 +127,7 @@ class Ledger:
         elif entry.kind == "taken":
             self.taken = self.learner.taken()
         elif entry.kind == "adopted" and self.taken is not None:
-            self.learner.adopt(Believer.fit(self.taken) if made is None else made)
+            self.learner.adopt(made or self._find_fit(entry) or Believer.fit(self.taken))
             self.taken, self.version = None, entry.version or 0
         elif entry.kind == "forgot":
             self.learner.start_anew()
@@ -189,11 +196,15 @@ class Ledger:
     def closing(self, now: int) -> list[str]:
         """Return the events whose window has closed without a reward; each comes once."""
         found = []
-        while self._closing and self._closing[0][0] < now:
+        while self.closes_before(now):
             event = self.event(id := heapq.heappop(self._closing)[1])
             if not event.expired and outcome(event, self.settings) is None:
                 found.append(id)
         return found
+
+    def closes_before(self, now: int) -> bool:
+        """Whether the window of some decision has closed."""
+        return bool(self._closing) and self._closing[0][0] < now
 
     def _arm(self, arm: Name, what: str) -> None:
         self._open = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,9 +15,11 @@ from lumpable.service.fits_beside import AtOnce, Beside, Fitter
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import LASTING, Mode, Repeated, Settings, made, said
 from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.in_postgres import PostgresStore
 from lumpable.stores.in_sqlite import SQLiteStore
-from lumpable.stores.law import Store, StoreError
+from lumpable.stores.law import SharedStore, Store, StoreError
 from lumpable.stores.log_entries import Name
+from lumpable.stores.postgres_database import is_address
 
 MEMORY = ":memory:"
 
@@ -32,6 +35,9 @@ def open(
     fits: Literal["beside", "at once"] = "beside",
 ) -> LiveExperiment:  # fmt: skip
     """Begin an experiment in a file, or go on with the one that is there.
+
+    Instead of a file, `path` may be the address of a PostgreSQL database, "postgresql://...", which
+    several processes open and share (extra `postgres`).
 
     What is not given is as it was when the experiment was last open. `arms` are added to those it
     has.
@@ -52,18 +58,39 @@ def open(
         raise BadArgument("fits", "'beside' or 'at once'", repr(fits))
     given = {name: value for name, value in locals().items()
              if name in Settings.__struct_fields__ and value is not UNSET}  # fmt: skip
-    store: Store = MemoryStore() if str(path) == MEMORY else SQLiteStore(path)
+    store = store_at(path)
     try:
-        settings = _settings(store, given)
+        with _alone(store):
+            settings = _settings(store, given)
         fitter: Fitter = Beside() if fits == "beside" else AtOnce()
-        snapshot = None if str(path) == MEMORY else Path(f"{path}.snapshot")
+        snapshot = Path(f"{path}.snapshot") if isinstance(store, SQLiteStore) else None
         experiment = LiveExperiment(store, settings, fitter, snapshot=snapshot)
         for arm in arms:
             experiment.add_arm(arm)
+        experiment.keep_following()
     except BaseException:
         store.close()
         raise
     return experiment
+
+
+def store_at(path: str | Path) -> Store:
+    """Open the store at a path, or make it: in memory, in a file, or in a PostgreSQL database."""
+    if str(path) == MEMORY:
+        return MemoryStore()
+    return PostgresStore(str(path)) if is_address(str(path)) else SQLiteStore(path)
+
+
+@contextmanager
+def _alone(store: Store) -> Iterator[None]:
+    """Let nobody else write meanwhile."""
+    if isinstance(store, SharedStore):
+        store.take_turn()
+    try:
+        yield
+    finally:
+        if isinstance(store, SharedStore):
+            store.end_turn()
 
 
 def _settings(store: Store, given: dict[str, Any]) -> Settings:

@@ -66,9 +66,13 @@ class Reading:
     def __init__(self, ledger: Ledger) -> None:
         self._lock, self._ledger = threading.RLock(), ledger
 
+    def _look(self) -> Ledger:
+        """Return what is known now, under the lock."""
+        return self._ledger
+
     def _learner(self) -> Believer:
         with self._lock:
-            return copy.deepcopy(self._ledger.learner)
+            return copy.deepcopy(self._look().learner)
 
     def groups(self) -> list[Group]:
         """Return a row for each group: how large it is, its best arm, and how sure both are."""
@@ -114,7 +118,8 @@ class Reading:
     def status(self) -> Status:
         """Return counts of what happened."""
         with self._lock:
-            ledger, core = self._ledger, self._ledger.learner.core
+            ledger = self._look()
+            core = ledger.learner.core
             return Status(
                 ledger.number, ledger.tally["decided"], ledger.tally["rewarded"], core.tells,
                 len(core.under_way), len(ledger.learner.contexts), ledger.learner.arms,

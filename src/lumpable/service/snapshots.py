@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import copy
 import hashlib
+import tempfile
 import threading
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -20,7 +22,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.ledger import Kept, Ledger
 from lumpable.service.settings import LASTING, Settings
-from lumpable.stores.law import Store, StoreError
+from lumpable.stores.law import SharedStore, Store, StoreError
 
 EVERY = 50_000
 """Entries after which another snapshot is written."""
@@ -36,11 +38,79 @@ class Snapshot(msgspec.Struct, forbid_unknown_fields=True):
     kept: Kept
 
 
+class Place(Protocol):
+    """Where snapshots are."""
+
+    def write(self, learner: Believer, said: bytes) -> None:
+        """Keep a snapshot instead of the one before."""
+
+    def read(self) -> tuple[Believer, bytes] | None:
+        """Return it; None: there is none."""
+
+    def remove(self) -> None:
+        """Keep it no more."""
+
+
+class InFile:
+    """One in a file beside the store's."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write(self, learner: Believer, said: bytes) -> None:
+        """Write the file whole."""
+        learner.write(self._path, said)
+
+    def read(self) -> tuple[Believer, bytes] | None:
+        """Read the file."""
+        return Believer.read(self._path) if self._path.exists() else None
+
+    def remove(self) -> None:
+        """Remove the file, durably."""
+        try:
+            files.remove(self._path)
+        except OSError as error:
+            raise StoreError(f"{self._path}: {error}; nothing was erased") from error
+
+
+class InStore:
+    """One that is put aside in a store, where all who share it find it."""
+
+    KIND, KEPT = "snapshot", 1
+
+    def __init__(self, store: SharedStore) -> None:
+        self._store = store
+
+    def write(self, learner: Believer, said: bytes) -> None:
+        """Put it aside."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / self.KIND
+            learner.write(path, said)
+            self._store.put_aside(self.KIND, path.read_bytes(), self.KEPT)
+
+    def read(self) -> tuple[Believer, bytes] | None:
+        """Return what was put aside last."""
+        held = self._store.find_aside(self.KIND)
+        if held is None:
+            return None
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / self.KIND
+            path.write_bytes(held)
+            return Believer.read(path)
+
+    def remove(self) -> None:
+        """Remove all that is put aside: fits saw whom snapshots saw."""
+        self._store.clear_aside()
+
+
 class Snapshots:
-    """Writes and reads the snapshot of a store; without a path it does nothing."""
+    """Writes and reads the snapshot of a store; without a place it does nothing."""
 
     def __init__(self, path: Path | None, store: Store, settings: Settings) -> None:
-        self._path, self._store = path, store
+        self._place: Place | None = None if path is None else InFile(path)
+        if isinstance(store, SharedStore):
+            self._place = InStore(store)
+        self._store = store
         lasting = [getattr(settings, name) for name in (*LASTING, "at_most")]
         self._settings = hashlib.sha256(msgspec.json.encode(lasting)).hexdigest()
         self._last = 0
@@ -49,7 +119,7 @@ class Snapshots:
     def due(self, ledger: Ledger, every: int = EVERY) -> bool:
         """Whether it is time for another one: never while a fit is made."""
         idle = self._writing is None or not self._writing.is_alive()
-        return self._path is not None and idle and ledger.number >= self._last + every and (
+        return self._place is not None and idle and ledger.number >= self._last + every and (
             ledger.taken is None
         )  # fmt: skip
 
@@ -61,19 +131,25 @@ class Snapshots:
         self._writing.start()
 
     def _write(self, learner: Believer, kept: Kept, durable: Future[None]) -> None:
-        if self._path is None or durable.exception() is not None:
+        if self._place is None or durable.exception() is not None:
             return
         with contextlib.suppress(OSError, StoreError):  # a full disk: it costs time, nothing else
             mark = self._store.digest(kept.number).hex()
             snapshot = Snapshot(mark, self._settings, kept)
-            learner.write(self._path, msgspec.json.encode(snapshot))
+            self._place.write(learner, msgspec.json.encode(snapshot))
+            if self._forgot_since(kept.number):  # another process did, meanwhile
+                self._place.remove()
+
+    def _forgot_since(self, number: int) -> bool:
+        return any(entry.kind == "forgot" for _, entry in self._store.entries(number))
 
     def read(self, settings: Settings) -> Ledger | None:
         """Return the ledger of a snapshot that fits the store; None: there is none."""
-        if self._path is None or not self._path.exists():
-            return None
         try:
-            learner, said = Believer.read(self._path)
+            found = None if self._place is None else self._place.read()
+            if found is None:
+                return None
+            learner, said = found
             snapshot = msgspec.json.decode(said, type=Snapshot)
             if snapshot.settings != self._settings or snapshot.kept.number > self._store.last:
                 return None
@@ -81,7 +157,7 @@ class Snapshots:
                 return None
         except (BadArgument, OSError, msgspec.MsgspecError):
             return None
-        if any(e.kind == "forgot" for _, e in self._store.entries(snapshot.kept.number)):
+        if self._forgot_since(snapshot.kept.number):
             return None  # it came back from the dead, with somebody who was forgotten since
         self._last = snapshot.kept.number
         return Ledger.of(settings, self._store.about, learner, snapshot.kept)
@@ -90,11 +166,8 @@ class Snapshots:
         """Remove the snapshot, for good: somebody in it is forgotten."""
         self.finish()
         self._last = 0
-        if self._path is not None:
-            try:
-                files.remove(self._path)
-            except OSError as error:
-                raise StoreError(f"{self._path}: {error}; nothing was erased") from error
+        if self._place is not None:
+            self._place.remove()
 
     def finish(self) -> None:
         """Wait for one that is being written."""

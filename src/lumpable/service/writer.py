@@ -7,7 +7,7 @@ that was handed in after it: it may rest on what was lost.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
 from lumpable.stores.law import Store, StoreError
@@ -31,6 +31,8 @@ class Writer:
         self._failure: StoreError | None = None
         self._closing = False
         self._thread: threading.Thread | None = None
+        self.on_idle: Callable[[], None] = lambda: None
+        """Called when all that was handed in is written."""
 
     def start(self) -> None:
         """Begin to work."""
@@ -55,6 +57,11 @@ class Writer:
         """Return when all that was handed in is durable: who repeats a call waits for the first."""
         with self._ready:
             return self._latest
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that was handed in is written, or lost."""
+        return self._latest.done()
 
     @property
     def failure(self) -> StoreError | None:
@@ -86,6 +93,8 @@ class Writer:
         else:
             for _, done in batch:
                 done.set_result(None)
+        if self.idle:
+            self.on_idle()
         return True
 
     def _next(self) -> list[Handed]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -54,10 +55,10 @@ def place_of(address: str) -> str:
 
 
 class Session:
-    """One connection. Each call is a transaction of its own, durable when it returns."""
+    """One connection, which threads may share. Each call is a transaction, durable at its end."""
 
     def __init__(self, connection: Any) -> None:
-        self._db = connection
+        self._db, self._alone = connection, threading.RLock()
         self._key = 0
         """What its advisory locks go by: the table of this log."""
 
@@ -68,18 +69,19 @@ class Session:
 
     def rows(self, query: str, *given: Any) -> list[Row]:
         """Return what a statement finds."""
-        cursor = self._db.execute(query, given)
-        return [] if cursor.description is None else cursor.fetchall()
+        with self._alone:
+            cursor = self._db.execute(query, given)
+            return [] if cursor.description is None else cursor.fetchall()
 
     def write(self, statements: Sequence[Statement]) -> None:
         """Run statements in one transaction, and wait for the disk."""
-        with self._db.pipeline(), self._db.transaction():
+        with self._alone, self._db.pipeline(), self._db.transaction():
             for query, given in statements:
                 self._db.execute(query, given)
 
     def lock(self, which: int) -> None:
         """Wait for an advisory lock."""
-        self._db.execute("SELECT pg_advisory_lock(%s, %s)", (self._key, which))
+        self.rows("SELECT pg_advisory_lock(%s, %s)", self._key, which)
 
     def try_lock(self, which: int) -> bool:
         """Take an advisory lock if it is free."""
@@ -87,12 +89,12 @@ class Session:
 
     def unlock(self, which: int) -> None:
         """Give up an advisory lock."""
-        self._db.execute("SELECT pg_advisory_unlock(%s, %s)", (self._key, which))
+        self.rows("SELECT pg_advisory_unlock(%s, %s)", self._key, which)
 
     @contextlib.contextmanager
     def one_moment(self) -> Iterator[None]:
         """Read everything as it is at one moment."""
-        with self._db.transaction():
+        with self._alone, self._db.transaction():
             self._db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield
 

@@ -1,7 +1,8 @@
 """Forget a context: a learner as if its rewards had never come.
 
 The cells of other contexts stay to the bit. Groups and strengths are fitted to them alone, without
-the fit before, in which the context had its part.
+the fit before, in which the context had its part. A learner that leaves its fits to others believes
+in one group until the next one, which is due at once: nobody waits.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from lumpable.lumps.core.layout import CELLS, LOG, cells_of, lay_out
 from lumpable.lumps.core.learning import FIRST_FIT, ONE_GROUP, Levels
 from lumpable.lumps.core.state import blank
 from lumpable.lumps.core.under_way import regroup
+from lumpable.lumps.model.fitted import one_group
 
 AnyLevels = TypeVar("AnyLevels", bound=Levels)
 
@@ -43,8 +45,11 @@ def without(learner: AnyLevels, context: int) -> AnyLevels:
         expecting(state, pulls), clock=clock, last_fit=None, next_fit=FIRST_FIT, under_way=pulls,
         numbers=numbers,
     )  # fmt: skip
-    if seen:
+    if seen and made.fits:
         made.adopt(made.fit(made.counts()))
+    elif seen:
+        made.adopt(one_group(made.counts()))
+        made.next_fit = made.tells
     return made
 
 

@@ -52,6 +52,17 @@ def fit(counts: Counts, before: Fit | None = None) -> Fit:
     return with_worth(counts, found, score, cells, phi)
 
 
+def one_group(counts: Counts) -> Fit:
+    """Return the fit with one group: quick, as nothing is sought."""
+    if not counts.real:
+        return search.one_group(counts)
+    score = scoring(counts)
+    cells = scored(counts, score)
+    phi = arm_dispersion(counts, cells)
+    found = search.one_group(tempered(counts, cells, phi))
+    return with_worth(counts, found, score, cells, phi)
+
+
 def catch_up(counts: Counts, fit: Fit) -> Fit:
     """Return a fit of an earlier snapshot with all that was seen since: one more step of EM."""
     if fit.scale is None:
