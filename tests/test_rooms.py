@@ -59,6 +59,7 @@ OUTSIDE = {
     "jinja2": {"reports"},
     "pyarrow": {"base", "worlds", "comparisons", "service"},
     "sqlite3": {"stores"},
+    "psycopg": {"stores"},
     "scipy": {"comparisons", "reproduce"},
     "starlette": {"http"},
     "uvicorn": {"http"},

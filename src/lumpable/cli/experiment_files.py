@@ -1,4 +1,7 @@
-"""`lumpable verify | show | export`: look at the file of an experiment, also while it is in use."""
+"""`lumpable verify | show | export`: look at an experiment, also while it is in use.
+
+FILE is its file, or the address of its PostgreSQL database.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,20 @@ from lumpable.cli.show import console, grid, say, table
 from lumpable.service.changing import now
 from lumpable.service.exporting import export as export_to
 from lumpable.service.exporting import rows, settings_of
+from lumpable.service.opening import store_at
 from lumpable.service.settings import said
 from lumpable.service.snapshots import problem
-from lumpable.stores.in_sqlite import SQLiteStore
-from lumpable.stores.law import StoreError
+from lumpable.stores.law import Store, StoreError
+from lumpable.stores.postgres_database import place_of
 
 DAMAGED = 1
-FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+FILE = click.argument("file", type=click.Path(dir_okay=False))
 
 
-def opened(file: Path) -> SQLiteStore:
-    """Open a file to read it; what is wrong with it is bad input."""
+def opened(file: str) -> Store:
+    """Open a file or database to read it; what is wrong with it is bad input."""
     try:
-        return SQLiteStore(file, read_only=True)
+        return store_at(file, read_only=True)
     except StoreError as error:
         raise click.UsageError(str(error).replace("; nothing was written", "")) from error
 
@@ -32,8 +36,8 @@ def opened(file: Path) -> SQLiteStore:
 @click.command()
 @FILE
 @click.pass_context
-def verify(ctx: click.Context, file: Path) -> None:
-    """Find damage in the file of an experiment, down to a flipped bit.
+def verify(ctx: click.Context, file: str) -> None:
+    """Find damage in the file or database of an experiment, down to a flipped bit.
 
     Reads every entry and compares it with what was written. Changes nothing, and may run while the
     experiment does.
@@ -43,20 +47,21 @@ def verify(ctx: click.Context, file: Path) -> None:
     with opened(file) as store:
         damages, entries = store.verify(), store.last
         wrong = problem(Path(f"{file}.snapshot"), store)
+        place = place_of(file)
     for damage in damages:
         say(f"{damage.where}: {damage.what}")
     if wrong:
         say(f"snapshot: {wrong}; it will not be used, and nothing is lost by it")
     if damages:
-        say(f"{file}: damaged", err=True)
+        say(f"{place}: damaged", err=True)
         ctx.exit(DAMAGED)
-    say(f"{file}: {entries:,} entries, all as they were written")
+    say(f"{place}: {entries:,} entries, all as they were written")
 
 
 @click.command()
 @FILE
-def show(file: Path) -> None:
-    """Print what is in the file of an experiment."""
+def show(file: str) -> None:
+    """Print what is in the file or database of an experiment."""
     with opened(file) as store:
         settings, last = settings_of(store), store.last
         entries = [entry for _, entry in store.entries()]
@@ -87,7 +92,7 @@ def moment(at: int) -> str:
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A Parquet file."
 )
-def export(file: Path, out: Path) -> None:
+def export(file: str, out: Path) -> None:
     """Write one row for each event of an experiment to a Parquet file."""
     with opened(file) as store:
         written = export_to(store, out, now())

@@ -16,6 +16,7 @@ from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.opening import MEMORY
 from lumpable.service.opening import open as open_experiment
 from lumpable.stores.law import StoreError
+from lumpable.stores.postgres_database import place_of
 
 
 def accepted(text: str) -> str | tuple[float, float]:
@@ -98,6 +99,8 @@ def serve(
     Begins the experiment, or goes on with it: what is not said is as it was. Decisions and rewards
     are in the file before they are answered. Stops gracefully at SIGTERM and Ctrl-C.
 
+    FILE may be the address of a PostgreSQL database: then several of these share the experiment.
+
     \b
     Tokens are lines of roles and a token, in a file or in the environment:
       decide,reward 0v3-Qx7R...
@@ -107,6 +110,7 @@ def serve(
     \b
     Examples:
       lumpable serve clicks.db --arm red --arm green --rewards binary
+      lumpable serve postgresql://db.example/shop --port 8001
       lumpable serve clicks.db --host 0.0.0.0 --tokens tokens.txt --allow-host shop.example
     """
     installed.check()
@@ -126,7 +130,7 @@ def serve(
 
     quiet_warnings(log)
     server = HttpServer(opened, address, log=log, user_feature=user_feature)
-    say(f"lumpable {__version__} serves {file} at {server.url}")
+    say(f"lumpable {__version__} serves {place_of(file)} at {server.url}")
     say(f"  API: {server.url}/openapi.json; how it is: {server.url}/status; Ctrl-C stops it")
     if not found:
         say("  no tokens: whoever is on this machine may call it (see --tokens)")

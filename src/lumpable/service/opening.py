@@ -74,11 +74,16 @@ def open(
     return experiment
 
 
-def store_at(path: str | Path) -> Store:
-    """Open the store at a path, or make it: in memory, in a file, or in a PostgreSQL database."""
+def store_at(path: str | Path, *, read_only: bool = False) -> Store:
+    """Open the store at a path: in memory, in a file, or in a PostgreSQL database.
+
+    It is made if it is not there, unless it is only to be read.
+    """
     if str(path) == MEMORY:
         return MemoryStore()
-    return PostgresStore(str(path)) if is_address(str(path)) else SQLiteStore(path)
+    if is_address(str(path)):
+        return PostgresStore(str(path), read_only=read_only)
+    return SQLiteStore(path, read_only=read_only)
 
 
 @contextmanager

@@ -31,12 +31,14 @@ class PostgresStore(TableStore, SharedStore):
     """A log in a schema of a PostgreSQL database, which is made if it is not there.
 
     `address` is what PostgreSQL's own clients take (`postgresql://...`). The schema is the first
-    one of the search path, or `lumpable` if that is the usual one.
+    one of the search path, or `lumpable` if that is the usual one. With `read_only` none is made.
     """
 
-    def __init__(self, address: str, *, salt: Callable[[], bytes] | None = None) -> None:
+    def __init__(
+        self, address: str, *, read_only: bool = False, salt: Callable[[], bytes] | None = None
+    ) -> None:
         super().__init__(place_of(address), salt)
-        self._address = address
+        self._address, self._make = address, not read_only
         self._writing: Session | None = None
         self._reading: Session | None = None
         self._has_turn = self._is_elected = False
@@ -80,7 +82,7 @@ class PostgresStore(TableStore, SharedStore):
 
     def _reader(self) -> Session:
         if self._reading is None:
-            self._reading = connected(self._address)
+            self._reading = connected(self._address, make=self._make)
         return self._reading
 
     def _rows(self, query: str, *given: Any) -> list[Row]:

@@ -102,8 +102,8 @@ class Session:
         """End the session, with its locks."""
         self._db.close()
 
-    def prepare(self) -> None:
-        """Find the tables, or make them; refuse those of later versions."""
+    def prepare(self, *, make: bool) -> None:
+        """Find the tables, or make them if they may be made; refuse those of later versions."""
         path = self.rows("SHOW search_path")[0][0]
         first = path.split(",")[0].strip().strip('"')
         schema = USUAL if first in ("$user", "public", "") else first
@@ -112,6 +112,8 @@ class Session:
         with self._db.transaction():
             self._db.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"lumpable {schema}",))
             found = self.rows("SELECT to_regclass('about')::text, to_regclass('log')::text")[0]
+            if found == (None, None) and not make:
+                raise FileNotFoundError(f"no experiment in the schema {schema!r}")
             if found == (None, None):
                 self._db.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
                 self._db.execute(TABLES)
@@ -126,8 +128,8 @@ class Session:
         self._key = (key + 2**31) % 2**32 - 2**31  # a signed number of 32 bits, as locks take it
 
 
-def connected(address: str) -> Session:
-    """Connect to a database and find its tables."""
+def connected(address: str, *, make: bool = True) -> Session:
+    """Connect to a database and find its tables, or make them."""
     psycopg = need("psycopg", "postgres", "sharing an experiment by PostgreSQL")
     try:
         connection = psycopg.connect(address, autocommit=True, application_name="lumpable")
@@ -135,7 +137,7 @@ def connected(address: str) -> Session:
         raise BadArgument("path", why=f"{place_of(address)}: {error}") from error
     session = Session(connection)
     try:
-        session.prepare()
+        session.prepare(make=make)
     except BaseException:
         session.close()
         raise
