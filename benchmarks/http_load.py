@@ -1,6 +1,7 @@
 """How many durable decisions and rewards a second `lumpable serve` answers, and how soon.
 
     python benchmarks/http_load.py --connections 64 --seconds 10
+    python benchmarks/http_load.py --peer     # and FastAPI with plain inserts, in the same run
 
 Starts the service on a new file, waits until it is ready, and calls it from one process: every
 connection decides, then rewards, then decides. Calls are counted when they are answered.
@@ -9,8 +10,10 @@ connection decides, then rewards, then decides. Calls are counted when they are 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
+import socket
 import subprocess
 import sys
 import tempfile
@@ -64,26 +67,59 @@ async def load(port: int, connections: int, seconds: float, users: int) -> list[
     return times
 
 
-@click.command()
+def said(times: list[float], seconds: float) -> str:
+    times.sort()
+    p50, p99 = (1e3 * times[int(share * (len(times) - 1))] for share in (0.5, 0.99))
+    return f"{len(times) / seconds:,.0f} calls a second, p50 {p50:.1f} ms, p99 {p99:.1f} ms"
+
+
+def ours(folder: Path, connections: int, seconds: float, users: int) -> list[float]:
+    """Load `lumpable serve`; print what became of it."""
+    command = [sys.executable, "-m", "lumpable", "serve", str(folder / "load.db")]
+    command += ["--port", "0", "--rewards", "binary", *(w for a in ARMS for w in ("--arm", a))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        port = int(server.stdout.readline().rpartition(":")[2])
+        client = Client(f"http://127.0.0.1:{port}")
+        client.wait_until_ready(300)
+        times = asyncio.run(load(port, connections, seconds, users))
+        status = client.status()["experiment"]
+        server.terminate()
+    click.echo(f"lumpable serve: {said(times, seconds)}")
+    click.echo(f"{status['decisions']:,} decisions, {status['version']} fits, {users:,} users")
+    return times
+
+
+def peer(folder: Path, connections: int, seconds: float, users: int) -> list[float]:
+    """Load the peer."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    script = Path(__file__).with_name("fastapi_peer.py")
+    command = [sys.executable, str(script), str(folder / "peer.db"), str(port), *ARMS]
+    with subprocess.Popen(command) as server:
+        while server.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.1)
+        times = asyncio.run(load(port, connections, seconds, users))
+        server.terminate()
+    click.echo(f"FastAPI, a plain insert a call: {said(times, seconds)}")
+    return times
+
+
+@click.command(help=__doc__.partition("\n")[0])
 @click.option("--connections", default=64, show_default=True)
 @click.option("--seconds", default=10.0, show_default=True)
 @click.option("--users", default=1_000, show_default=True)
-def main(connections: int, seconds: float, users: int) -> None:
+@click.option("--peer", "beside", is_flag=True, help="Load FastAPI with plain inserts, too.")
+def main(connections: int, seconds: float, users: int, beside: bool) -> None:
     """Start the service, load it, and print what it did."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "lumpable", "serve", str(Path(folder) / "load.db")]
-        command += ["--port", "0", "--rewards", "binary", *(w for a in ARMS for w in ("--arm", a))]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-            assert server.stdout is not None
-            port = int(server.stdout.readline().rpartition(":")[2])
-            Client(f"http://127.0.0.1:{port}").wait_until_ready(300)
-            times = asyncio.run(load(port, connections, seconds, users))
-            status = Client(f"http://127.0.0.1:{port}").status()["experiment"]
-            server.terminate()
-    times.sort()
-    p50, p99 = (1e3 * times[int(share * (len(times) - 1))] for share in (0.5, 0.99))
-    click.echo(f"{len(times) / seconds:,.0f} calls a second, p50 {p50:.1f} ms, p99 {p99:.1f} ms")
-    click.echo(f"{status['decisions']:,} decisions, {status['version']} fits, {users:,} users")
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        own = ours(Path(folder), connections, seconds, users)
+        if beside:
+            other = peer(Path(folder), connections, seconds, users)
+            click.echo(f"ratio {len(own) / len(other):.2f}")
 
 
 if __name__ == "__main__":
