@@ -17,6 +17,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_postgres import PostgresStore
 from lumpable.stores.in_sqlite import SQLiteStore
+from lumpable.stores.in_tables import OWN
 from lumpable.stores.law import AlreadyDecided, StoreError
 from lumpable.stores.log_entries import Entry, Kind, micro, plain
 
@@ -165,6 +166,23 @@ def test_files_of_others_are_refused(tmp_path: Path) -> None:
         store._db.execute("PRAGMA user_version = 99")
     with pytest.raises(BadArgument, match="later version"):
         SQLiteStore(tmp_path / "log.db")
+
+
+def test_files_of_the_first_schema_are_brought_up_to_date(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "log.db") as store:
+        store.append([decided("a"), rewarded("a", 1)])
+        store._db.executescript("DROP INDEX own; PRAGMA user_version = 1;")
+        before = list(store.entries())
+    with SQLiteStore(tmp_path / "log.db", read_only=True) as store:  # left as it is
+        assert list(store.entries()) == before
+        assert store._rows("PRAGMA user_version") == [(1,)]
+    with SQLiteStore(tmp_path / "log.db") as store:
+        assert store._rows("PRAGMA user_version") == [(2,)]
+        plan = store._rows("EXPLAIN QUERY PLAN " + OWN.replace("%s", "1"))
+        assert "own" in str(plan)
+        assert "events" in str(plan)
+        assert store.erase("ann") == 2
+        assert not store.verify()
 
 
 def test_a_closed_store_says_so(tmp_path: Path) -> None:

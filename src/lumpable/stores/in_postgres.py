@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lumpable.stores.in_tables import BLANK, COLUMNS, ERASED, Row, TableStore
+from lumpable.stores.in_tables import BLANK, COLUMNS, ERASED, OWN, Row, TableStore
 from lumpable.stores.law import AlreadyDecided, Damage, SharedStore, StoreError
 from lumpable.stores.log_entries import Entry, Name
 from lumpable.stores.postgres_database import DECISIONS, Session, Statement, connected, place_of
@@ -189,9 +189,7 @@ class PostgresStore(TableStore, SharedStore):
             number = self._users.number.get(user)
             if number is None:
                 return 0
-            query = 'SELECT number FROM log WHERE "user" = %s OR event IN '
-            query += '(SELECT event FROM log WHERE "user" = %s)'
-            found = [n for (n,) in self._writer().rows(query, number, number)]
+            found = [n for (n,) in self._writer().rows(OWN, number)]
             blank = f"UPDATE log SET kind = '{ERASED}', {BLANK} WHERE number = ANY(%s)"
             self._writer().write([
                 (blank, (found,)), ("DELETE FROM users WHERE number = %s", (number,)),

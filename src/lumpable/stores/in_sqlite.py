@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from lumpable.stores.in_tables import BLANK, COLUMNS, ERASED, Row, TableStore
+from lumpable.stores.in_tables import BLANK, COLUMNS, ERASED, OWN, Row, TableStore
 from lumpable.stores.law import AlreadyDecided, Damage, StoreError
 from lumpable.stores.log_entries import Name
 from lumpable.stores.sqlite_file import connected, store_errors
@@ -95,11 +95,9 @@ class SQLiteStore(TableStore):
             if number is None:
                 self._empty_wal()  # maybe the last time it could not be
                 return 0
-            own = "user = :user OR event IN (SELECT event FROM log WHERE user = :user)"
             with self._change():
                 # which ones must be known first: an update would change what it looks for
-                query = f"SELECT number FROM log WHERE {own}"
-                found = self._db.execute(query, {"user": number}).fetchall()
+                found = self._db.execute(OWN.replace("%s", "?"), (number,)).fetchall()
                 update = f"UPDATE log SET kind = '{ERASED}', {BLANK} WHERE number = ?"
                 self._db.executemany(update, found)
                 self._db.execute("DELETE FROM users WHERE number = ?", (number,))

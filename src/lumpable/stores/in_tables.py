@@ -21,6 +21,9 @@ ERASED = "erased"
 COLUMNS = 'number, kind, at, event, "user", arm, value, propensity, version, active, detail, digest'
 BLANK = ", ".join(f"{name} = NULL" for name in COLUMNS.split(", ")[2:-1])
 """What is left of an entry that is erased: its number and its digest."""
+OWN = """SELECT number FROM log WHERE event IN
+         (SELECT event FROM log WHERE "user" = %s AND kind = 'decided')"""
+"""The entries of a user: all of the events that were decided for them."""
 PAGE = 10_000
 """Entries that are read at a time."""
 Row = tuple[Any, ...]

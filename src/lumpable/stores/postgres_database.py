@@ -27,7 +27,7 @@ CREATE TABLE log (number BIGINT PRIMARY KEY, kind TEXT NOT NULL, at BIGINT, even
                   "user" BIGINT, arm BIGINT, value BIGINT, propensity FLOAT8, version BIGINT,
                   active BOOLEAN, detail TEXT, digest BYTEA NOT NULL);
 CREATE INDEX events ON log (event) WHERE event IS NOT NULL;
-CREATE INDEX own ON log ("user") WHERE "user" IS NOT NULL;
+CREATE INDEX own ON log ("user") WHERE kind = 'decided';
 CREATE UNIQUE INDEX {DECISIONS} ON log (event) WHERE kind = 'decided';
 CREATE TABLE chain (last BIGINT PRIMARY KEY, link BYTEA NOT NULL);
 CREATE TABLE aside (number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind TEXT NOT NULL,

@@ -10,7 +10,7 @@ from pathlib import Path
 from lumpable.base.errors import BadArgument
 from lumpable.stores.law import StoreError
 
-SCHEMA = 1
+SCHEMA = 2
 MARK = 0x4C554D50
 """SQLite's application id of our files: LUMP."""
 TABLES = """
@@ -25,8 +25,11 @@ CREATE INDEX events ON log (event) WHERE event IS NOT NULL;
 CREATE UNIQUE INDEX decisions ON log (event) WHERE kind = 'decided';
 CREATE TABLE chain (last INTEGER PRIMARY KEY, link BLOB NOT NULL);
 """
-
-
+"""As they were first."""
+MIGRATIONS = {
+    1: "CREATE INDEX own ON log (user) WHERE kind = 'decided';",  # to forget somebody quickly
+}
+"""What leads from a schema to the next one."""
 WRITING = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON")
 """Every commit is synced, and what is deleted is overwritten."""
 
@@ -43,6 +46,8 @@ def connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
         for pragma in () if read_only else WRITING:
             db.execute(f"PRAGMA {pragma}")
         _check_tables(db, path)
+        if not read_only:
+            _migrate(db)
     except BaseException:
         db.close()
         raise
@@ -58,13 +63,20 @@ def _check_tables(db: sqlite3.Connection, path: Path) -> None:
         )
     )  # fmt: skip
     if (mark, schema, tables) == (0, 0, 0):
-        marks = f"PRAGMA application_id = {MARK}; PRAGMA user_version = {SCHEMA};"
+        marks = f"PRAGMA application_id = {MARK}; PRAGMA user_version = {min(MIGRATIONS)};"
         db.executescript(f"BEGIN IMMEDIATE; {TABLES} {marks} COMMIT;")
     elif mark != MARK:
         raise BadArgument("path", "a file of lumpable", f"another database, {str(path)!r}")
     elif schema > SCHEMA:
         written = f"{str(path)!r}, which a later version wrote (schema {schema})"
         raise BadArgument("path", f"a file of schema {SCHEMA} or older", written)
+
+
+def _migrate(db: sqlite3.Connection) -> None:
+    """Bring the tables of an older version up to date, one version after the other."""
+    while (schema := db.execute("PRAGMA user_version").fetchone()[0]) < SCHEMA:
+        mark = f"PRAGMA user_version = {schema + 1};"
+        db.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[schema]} {mark} COMMIT;")
 
 
 @contextlib.contextmanager
