@@ -103,7 +103,7 @@ class LiveExperiment(Changing):
     ) -> Decided:
         ledger = self._ledger
         choices = ledger.choices(user, arms)
-        ask = partial(ledger.learner.ask, user, None if arms is None else choices)
+        ask = partial(ledger.learner.ask, user, None if choices is ledger.open else choices)
         arm, propensity, by = deciding.drawn(self.settings, event, choices, ask)
         entry = Entry(
             kind="decided", at=self._clock(), event=event, user=user, arm=arm, active=activate,
