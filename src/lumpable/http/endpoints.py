@@ -11,7 +11,8 @@ from lumpable.base.errors import BadArgument
 from lumpable.http import messages as m
 from lumpable.http.health import Watch
 from lumpable.http.tokens import Role
-from lumpable.service.live_experiment import Decided, LiveExperiment
+from lumpable.service.entering import Decided
+from lumpable.service.live_experiment import LiveExperiment
 
 SMALL, LARGE = 64 * 1024, 8 * 1024 * 1024
 """Bytes of a body, and of one with many events."""
