@@ -71,14 +71,21 @@ class Entering(Changing):
             new = self._new(rows)
             for arms in _distinct(row.allowed for row in rows):
                 self._open(arms, entries)
-            times = Counter(row.user for row in new)
-            for user, allowed in dict.fromkeys((row.user, _hashable(row.allowed)) for row in new):
-                choices = self._ledger.choices(user, allowed, times[user])
-                deciding.check(self.settings, choices)  # or refuse before anything changes
+            self._check(new)
             return [
                 self._known(row.event, row.user) or self._decided(entries, row, activate)
                 for row in rows
             ]
+
+    def _check(self, rows: Sequence[Asked]) -> None:
+        """Refuse, before anything changes, what could not be decided."""
+        ledger, times = self._ledger, Counter(row.user for row in rows)
+        ledger.learner.check_users(times)
+        for user, allowed in dict.fromkeys((row.user, _hashable(row.allowed)) for row in rows):
+            choices = ledger.choices(user, allowed, times[user])
+            deciding.check(self.settings, choices)
+            if choices is not ledger.open and self.settings.mode == "serve":
+                ledger.learner.check_choices(choices)
 
     def _new(self, rows: Sequence[Row]) -> list[Row]:
         """Return the rows whose events are new, each event once; one has one user."""
@@ -124,6 +131,7 @@ class Entering(Changing):
         if open != (what in ("added", "resumed")) or (arm in self._ledger.paused) != (
             what == "paused"
         ):
+            self._ledger.learner.check_arm(arm)
             self._enter(entries, Entry(kind="arm", at=self._clock(), arm=arm, detail=what))
 
     # --- What others decided ----------------------------------------------------------------------
@@ -131,7 +139,9 @@ class Entering(Changing):
     def _take_in(self, rows: Sequence[Seen]) -> list[Decided]:
         """Enter decisions of others; a reward that came with one is as old as the decision."""
         with self._changing() as entries:
-            self._open([row.arm for row in self._new(rows)], entries)
+            new = self._new(rows)
+            self._ledger.learner.check_users(row.user for row in new)
+            self._open([row.arm for row in new], entries)
             return [self._seen(entries, row) for row in rows]
 
     def _seen(self, entries: list[Entry], row: Seen) -> Decided:
