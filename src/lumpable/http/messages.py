@@ -187,6 +187,19 @@ class Policy(Message):
     policy: list[Advice]
 
 
+class ForUser(Message):
+    """What the learner would recommend to a user."""
+
+    user: Name
+    arm: Name
+
+
+class Recommended(Message):
+    """What the learner, whatever it is, would recommend to each known user."""
+
+    recommended: list[ForUser]
+
+
 class StatusNow(Message):
     """Counts of what happened, and what the experiment was told."""
 
