@@ -69,8 +69,8 @@ class Entering(Changing):
         """Decide, row by row: each decision counts for those after it."""
         with self._changing() as entries:
             new = self._new(rows)
-            for arms in _distinct(row.allowed for row in rows):
-                self._open(arms, entries)
+            for arms in {id(row.allowed): row.allowed for row in rows}.values():  # often one list
+                self._open(arms or (), entries)
             self._check(new)
             return [
                 self._known(row.event, row.user) or self._decided(entries, row, activate)
@@ -81,8 +81,8 @@ class Entering(Changing):
         """Refuse, before anything changes, what could not be decided."""
         ledger, times = self._ledger, Counter(row.user for row in rows)
         ledger.learner.check_users(times)
-        for user, allowed in dict.fromkeys((row.user, _hashable(row.allowed)) for row in rows):
-            choices = ledger.choices(user, allowed, times[user])
+        for row in {(row.user, id(row.allowed)): row for row in rows}.values():
+            choices = ledger.choices(row.user, row.allowed, times[row.user])
             deciding.check(self.settings, choices)
             if choices is not ledger.open and self.settings.mode == "serve":
                 ledger.learner.check_choices(choices)
@@ -195,12 +195,3 @@ def as_decided(entry: Entry) -> Decided:
     assert entry.user is not None
     assert entry.arm is not None
     return Decided(entry.event, entry.user, entry.arm, entry.propensity or 1.0, entry.version or 0)
-
-
-def _hashable(arms: Sequence[Name] | None) -> tuple[Name, ...] | None:
-    return None if arms is None else tuple(arms)
-
-
-def _distinct(allowed: Iterable[Sequence[Name] | None]) -> list[tuple[Name, ...]]:
-    """Return the lists of arms that are allowed somewhere, each once."""
-    return [arms for arms in dict.fromkeys(map(_hashable, allowed)) if arms is not None]

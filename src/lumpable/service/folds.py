@@ -50,7 +50,9 @@ class Fold:
         self._room, self._fed = 0, 0
         """For how many users the learner was made, and how much it was told."""
         self._listed: tuple[Name, ...] = ()
-        """The learner's arms."""
+        """The learner's arms, ..."""
+        self._number: dict[int, int] = {}
+        """... and their numbers for it, by their ranks."""
 
     # --- What it knows ----------------------------------------------------------------------------
 
@@ -217,11 +219,11 @@ class Fold:
         core = self._core
         if core is None or self._room != self._needed():
             self._room, self._fed, self._listed = self._needed(), 0, self.arms
+            self._number = {self._ranks[arm]: k for k, arm in enumerate(self._listed)}
             core = self.kind.make(self._room, len(self._listed))
         self._core, self._gap = None, None  # if it is cut off half-way, it is made anew
-        number = {self._ranks[arm]: number for number, arm in enumerate(self._listed)}
         for k in range(self._fed, len(self._reward)):
-            arm = number.get(self._what[k])
+            arm = self._number.get(self._what[k])
             if arm is not None:
                 core.tell(self._who[k], arm, self._reward[k])
         self._core, self._fed = core, len(self._reward)

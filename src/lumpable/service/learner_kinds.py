@@ -43,6 +43,8 @@ HIDDEN = {
     "frequency": "how often each user comes",
 }  # fmt: skip
 """What nobody knows of users who are yet to come."""
+WRONG = (TypeError, ValueError, OverflowError, MemoryError)
+"""What options that are none may lead to."""
 OWN = ("contexts", "arms", "seed", "problem")
 """What the experiment says itself."""
 
@@ -141,7 +143,7 @@ def _made(name: str, options: Mapping[str, Any], seed: int, users: int, arms: in
         return maker(**chosen)
     except Unfit as error:
         raise BadArgument("learner", why=str(error)) from error
-    except (TypeError, ValueError) as error:
+    except WRONG as error:
         raise _wrong_option(name, error) from error
 
 
@@ -195,5 +197,5 @@ def _played(
         chosen["constants"] = changed_constants(chosen["constants"])
     try:
         return Session(make(problem=problem, **chosen), seed=seed)
-    except (TypeError, ValueError) as error:
+    except WRONG as error:
         raise _wrong_option(name, error) from error
