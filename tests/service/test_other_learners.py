@@ -18,6 +18,8 @@ from lumpable.learners import catalogue
 from lumpable.service.folds import Fold
 from lumpable.service.learner_kinds import ALSO, PLANS
 from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.law import StoreError
+from lumpable.stores.log_entries import Entry
 
 ARMS = ("red", "green", "blue")
 ORACLES = {"mucb", "mts", "maillard-mannor-known", "oracle-groups"}
@@ -319,6 +321,14 @@ def test_what_cannot_be_is_refused_and_not_kept(
         lb.open(tmp_path / "x.db", arms, **given)
     with lb.open(tmp_path / "x.db", arms, learner="uniform") as e:  # nothing stands in its way
         assert e.settings.learner == "uniform"
+
+
+def test_a_log_with_fits_is_not_of_this_learner() -> None:
+    store = MemoryStore()
+    opened(store, learner="ucb").close()
+    store.append([Entry(kind="taken", at=1)])
+    with pytest.raises(StoreError, match=r"cannot be: 'ucb' makes no fits"):
+        opened(store, learner="ucb")
 
 
 def test_a_file_keeps_its_learner_and_no_snapshot(tmp_path: Path) -> None:

@@ -172,7 +172,6 @@ class Fold:
             np.frombuffer(self._what, np.int64) == self._ranks[arm]
         )
         place = int(np.flatnonzero(same & (np.frombuffer(self._reward) == reward))[-1])
-        del same
         for column in (self._who, self._what, self._reward):
             del column[place]
         self._gap, self._core = place, None
@@ -186,12 +185,15 @@ class Fold:
 
     def add_arm(self, name: Name) -> None:
         """Let an arm be chosen."""
-        self._ranks.setdefault(name, len(self._ranks))
-        self._arms[name], self._core = True, None
+        self._put_arm(name, open=True)
 
     def retire_arm(self, name: Name) -> None:
         """Choose an arm no more."""
-        self._arms[name], self._core = False, None
+        self._put_arm(name, open=False)
+
+    def _put_arm(self, name: Name, *, open: bool) -> None:
+        self._ranks.setdefault(name, len(self._ranks))
+        self._arms[name], self._core = open, None
 
     def forget(self, context: Name) -> None:
         """Count nothing of a user any more; those who came later move up."""
@@ -201,10 +203,8 @@ class Fold:
         rows = [row for row in zip(self._who, self._what, self._reward, strict=True)
                 if row[0] != gone]  # fmt: skip
         self._who = array("q", [i - (i > gone) for i, _, _ in rows])
-        self._what, self._reward = (
-            array("q", [j for _, j, _ in rows]),
-            array("d", [reward for *_, reward in rows]),
-        )
+        self._what = array("q", [j for _, j, _ in rows])
+        self._reward = array("d", [reward for *_, reward in rows])
         self._places = {user: place for place, user in enumerate(self._places)}
         self._gap, self._core = None, None
 
