@@ -190,3 +190,11 @@ def test_many_past_decisions_go_in_by_parts(monkeypatch: pytest.MonkeyPatch) -> 
     with opened() as e:
         assert len(e.observe_many(frame)) == 25
         assert e.status().decisions == 25
+        before = e.status().entries
+        wrong = frame.with_columns(arm=pl.Series(["red"] * 24 + ["pink"]))
+        with pytest.raises(BadArgument, match="known arms"):
+            e.observe_many(wrong)
+        twice = frame.with_columns(event=pl.Series([f"{k % 24}" for k in range(25)]))
+        with pytest.raises(BadArgument, match="of two"):
+            e.observe_many(twice)
+        assert e.status().entries == before

@@ -106,13 +106,17 @@ class Entering(Changing):
 
     def _open(self, arms: Iterable[Name], entries: list[Entry]) -> None:
         """Add arms that come with a request, where new ones may come."""
+        for arm in self._unknown(arms):
+            self._arm(entries, arm, "added")
+
+    def _unknown(self, arms: Iterable[Name]) -> list[Name]:
+        """Return the arms that are new; where none may come, refuse them."""
         known = {*self._ledger.learner.arms, *self._ledger.learner.retired}
         new = [arm for arm in dict.fromkeys(arms) if arm not in known]
         if new and not self.settings.new_arms:
             words = ", ".join(map(repr, new))
             raise BadArgument("allowed", "known arms (see add_arm)", words)
-        for arm in new:
-            self._arm(entries, arm, "added")
+        return new
 
     def _decided(self, entries: list[Entry], row: Asked, activate: bool) -> Decided:
         ledger = self._ledger
@@ -139,10 +143,15 @@ class Entering(Changing):
     def _take_in(self, rows: Sequence[Seen]) -> list[Decided]:
         """Enter decisions of others; a reward that came with one is as old as the decision."""
         with self._changing() as entries:
+            self._open(self._check_seen(rows), entries)
+            return [self._seen(entries, row) for row in rows]
+
+    def _check_seen(self, rows: Sequence[Seen]) -> list[Name]:
+        """Refuse, before anything changes, what cannot be entered; return arms that are new."""
+        with self._lock:
             new = self._new(rows)
             self._ledger.learner.check_users(row.user for row in new)
-            self._open([row.arm for row in new], entries)
-            return [self._seen(entries, row) for row in rows]
+            return self._unknown(row.arm for row in new)
 
     def _seen(self, entries: list[Entry], row: Seen) -> Decided:
         if (known := self._known(row.event, row.user)) is None:

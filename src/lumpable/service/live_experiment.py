@@ -135,6 +135,7 @@ class LiveExperiment(Entering):
         values = table.checked("reward", self._if_any, None, gaps=True)
         ids = self._ids(table)
         rows = list(map(Seen, ids, users, arms, propensities, times, values))
+        self._check_seen(rows)
         for first in range(0, len(rows), AT_A_TIME):
             self._take_in(rows[first : first + AT_A_TIME])
         with self._lock:
