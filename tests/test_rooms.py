@@ -29,7 +29,7 @@ BELOW = {
     "lumps": {"learners", "base"},
     "live": {"lumps", "plans", "base"},
     "stores": {"base"},
-    "service": {"stores", "lumps", "base"},
+    "service": {"stores", "live", "lumps", "learners", "plans", "base"},
     "http": {"service", "stores", "lumps", "base"},
 }
 """What a room may know besides itself."""

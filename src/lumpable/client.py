@@ -167,6 +167,10 @@ class Client:
         """Return the arm that is believed best for each known user."""
         return list(self.get("/policy")["policy"])
 
+    def recommended(self) -> dict[Name, Name]:
+        """Return the arm that the learner, whatever it is, would recommend to each known user."""
+        return {row["user"]: row["arm"] for row in self.get("/recommended")["recommended"]}
+
     def status(self) -> dict[str, Any]:
         """Return counts of what happened, and settings."""
         return self.get("/status")

@@ -52,6 +52,7 @@ def test_every_call(shop: Served) -> None:
         assert client.explain("ann")["rewards"] == 1
         assert client.expected(3)[0]["rewards"] in (0, 1)
         assert len(client.policy()) == 3
+        assert set(client.recommended()) == {row["context"] for row in client.policy()}
         assert client.health()["fine"]
         client.forget("ann")
         assert client.status()["experiment"]["counted"] == 2

@@ -102,6 +102,24 @@ def test_what_is_believed(shop: Served) -> None:
         "red", "green", "blue",
     }  # fmt: skip
     assert [row["context"] for row in shop.get("/policy").json["policy"]] == ["u0", "u1"]
+    recommended = shop.get("/recommended").json["recommended"]
+    assert [row["user"] for row in recommended] == ["u0", "u1"]
+
+
+def test_another_learner_says_what_it_cannot_do() -> None:
+    with served(lambda: opened(learner="ucb")) as shop:
+        assert shop.get("/status").json["settings"]["learner"] == "ucb"
+        assert shop.get("/recommended").json == {"recommended": []}
+        arm = shop.post("/decide", {"user": "ann", "event": "e"}).json["arm"]
+        shop.post("/reward", {"event": "e", "value": 1})
+        assert shop.get("/recommended").json == {"recommended": [{"user": "ann", "arm": arm}]}
+        for path in ("/groups", "/explain?user=ann", "/expected?user=ann", "/policy"):
+            answer = shop.get(path)
+            assert answer.status == 400
+            assert answer.error["what"] == "learner"
+            assert answer.error["expected"].startswith("'ucb' ")
+        answer = shop.post("/decide", {"user": "ann", "allowed": ["red"]})
+        assert (answer.status, answer.error["what"]) == (400, "allowed")
 
 
 def test_personalizer_s_verbs(shop: Served, clock: Clock) -> None:

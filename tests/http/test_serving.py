@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 import lumpable as lb
 from kits.served import served
 from lumpable.cli.main import main
+from lumpable.cli.serving import described
 from lumpable.client import Client, Unreachable
 from lumpable.http.http_server import Address, HttpServer
 from lumpable.http.life import warm
@@ -147,6 +149,32 @@ def test_warming_up_touches_nothing() -> None:
             before = experiment.status()
             warm(experiment)
             assert experiment.status() == before
+
+
+@pytest.mark.parametrize("learner", ["ucb", {"kind": "standard.online", "users": 1}])
+def test_other_learners_are_warmed_up_too(learner: Any) -> None:
+    with lb.open(arms=["red", "green", "blue"], learner=learner) as experiment:
+        before = experiment.status()
+        warm(experiment)
+        assert experiment.status() == before
+
+
+def test_a_learner_and_its_options_on_the_command_line(tmp_path: Path) -> None:
+    assert described("ucb", ("width=0.3", "pooled=true", "rule=plain", "x={}")) == {
+        "kind": "ucb", "width": 0.3, "pooled": True, "rule": "plain", "x": {},
+    }  # fmt: skip
+    assert described(None, ()) is None
+    file = str(tmp_path / "clicks.db")
+    for words, why in (
+        (["--learner-option", "a=1"], "needs --learner"),
+        (["--learner", "ucb", "--learner-option", "width"], "expected NAME=VALUE"),
+        (["--learner", "ucb", "--learner-option", "kind=1"], "each name once"),
+        (["--port", "0", "--learner", "ucbb"], "the nearest is 'ucb'"),
+        (["--port", "0", "--learner", "ucb", "--learner-option", "widht=1"], "no option 'widht'"),
+    ):
+        code, said_of_it = said(file, *words)
+        assert code == 2
+        assert why in said_of_it
 
 
 def test_a_failure_to_open_is_raised_at_the_end() -> None:

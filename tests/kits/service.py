@@ -7,9 +7,12 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lumpable.lumps.core.layout import CELLS, LOG, cells_of
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.service.fits_beside import AtOnce, Done, Fitter
+from lumpable.service.folds import Fold
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import Settings, made
 from lumpable.stores.in_memory import MemoryStore
@@ -72,8 +75,11 @@ LAYOUT = {"start", "room", "used", "logged", *CELLS, *LOG}
 def bits(experiment: LiveExperiment) -> str:
     """Return a digest of everything that decides: the learner to the last bit, and the ledger."""
     ledger = experiment._ledger
-    learner, core = ledger.learner, ledger.learner.core
-    seen, digest = len(learner.contexts), hashlib.sha256()
+    learner = ledger.learner
+    if isinstance(learner, Fold):
+        return fold_bits(experiment, learner)
+    assert isinstance(learner, Believer)
+    core, seen, digest = learner.core, len(learner.contexts), hashlib.sha256()
     arrays = {name: a for name, a in core.state._asdict().items() if name not in SCRATCH | LAYOUT}
     for name in ("length", "visits", "log_weight", "precision_mean", "precision"):
         arrays[name] = arrays[name][:seen]
@@ -84,6 +90,27 @@ def bits(experiment: LiveExperiment) -> str:
     rest = (
         learner.contexts, learner.arms, learner.retired, core.tells, core.next_fit, pulls,
         ledger.version, sorted(ledger.paused, key=str),
+    )  # fmt: skip
+    digest.update(repr(rest).encode())
+    return digest.hexdigest()
+
+
+def fold_bits(experiment: LiveExperiment, fold: Fold) -> str:
+    """Return the same of another learner: all that it was told, in order, and what it made of it.
+
+    Everybody is asked first, as a learner may use arrays of its state to work out an answer.
+    """
+    ledger, core = experiment._ledger, fold._current() if fold.arms else None
+    new = ["new"] if fold.kind.users is None else []
+    asked = [fold.ask(user) for user in (*fold.contexts, *new)] if core else []
+    digest = hashlib.sha256()
+    for name, array in sorted(getattr(getattr(core, "state", None), "_asdict", dict)().items()):
+        if isinstance(array, np.ndarray):
+            digest.update(f"{name} {array.shape} {array.dtype}".encode() + array.tobytes())
+    rest = (
+        fold.contexts, fold.arms, fold.retired, fold._who, fold._what, fold._reward, fold._room,
+        asked, list(fold.policy().items()) if core else [], sorted(fold._waiting.values(), key=str),
+        ledger.version, sorted(ledger.paused, key=str), getattr(core, "late", None),
     )  # fmt: skip
     digest.update(repr(rest).encode())
     return digest.hexdigest()

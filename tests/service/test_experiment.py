@@ -127,6 +127,19 @@ def test_an_arm_is_shown_at_most_so_often() -> None:
         assert len(e.decide_many(["bob"] * 5)) == 5
 
 
+def test_the_best_arm_too_is_shown_at_most_so_often() -> None:
+    with opened(at_most=2, arms=("red", "green")) as e:
+        for k in range(6):
+            e.reward(e.observe(f"u{k}", "red").event, 1.0)
+            e.reward(e.observe(f"u{k}", "green").event, 0.0)
+        shown = []
+        for _ in range(4):
+            made = e.decide("ann")
+            e.reward(made.event, float(made.arm == "red"))
+            shown.append(made.arm)
+        assert sorted(shown) == ["green", "green", "red", "red"]
+
+
 def test_hold_back_and_floor_say_how_likely_an_arm_was() -> None:
     """Over many events each arm is drawn about as often as the propensities say (exact law)."""
     with opened(hold_back=0.3, floor=0.1) as e:

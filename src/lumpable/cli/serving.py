@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,25 @@ def accepted(text: str) -> str | tuple[float, float]:
     return low, high
 
 
+def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] | None:
+    """Put the name of a learner and its options together; values are read as JSON, or as text."""
+    if learner is None:
+        if options:
+            raise click.UsageError("--learner-option needs --learner")
+        return None
+    found: dict[str, Any] = {"kind": learner}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not name or not equals or name in found:
+            expected = "NAME=VALUE, each name once"
+            raise click.UsageError(f"--learner-option: expected {expected}, got {option!r}")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--arm", "arms", multiple=True, help="An arm to choose from; once for each.")
@@ -58,6 +78,14 @@ def accepted(text: str) -> str | tuple[float, float]:
 @click.option("--new-arms", is_flag=True, default=None, help="Let requests bring new arms.")
 @click.option("--floor", type=float, help="The least probability of each allowed arm.")
 @click.option("--seed", type=int, help="Of all chance.")
+@click.option("--learner", metavar="NAME", help="A learner or a plan, by its name.  [lumps]")
+@click.option(
+    "--learner-option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the learner; once for each.",
+)
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -92,7 +120,7 @@ def accepted(text: str) -> str | tuple[float, float]:
 @click.option("--log-all", is_flag=True, help="Log every request, not only refused ones.")
 def serve(
     file: str, arms: tuple[str, ...], host: str, port: int, names: tuple[str, ...],
-    tokens: Path | None, user_feature: str, log_all: bool, **given: Any,
+    tokens: Path | None, user_feature: str, log_all: bool, options: tuple[str, ...], **given: Any,
 ) -> None:  # fmt: skip
     """Serve decisions over HTTP, from an experiment in FILE.
 
@@ -111,6 +139,7 @@ def serve(
     Examples:
       lumpable serve clicks.db --arm red --arm green --rewards binary
       lumpable serve postgresql://db.example/shop --port 8001
+      lumpable serve clicks.db --arm red --arm green --learner ucb --learner-option width=0.3
       lumpable serve clicks.db --host 0.0.0.0 --tokens tokens.txt --allow-host shop.example
     """
     installed.check()
@@ -120,6 +149,7 @@ def serve(
 
     found = Tokens.found(tokens, os.environ.get(ENVIRONMENT))
     address, log = Address(host, port, names, found), Log(all_requests=log_all)
+    given["learner"] = described(given["learner"], options)
     settings = {name: value for name, value in given.items() if value is not None}
 
     def opened() -> LiveExperiment:

@@ -18,12 +18,11 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import IntVector
 from lumpable.base.errors import BadArgument
-from lumpable.base.words import nearest
 from lumpable.learners.learner import Unfit
 from lumpable.live.session import Session
 from lumpable.plans import regret, standard
 from lumpable.plans.plan import Plan
-from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.plans.problem import Problem, changed_constants
 from lumpable.runs.bulk import simulate
 from lumpable.runs.measures import Checkpoint, measure
 from lumpable.runs.playing import checkpoints
@@ -86,18 +85,6 @@ def elimination_plan(
     """Phased elimination per context without end, which needs no groups (`standard.online`)."""
     problem = Problem(contexts, arms, 1)
     return _through(through, lambda: standard.online(problem), seed)
-
-
-def changed_constants(changes: Mapping[str, float] | None) -> Constants:
-    """Return the printed constants with these changes; an unknown name is an error."""
-    names = [field.name for field in dataclasses.fields(Constants)]
-    if changes is not None and not isinstance(changes, Mapping):
-        raise BadArgument("constants", "names and numbers", repr(changes))
-    for name in changes or {}:
-        if name not in names:
-            got = f"{name!r}{nearest(name, names)}"
-            raise BadArgument("constants", f"some of {', '.join(names)}", got)
-    return dataclasses.replace(PAPER, **(changes or {}))
 
 
 def _through(through: str, plan: Callable[[], Plan], seed: int) -> Planned | Bulk:

@@ -11,11 +11,13 @@ from lumpable.base.errors import BadArgument
 from lumpable.http import messages as m
 from lumpable.http.health import Watch
 from lumpable.http.tokens import Role
-from lumpable.service.live_experiment import Decided, LiveExperiment
+from lumpable.service.entering import Decided
+from lumpable.service.live_experiment import LiveExperiment
 
 SMALL, LARGE = 64 * 1024, 8 * 1024 * 1024
 """Bytes of a body, and of one with many events."""
 INTEGER = re.compile(r"-?[0-9]{1,19}")
+ONLY_LUMPS = "Only Lumps says so: with another learner, 400."
 Call = Callable[[LiveExperiment, Any, Mapping[str, str]], Any]
 """From the experiment, what was sent and the parts of the path to the answer."""
 
@@ -114,6 +116,11 @@ def _policy(e: LiveExperiment, *_: object) -> m.Policy:
     return m.Policy(policy=e.policy())
 
 
+def _recommended(e: LiveExperiment, *_: object) -> m.Recommended:
+    rows = e.recommended().items()
+    return m.Recommended(recommended=[m.ForUser(user=user, arm=arm) for user, arm in rows])
+
+
 def _one_decided(watch: Watch, made: Decided) -> None:
     watch.decided([made.arm])
 
@@ -159,11 +166,13 @@ ENDPOINTS = (
     Endpoint("POST", "/forget", "admin", m.Forget, m.Forgotten, _forget,
              "Erase a user: no byte of the name stays."),
     Endpoint("GET", "/groups", "read", m.Nothing, m.Groups, _groups,
-             "The groups that are believed in."),
+             f"The groups that are believed in. {ONLY_LUMPS}"),
     Endpoint("GET", "/explain", "read", m.OfUser, m.Explained, _explain,
-             "Why a user is shown what is believed best for them."),
+             f"Why a user is shown what is believed best for them. {ONLY_LUMPS}"),
     Endpoint("GET", "/expected", "read", m.OfUser, m.ExpectedOfArms, _expected,
-             "What each arm is expected to bring for a user."),
+             f"What each arm is expected to bring for a user. {ONLY_LUMPS}"),
     Endpoint("GET", "/policy", "read", m.Nothing, m.Policy, _policy,
-             "The arm that is believed best for each known user."),
+             f"The arm that is believed best for each known user. {ONLY_LUMPS}"),
+    Endpoint("GET", "/recommended", "read", m.Nothing, m.Recommended, _recommended,
+             "The arm that the learner, whatever it is, would recommend to each known user."),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Literal
 from lumpable.http.gathering import Gathering
 from lumpable.http.json_logs import Log
 from lumpable.http.refusals import later
+from lumpable.service.learner_kinds import LUMPS
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.opening import open as open_experiment
 
@@ -28,8 +29,13 @@ def warm(experiment: LiveExperiment) -> None:
     values = (1.0, 1.0) if rewards == "binary" else (1.0, 0.5)
     if isinstance(rewards, tuple):
         values = rewards[1], sum(rewards) / 2
-    with open_experiment(arms=["a", "b"], rewards=rewards, fits="at once") as passing:
+    learner, arms = experiment.settings.learner, experiment.status().arms
+    names = arms if learner != LUMPS and arms else ("a", "b")  # options may need so many
+    with open_experiment(arms=names, rewards=rewards, fits="at once", learner=learner) as passing:
         passing.reward(passing.decide("x").event, values[0])
+        if learner != LUMPS:
+            passing.decide("x")
+            return
         passing.explain("x")
         passing.groups()
         passing.reward(passing.decide("y").event, values[1])

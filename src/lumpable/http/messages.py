@@ -11,8 +11,9 @@ from msgspec import Meta, Struct
 
 from lumpable.lumps.belief.advice import Advice
 from lumpable.lumps.belief.beliefs import Expected, Group
+from lumpable.service.asked import LONGEST_ID
+from lumpable.service.entering import Decided
 from lumpable.service.joining import Standing
-from lumpable.service.live_experiment import LONGEST_ID, Decided
 from lumpable.service.reading import Status
 
 MANY = 10_000
@@ -184,6 +185,19 @@ class Policy(Message):
     """The arm that is believed best for each known user."""
 
     policy: list[Advice]
+
+
+class ForUser(Message):
+    """What the learner would recommend to a user."""
+
+    user: Name
+    arm: Name
+
+
+class Recommended(Message):
+    """What the learner, whatever it is, would recommend to each known user."""
+
+    recommended: list[ForUser]
 
 
 class StatusNow(Message):

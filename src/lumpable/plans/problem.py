@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
+from lumpable.base.words import nearest
 
 LARGEST = 1e50
 """With larger constants, request lengths would overflow."""
@@ -104,6 +106,18 @@ class Constants:
 
 PAPER = Constants()
 """The constants as printed in the paper; its theorems cover none below them."""
+
+
+def changed_constants(changes: Mapping[str, float] | None) -> Constants:
+    """Return the printed constants with these changes; an unknown name is an error."""
+    names = [field.name for field in dataclasses.fields(Constants)]
+    if changes is not None and not isinstance(changes, Mapping):
+        raise BadArgument("constants", "names and numbers", repr(changes))
+    for name in changes or {}:
+        if name not in names:
+            got = f"{name!r}{nearest(name, names)}"
+            raise BadArgument("constants", f"some of {', '.join(names)}", got)
+    return dataclasses.replace(PAPER, **(changes or {}))
 
 
 class Tight(enum.Enum):

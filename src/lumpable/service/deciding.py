@@ -22,17 +22,25 @@ def luck(seed: int, event: str, stream: str) -> float:
     return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
 
 
-def drawn(
-    settings: Settings, event: str, choices: Sequence[Name], ask: Callable[[], Name]
-) -> tuple[Name, float, str]:
-    """Return the arm to show, its probability, and who decided."""
+def check(settings: Settings, choices: Sequence[Name]) -> None:
+    """Refuse arms that nothing can be chosen from as the settings say."""
     n, floor, control = len(choices), settings.floor, settings.control
     if settings.mode == "shadow":
         if control is None or control not in choices:
             raise BadArgument("allowed", f"the control arm {control!r} among them", f"{choices}")
-        return control, 1.0, SHADOW
-    if floor * n >= 1.0:
+    elif floor * n >= 1.0:
         raise BadArgument("floor", f"less than 1 / {n} where {n} arms are allowed", f"{floor}")
+
+
+def drawn(
+    settings: Settings, event: str, choices: Sequence[Name], ask: Callable[[], Name]
+) -> tuple[Name, float, str]:
+    """Return the arm to show, its probability, and who decided."""
+    check(settings, choices)
+    n, floor, control = len(choices), settings.floor, settings.control
+    if settings.mode == "shadow":
+        assert control is not None
+        return control, 1.0, SHADOW
     best, held = ask(), settings.hold_back
     if held == floor == 0.0:
         return best, 1.0, LEARNER

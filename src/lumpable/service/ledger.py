@@ -16,6 +16,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.service.joining import Event, outcome
+from lumpable.service.minds import Mind, mind_of
 from lumpable.service.settings import Settings
 from lumpable.stores.law import Store, StoreError
 from lumpable.stores.log_entries import Entry, Name, plain
@@ -50,7 +51,7 @@ class Ledger:
         self, settings: Settings, lookup: Lookup, find_fit: FindFit = lambda entry: None
     ) -> None:
         self.settings, self._lookup, self._find_fit = settings, lookup, find_fit
-        self.learner = Believer(rewards=settings.rewards, seed=settings.seed)
+        self.learner: Mind = mind_of(settings)
         self.number = 0
         """Of the last entry that was applied."""
         self.version = 0
@@ -249,8 +250,8 @@ class Ledger:
         """
         for id in [id for id, e in self.events.items() if e.decision and e.decision.user == user]:
             del self.events[id]
-        pulls = self.learner.core.under_way
-        for id in [id for id, k in self._under_way.items() if pulls[k].context == user]:
+        whose = self.learner.whose
+        for id in [id for id, number in self._under_way.items() if whose(number) == user]:
             self._expect_no_more(id)
         self._closing = [row for row in self._closing if row[2] != user]
         heapq.heapify(self._closing)

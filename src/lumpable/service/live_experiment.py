@@ -1,39 +1,28 @@
 """An experiment: decisions now, rewards later, and a learner between them.
 
-A call checks what it is given, then enters what happened into the log (see `changing`).
+A call checks what it is given, row by row; then it is entered into the log (see `entering`).
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, overload
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
-from lumpable.service import deciding
-from lumpable.service.changing import Changing
-from lumpable.service.joining import Event, Standing, in_time, standing
-from lumpable.service.settings import SECOND
+from lumpable.service import framed
+from lumpable.service.asked import event_id, key_of, time_of
+from lumpable.service.entering import Asked, Decided, Entering, Seen, Told
+from lumpable.service.joining import Standing
 from lumpable.stores.log_entries import Entry, Name, micro
 
-LONGEST_ID = 200
-"""Characters of an event's id."""
+AT_A_TIME = 10_000
+"""Rows of past decisions that go into one commit."""
+Frame = TypeVar("Frame")
+"""A frame of pandas, polars, pyarrow or another that narwhals knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """An arm that was chosen for a user, how likely that was, and by which version."""
-
-    event: str
-    user: Name
-    arm: Name
-    propensity: float
-    version: int
-
-
-class LiveExperiment(Changing):
+class LiveExperiment(Entering):
     """Decides for users, takes rewards, learns who is alike, and loses nothing.
 
     Threads may share it; every call returns when what it did is durable.
@@ -54,63 +43,69 @@ class LiveExperiment(Changing):
         return self.decide_many([user], allowed, events=None if event is None else [event],
                                 activate=activate)[0]  # fmt: skip
 
+    @overload
     def decide_many(
-        self, users: Iterable[Name], allowed: Iterable[Name] | None = None, *,
+        self, users: Iterable[Name], allowed: Iterable[Name] | None = ..., *,
+        events: Iterable[str] | None = ..., activate: bool = ...,
+    ) -> list[Decided]: ...  # fmt: skip
+
+    @overload
+    def decide_many(
+        self, users: Frame, allowed: Iterable[Name] | None = ..., *, activate: bool = ...,
+        columns: Mapping[str, str] | None = ...,
+    ) -> Frame: ...  # fmt: skip
+
+    def decide_many(
+        self, users: Any, allowed: Iterable[Name] | None = None, *,
         events: Iterable[str] | None = None, activate: bool = True,
-    ) -> list[Decided]:  # fmt: skip
-        """Choose for many users, in one commit; each decision counts for those after it."""
+        columns: Mapping[str, str] | None = None,
+    ) -> Any:  # fmt: skip
+        """Choose for many users, in one commit; each decision counts for those after it.
+
+        `users` are names, or a frame (pandas, polars, pyarrow) with a column `user` and, if it has
+        them, `event` and `allowed` (a list of arms in each row). A frame gets a frame of its kind:
+        event, user, arm, propensity, version. `columns` says what the frame calls them, as in
+        {"user": "customer"}.
+        """
         if self.settings.mode == "observe":
             raise BadArgument("mode", "serve or shadow, to decide", "observe (use `observe`)")
+        activate, arms = bool(activate), None if allowed is None else self._arms.plains(allowed)
+        if framed.is_frame(users):
+            if events is not None:
+                raise BadArgument("events", "a column `event` of the frame", "a list beside it")
+            return self._decide_frame(users, arms, activate, columns)
+        _no_columns(columns)
         names = self._users.plains(users)
-        arms = None if allowed is None else self._arms.plains(allowed)
-        ids = [self._new_id() for _ in names] if events is None else list(map(_id, events))
+        ids = [self._new_id() for _ in names] if events is None else list(map(event_id, events))
         if len(ids) != len(names):
             raise BadArgument("events", f"an id for each of {len(names)} users", f"{len(ids)}")
-        activate = bool(activate)
-        with self._changing() as entries:
-            asked = dict(zip(ids, names, strict=True))
-            new = [user for event, user in asked.items() if self._known(event, user) is None]
-            self._open(arms, entries)
-            for user, times in Counter(new).items():
-                self._ledger.choices(user, arms, times)  # or refuse before anything changes
-            return [
-                self._known(event, user) or self._decided(entries, event, user, arms, activate)
-                for event, user in zip(ids, names, strict=True)
-            ]
+        rows = [Asked(id, name, arms) for id, name in zip(ids, names, strict=True)]
+        return self._choose(rows, activate)
 
-    def _known(self, event: str, user: Name) -> Decided | None:
-        """Return the decision that an event has; one for another user is refused."""
-        decision = self._ledger.event(event).decision
-        if decision is None:
-            return None
-        if decision.user != user:
-            raise BadArgument("event", f"one of user {user!r}", f"{event!r}, of another user")
-        return _as_decided(decision)
-
-    def _open(self, arms: list[Name] | None, entries: list[Entry]) -> None:
-        """Add arms that come with a request, where new ones may come."""
-        if arms is not None:
-            known = {*self._ledger.learner.arms, *self._ledger.learner.retired}
-            new = [arm for arm in dict.fromkeys(arms) if arm not in known]
-            if new and not self.settings.new_arms:
-                words = ", ".join(map(repr, new))
-                raise BadArgument("allowed", "known arms (see add_arm)", words)
-            for arm in new:
-                self._arm(entries, arm, "added")
-
-    def _decided(
-        self, entries: list[Entry], event: str, user: Name, arms: list[Name] | None, activate: bool
-    ) -> Decided:
-        ledger = self._ledger
-        choices = ledger.choices(user, arms)
-        ask = partial(ledger.learner.ask, user, None if arms is None else choices)
-        arm, propensity, by = deciding.drawn(self.settings, event, choices, ask)
-        entry = Entry(
-            kind="decided", at=self._clock(), event=event, user=user, arm=arm, active=activate,
-            propensity=propensity, version=ledger.version, detail=by,
+    def _decide_frame(
+        self, frame: Any, arms: list[Name] | None, activate: bool,
+        columns: Mapping[str, str] | None,
+    ) -> Any:  # fmt: skip
+        table = framed.Columns(frame, ("user",), ("event", "allowed"), columns)
+        if "allowed" in table and arms is not None:
+            raise BadArgument("allowed", "a list, or a column of lists", "both")
+        users, ids = self._users.plains(table.values("user")), self._ids(table)
+        allowed = table.checked("allowed", self._arms.plains, arms)
+        named = {*self._ledger.learner.arms, *self._ledger.learner.retired}
+        kind = framed.kind_of("arm", named.union(*(row or () for row in allowed)))
+        made = self._choose(list(map(Asked, ids, users, allowed)), activate)
+        return table.answer(
+            event=("text", ids), user=("whole", users), arm=(kind, [d.arm for d in made]),
+            propensity=("real", [d.propensity for d in made]),
+            version=("whole", [d.version for d in made]),
         )  # fmt: skip
-        self._enter(entries, entry)
-        return _as_decided(entry)
+
+    def _ids(self, table: framed.Columns) -> list[str]:
+        if "event" in table:
+            return table.checked("event", event_id, "")
+        return [self._new_id() for _ in range(len(table))]
+
+    # --- What others decided ----------------------------------------------------------------------
 
     def observe(
         self, user: Name, arm: Name, *, event: str | None = None, propensity: float | None = None,
@@ -118,26 +113,45 @@ class LiveExperiment(Changing):
     ) -> Decided:  # fmt: skip
         """Report a decision that somebody else made; its reward comes by its event."""
         name, what = self._users.plain(user), self._arms.plain(arm)
-        id = self._new_id() if event is None else _id(event)
-        if propensity is not None:
-            propensity = checks.real("propensity", propensity, "a number in (0, 1]", 0.0, 1.0)
-        when = _time(at)
-        with self._changing() as entries:
-            known = self._known(id, name)
-            if known is not None:
-                return known
-            self._open([what], entries)
-            entry = Entry(
-                kind="decided", at=self._clock() if when is None else when, event=id, user=name,
-                arm=what, propensity=propensity, version=self._ledger.version, active=True,
-                detail=deciding.OBSERVED,
-            )  # fmt: skip
-            self._enter(entries, entry)
-        return _as_decided(entry)
+        id = self._new_id() if event is None else event_id(event)
+        likely = None if propensity is None else _propensity(propensity)
+        return self._take_in([Seen(id, name, what, likely, time_of(at))])[0]
+
+    def observe_many(self, frame: Frame, *, columns: Mapping[str, str] | None = None) -> Frame:
+        """Report a frame of decisions that others made, with their rewards where these are known.
+
+        Columns: user, arm and, if there are any, reward, event, at, propensity (see `decide_many`
+        for `columns`). A reward counts as old as its decision; where it is missing, none came yet.
+        All rows are checked first, then entered 10,000 a commit. Rows with event ids may be sent
+        again, for instance after a crash: what is there is not entered twice. Returns a frame of
+        event and standing.
+        """
+        optional = ("reward", "event", "at", "propensity")
+        table = framed.Columns(frame, ("user", "arm"), optional, columns)
+        users = self._users.plains(table.values("user"))
+        arms = self._arms.plains(table.values("arm"))
+        propensities = table.checked("propensity", _propensity, None)
+        times = table.checked("at", time_of, None)
+        values = table.checked("reward", self._if_any, None, gaps=True)
+        ids = self._ids(table)
+        rows = list(map(Seen, ids, users, arms, propensities, times, values))
+        self._check_seen(rows)
+        for first in range(0, len(rows), AT_A_TIME):
+            self._take_in(rows[first : first + AT_A_TIME])
+        with self._lock:
+            standings = self._standings(ids)
+        made: Frame = table.answer(event=("text", ids), standing=("text", standings))
+        return made
+
+    def _micro(self, value: object) -> int:
+        return micro(self._accepted.one(value))
+
+    def _if_any(self, value: object) -> int | None:
+        return None if value is None else self._micro(value)
 
     def activate(self, event: str) -> None:
         """Say that what was decided with `activate=False` was shown."""
-        id = _id(event)
+        id = event_id(event)
         with self._changing() as entries:
             found = self._ledger.event(id)
             if found.decision is None:
@@ -158,35 +172,46 @@ class LiveExperiment(Changing):
         """
         return self.reward_many([(event, value)], at=at, key=key)[0]
 
+    @overload
     def reward_many(
-        self, rewards: Iterable[tuple[str, float]], *, at: float | None = None, key: str = ""
-    ) -> list[Standing]:
-        """Report many rewards, in one commit: all count, or, if one is wrong, none."""
-        rows = [(_id(event), micro(self._accepted.one(value))) for event, value in rewards]
-        when, key = _time(at), _key(key)
-        with self._changing() as entries:
-            time = self._clock() if when is None else when
-            for event, value in rows:
-                found = self._ledger.event(event)
-                if (time, value, key) in found.rewards or self._beside_first(found, when, time):
-                    continue
-                user = None if found.decision is None else found.decision.user
-                entry = Entry(
-                    kind="rewarded", at=time, event=event, user=user, value=value, detail=key
-                )
-                self._enter(entries, entry)
-            return [
-                standing(self._ledger.event(event), self.settings, self._clock())
-                for event, _ in rows
-            ]
+        self, rewards: Iterable[tuple[str, float]], *, at: float | None = ..., key: str = ...
+    ) -> list[Standing]: ...
 
-    def _beside_first(self, event: Event, when: int | None, time: int) -> bool:
-        """Whether a reward of now can change nothing, as an earlier one counts and is there."""
-        if when is not None or self.settings.repeated != "first":
-            return False
-        if self.settings.window is not None and event.decision is None:
-            return False  # the earlier one may turn out to be too early
-        return any(at <= time for at, _ in in_time(event, self.settings))
+    @overload
+    def reward_many(
+        self, rewards: Frame, *, at: float | None = ..., key: str = ...,
+        columns: Mapping[str, str] | None = ...,
+    ) -> Frame: ...  # fmt: skip
+
+    def reward_many(
+        self, rewards: Any, *, at: float | None = None, key: str = "",
+        columns: Mapping[str, str] | None = None,
+    ) -> Any:  # fmt: skip
+        """Report many rewards, in one commit: all count, or, if one is wrong, none.
+
+        `rewards` are pairs of an event and a value, or a frame with columns event, value and, if it
+        has them, at (seconds or times) and key (see `decide_many` for `columns`). A frame gets a
+        frame of its kind: event, standing.
+        """
+        when, key = time_of(at), key_of(key)
+        if framed.is_frame(rewards):
+            return self._reward_frame(rewards, when, key, columns)
+        _no_columns(columns)
+        rows = [Told(event_id(event), self._micro(value), when, key) for event, value in rewards]
+        return self._take_rewards(rows)
+
+    def _reward_frame(
+        self, frame: Any, when: int | None, key: str, columns: Mapping[str, str] | None
+    ) -> Any:
+        table = framed.Columns(frame, ("event", "value"), ("at", "key"), columns)
+        for name, given in (("at", when is not None), ("key", key != "")):
+            if name in table and given:
+                raise BadArgument(name, "one for all, or a column", "both")
+        ids = self._ids(table)
+        values = table.checked("value", self._micro, 0)
+        times, keys = table.checked("at", time_of, when), table.checked("key", key_of, key)
+        standings = self._take_rewards(list(map(Told, ids, values, times, keys)))
+        return table.answer(event=("text", ids), standing=("text", standings))
 
     # --- Arms and users ---------------------------------------------------------------------------
 
@@ -215,13 +240,6 @@ class LiveExperiment(Changing):
                 raise BadArgument("arm", "a known arm", repr(arm))
             self._arm(entries, name, what)
 
-    def _arm(self, entries: list[Entry], arm: Name, what: str) -> None:
-        open = arm in self._ledger.learner.arms
-        if open != (what in ("added", "resumed")) or (arm in self._ledger.paused) != (
-            what == "paused"
-        ):
-            self._enter(entries, Entry(kind="arm", at=self._clock(), arm=arm, detail=what))
-
     def forget(self, user: Name) -> None:
         """Erase a user: no byte of the name stays, and what was learned from them is unlearned."""
         name = self._users.plain(user)
@@ -237,29 +255,10 @@ class LiveExperiment(Changing):
             self._ledger.apply(entry)
 
 
-def _as_decided(entry: Entry) -> Decided:
-    assert entry.user is not None
-    assert entry.arm is not None
-    return Decided(entry.event, entry.user, entry.arm, entry.propensity or 1.0, entry.version or 0)
+def _no_columns(columns: object) -> None:
+    if columns is not None:
+        raise BadArgument("columns", "none, as there is no frame", repr(columns)[:80])
 
 
-def _id(event: object, name: str = "event") -> str:
-    if not isinstance(event, str) or not 0 < len(event) <= LONGEST_ID or "\0" in event:
-        raise BadArgument(name, f"a text of 1 to {LONGEST_ID} characters", repr(event)[:80])
-    try:
-        event.encode()
-    except UnicodeEncodeError:
-        raise BadArgument(name, "a text that can be written", repr(event)[:80]) from None
-    return str(event)
-
-
-def _key(key: object) -> str:
-    return _id(key, "key") if key != "" else ""
-
-
-def _time(at: float | None) -> int | None:
-    if at is None:
-        return None
-    if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at < 2**62 / SECOND:
-        raise BadArgument("at", "seconds since 1970", repr(at))
-    return round(at * SECOND)
+def _propensity(value: float) -> float | None:
+    return checks.real("propensity", value, "a number in (0, 1]", 0.0, 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from lumpable.base.errors import BadArgument
 from lumpable.service.fits_beside import AtOnce, Beside, Fitter
+from lumpable.service.learner_kinds import kind_of, try_out
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import LASTING, Mode, Repeated, Settings, made, said
 from lumpable.stores.in_memory import MemoryStore
@@ -32,6 +33,7 @@ def open(
     hold_back: float | UnsetType = UNSET, control: Name | UnsetType | None = UNSET,
     at_most: int | UnsetType | None = UNSET, new_arms: bool | UnsetType = UNSET,
     floor: float | UnsetType = UNSET, seed: int | UnsetType = UNSET,
+    learner: str | Mapping[str, Any] | UnsetType = UNSET,
     fits: Literal["beside", "at once"] = "beside",
 ) -> LiveExperiment:  # fmt: skip
     """Begin an experiment in a file, or go on with the one that is there.
@@ -52,6 +54,8 @@ def open(
     - `new_arms`: whether requests may bring arms that were not added
     - `floor`: the least probability of each allowed arm
     - `seed`: of all chance
+    - `learner`: "lumps", another learner of the catalogue or a plan, by its name or as a mapping of
+      `kind` and its options, as in {"kind": "ucb", "width": 0.3}
     - `fits`: made "beside", in a process of their own, or "at once", while the caller waits
     """
     if fits not in ("beside", "at once"):
@@ -60,14 +64,16 @@ def open(
              if name in Settings.__struct_fields__ and value is not UNSET}  # fmt: skip
     store = store_at(path)
     try:
+        arms = list(arms)
         with _alone(store):
-            settings = _settings(store, given)
+            settings = _settings(store, given, len(arms))
         fitter: Fitter = Beside() if fits == "beside" else AtOnce()
         snapshot = Path(f"{path}.snapshot") if isinstance(store, SQLiteStore) else None
         experiment = LiveExperiment(store, settings, fitter, snapshot=snapshot)
         for arm in arms:
             experiment.add_arm(arm)
         experiment.keep_following()
+        experiment.get_ready()
     except BaseException:
         store.close()
         raise
@@ -98,7 +104,7 @@ def _alone(store: Store) -> Iterator[None]:
             store.end_turn()
 
 
-def _settings(store: Store, given: dict[str, Any]) -> Settings:
+def _settings(store: Store, given: dict[str, Any], arms: int) -> Settings:
     """Return the settings of a store, with those that are given; keep them."""
     try:
         before = msgspec.json.decode(store.settings, type=Settings) if store.settings else None
@@ -111,6 +117,8 @@ def _settings(store: Store, given: dict[str, Any]) -> Settings:
             if was != wanted:
                 expected = f"{said(before)[name]!r}, as the experiment was begun"
                 raise BadArgument(name, expected, repr(given[name]))
+    if before is None and (kind := kind_of(settings.learner, settings.seed)) is not None:
+        try_out(kind, arms)
     if settings != before:
         store.configure(msgspec.json.encode(settings))
     return settings

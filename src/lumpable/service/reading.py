@@ -11,12 +11,20 @@ from pathlib import Path
 
 import msgspec
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.beliefs import Expected, Group, Member
 from lumpable.lumps.use.believer import Believer
+from lumpable.service.folds import Fold
+from lumpable.service.learner_kinds import name_of
 from lumpable.service.ledger import Ledger
+from lumpable.service.minds import Mind
 from lumpable.stores.log_entries import Name, micro
+
+NO_GROUPS = "finds no groups"
+NO_BELIEFS = "does not say what it expects (see `recommended`)"
+"""What other learners than Lumps do not do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,41 +78,65 @@ class Reading:
         """Return what is known now, under the lock."""
         return self._ledger
 
-    def _learner(self) -> Believer:
+    def _learner(self) -> Mind:
         with self._lock:
             return copy.deepcopy(self._look().learner)
 
+    def _believer(self, what: str) -> Believer:
+        """Return a copy of Lumps; another learner does not do `what` is asked."""
+        with self._lock:
+            ledger = self._look()
+            if isinstance(ledger.learner, Believer):
+                return copy.deepcopy(ledger.learner)
+            name = name_of(ledger.settings.learner)
+        raise BadArgument("learner", why=f"{name!r} {what}; Lumps does")
+
+    def get_ready(self) -> None:
+        """Bring the learner up to all that was told, so that no caller waits for it."""
+        with self._lock:
+            self._ledger.learner.get_ready()
+
     def groups(self) -> list[Group]:
         """Return a row for each group: how large it is, its best arm, and how sure both are."""
-        return self._learner().groups()
+        return self._believer(NO_GROUPS).groups()
 
     def members(self) -> list[Member]:
         """Return a row for each user who had a reward: their group, how surely, their best arm."""
-        return self._learner().members()
+        return self._believer(NO_GROUPS).members()
 
     def summary(self) -> str:
-        """Say in a sentence or two what is believed of users."""
-        return self._learner().summary()
+        """Say in a sentence or two what is believed of users, or how far the learner is."""
+        with self._lock:
+            if isinstance(self._ledger.learner, Fold):
+                return self._ledger.learner.summary()
+        return self._believer(NO_GROUPS).summary()
 
     def best(self, user: Name, allowed: Iterable[Name] | None = None) -> Advice:
         """Return the arm that is believed best for a user; `decide` explores, this does not."""
-        return self._learner().best(user, allowed)
+        return self._believer(NO_BELIEFS).best(user, allowed)
 
     def policy(self, allowed: Iterable[Name] | None = None) -> list[Advice]:
         """Return the row of `best` for each known user."""
-        return self._learner().policy(allowed)
+        return self._believer(NO_BELIEFS).policy(allowed)
+
+    def recommended(self) -> dict[Name, Name]:
+        """Return the arm that the learner would recommend to each known user, whatever it is."""
+        with self._lock:
+            if isinstance(self._ledger.learner, Fold):
+                return self._ledger.learner.policy()
+        return {row.context: row.best_arm for row in self.policy()}
 
     def lift(self) -> Lift:
         """Return what each user's best arm brings over one arm for all, with an interval."""
-        return self._learner().lift()
+        return self._believer(NO_BELIEFS).lift()
 
     def expected(self, user: Name) -> list[Expected]:
         """Return a row for each arm that may be chosen for a user, the next to be tried first."""
-        return self._learner().expected(user)
+        return self._believer(NO_BELIEFS).expected(user)
 
     def explain(self, user: Name) -> Explanation:
         """Say why a user is shown what is believed best for them."""
-        learner = self._learner()
+        learner = self._believer(NO_BELIEFS)
         advice = learner.best(user)
         own = next((row for row in learner.members() if row.context == advice.context), None)
         if own is None:
@@ -113,17 +145,16 @@ class Reading:
 
     def report(self, path: str | Path) -> Path:
         """Write all of this as one page with pictures (extra `plot`)."""
-        return self._learner().report(path)
+        return self._believer("has no page").report(path)
 
     def status(self) -> Status:
         """Return counts of what happened."""
         with self._lock:
             ledger = self._look()
-            core = ledger.learner.core
+            learner = ledger.learner
             return Status(
-                ledger.number, ledger.tally["decided"], ledger.tally["rewarded"], core.tells,
-                len(core.under_way), len(ledger.learner.contexts), ledger.learner.arms,
-                ledger.version,
+                ledger.number, ledger.tally["decided"], ledger.tally["rewarded"], learner.counted,
+                learner.waiting, len(learner.contexts), learner.arms, ledger.version,
             )  # fmt: skip
 
     def evidence(self) -> list[tuple[Name, Name, int, int]]:

@@ -9,13 +9,14 @@ import msgspec
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.rewards import Accepted
+from lumpable.service import learner_kinds
 from lumpable.stores.log_entries import MICRO, Name, micro
 
 Repeated = Literal["first", "last", "sum"]
 Mode = Literal["serve", "shadow", "observe"]
 SECOND = 1_000_000
 """Microseconds."""
-LASTING = ("rewards", "window", "default", "repeated", "seed")
+LASTING = ("rewards", "window", "default", "repeated", "seed", "learner")
 """What an experiment is begun with cannot be changed: the past would come to something else."""
 
 
@@ -39,11 +40,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     new_arms: bool = False
     floor: float = 0.0
     seed: int = 0
+    learner: learner_kinds.Description = learner_kinds.LUMPS
+    """What learns: a name, or `kind` and options."""
 
 
 def made(**given: Any) -> Settings:
     """Check what a user says, in seconds and units of reward."""
     window, default = given.pop("window"), given.pop("default")
+    given["learner"] = learner_kinds.plain(given.get("learner", learner_kinds.LUMPS))
     settings = Settings(
         window=None if window is None else seconds("window", window),
         default=None if default is None else micro(checks.real(
@@ -62,6 +66,9 @@ def made(**given: Any) -> Settings:
     checks.whole("seed", settings.seed, 0)
     if settings.at_most is not None:
         checks.whole("at_most", settings.at_most, 1)
+    kind = learner_kinds.kind_of(settings.learner, settings.seed)
+    if kind is not None:
+        learner_kinds.check(kind, settings.rewards, settings.repeated, settings.at_most)
     if settings.mode == "shadow" and settings.control is None:
         raise BadArgument("control", "the arm that everybody is shown in shadow mode", "none")
     return settings

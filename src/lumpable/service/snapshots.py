@@ -117,15 +117,16 @@ class Snapshots:
         self._writing: threading.Thread | None = None
 
     def due(self, ledger: Ledger, every: int = EVERY) -> bool:
-        """Whether it is time for another one: never while a fit is made."""
+        """Whether it is time for another one: never while a fit is made, and only of Lumps."""
         idle = self._writing is None or not self._writing.is_alive()
         return self._place is not None and idle and ledger.number >= self._last + every and (
-            ledger.taken is None
+            ledger.taken is None and isinstance(ledger.learner, Believer)
         )  # fmt: skip
 
     def write(self, ledger: Ledger, durable: Future[None]) -> None:
         """Write a snapshot beside, as soon as all that is in it is durable."""
         learner, kept = copy.deepcopy(ledger.learner), ledger.kept()
+        assert isinstance(learner, Believer)
         self._last = ledger.number
         self._writing = threading.Thread(target=self._write, args=(learner, kept, durable))
         self._writing.start()

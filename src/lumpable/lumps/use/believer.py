@@ -6,6 +6,7 @@ makes the same learner, bit for bit.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -47,6 +48,21 @@ class Believer(AdvisingLearner):
         self.core.expect_no_more(number)
 
     @alone
+    def whose(self, number: int) -> Name:
+        """Return whose decision under way that is."""
+        return self.core.under_way[number].context
+
+    @property
+    def counted(self) -> int:
+        """The rewards that count."""
+        return self.core.tells
+
+    @property
+    def waiting(self) -> int:
+        """The decisions that are under way."""
+        return len(self.core.under_way)
+
+    @alone
     def take_back(self, context: Name, arm: Name, reward: float) -> None:
         """Count a reward no more that was told."""
         named = self._named
@@ -82,6 +98,20 @@ class Believer(AdvisingLearner):
         for value, number in ((1.0, counts.s.astype(int)), (0.0, zeros)):
             rows += [(*cells[c], value, int(number[c])) for c in number.nonzero()[0]]
         return rows
+
+    # --- What it cannot do: nothing ---------------------------------------------------------------
+
+    def get_ready(self) -> None:
+        """It always is."""
+
+    def check_users(self, contexts: Iterable[Name]) -> None:
+        """There is room for all."""
+
+    def check_choices(self, choices: Sequence[Name]) -> None:
+        """It chooses among any arms."""
+
+    def check_arm(self, arm: Name) -> None:
+        """Any may come and go."""
 
     # --- Fits -----------------------------------------------------------------------------------
 

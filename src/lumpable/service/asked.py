@@ -1,0 +1,34 @@
+"""What callers say of events, checked: ids, keys and times."""
+
+from __future__ import annotations
+
+from lumpable.base.errors import BadArgument
+from lumpable.service.settings import SECOND
+
+LONGEST_ID = 200
+"""Characters of an event's id."""
+
+
+def event_id(event: object, name: str = "event") -> str:
+    """Return an id that can be written."""
+    if not isinstance(event, str) or not 0 < len(event) <= LONGEST_ID or "\0" in event:
+        raise BadArgument(name, f"a text of 1 to {LONGEST_ID} characters", repr(event)[:80])
+    try:
+        event.encode()
+    except UnicodeEncodeError:
+        raise BadArgument(name, "a text that can be written", repr(event)[:80]) from None
+    return str(event)
+
+
+def key_of(key: object) -> str:
+    """Return what tells equal rewards apart; it may be empty."""
+    return event_id(key, "key") if key != "" else ""
+
+
+def time_of(at: object) -> int | None:
+    """Return seconds since 1970 in microseconds; None: now."""
+    if at is None:
+        return None
+    if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at < 2**62 / SECOND:
+        raise BadArgument("at", "seconds since 1970", repr(at))
+    return round(at * SECOND)

@@ -1,0 +1,206 @@
+"""From rows of decisions, observations and rewards, checked before, to entries of the log.
+
+Each of these calls makes one change, however many rows there are: all are entered, or none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from lumpable.base.errors import BadArgument
+from lumpable.service import deciding
+from lumpable.service.changing import Changing
+from lumpable.service.joining import Event, Standing, in_time, standing
+from lumpable.stores.log_entries import Entry, Name
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """An arm that was chosen for a user, how likely that was, and by which version."""
+
+    event: str
+    user: Name
+    arm: Name
+    propensity: float
+    version: int
+
+
+class Asked(NamedTuple):
+    """A decision that somebody wants."""
+
+    event: str
+    user: Name
+    allowed: Sequence[Name] | None
+
+
+class Told(NamedTuple):
+    """A reward that somebody reports; times in microseconds, rewards in millionths."""
+
+    event: str
+    value: int
+    at: int | None
+    key: str
+
+
+class Seen(NamedTuple):
+    """A decision that somebody else made, and its reward, if that came with it."""
+
+    event: str
+    user: Name
+    arm: Name
+    propensity: float | None
+    at: int | None
+    value: int | None = None
+
+
+Row = TypeVar("Row", Asked, Seen)
+
+
+class Entering(Changing):
+    """Enters rows."""
+
+    # --- Decisions --------------------------------------------------------------------------------
+
+    def _choose(self, rows: Sequence[Asked], activate: bool) -> list[Decided]:
+        """Decide, row by row: each decision counts for those after it."""
+        with self._changing() as entries:
+            new = self._new(rows)
+            for arms in {id(row.allowed): row.allowed for row in rows}.values():  # often one list
+                self._open(arms or (), entries)
+            self._check(new)
+            return [
+                self._known(row.event, row.user) or self._decided(entries, row, activate)
+                for row in rows
+            ]
+
+    def _check(self, rows: Sequence[Asked]) -> None:
+        """Refuse, before anything changes, what could not be decided."""
+        ledger, times = self._ledger, Counter(row.user for row in rows)
+        ledger.learner.check_users(times)
+        for row in {(row.user, id(row.allowed)): row for row in rows}.values():
+            choices = ledger.choices(row.user, row.allowed, times[row.user])
+            deciding.check(self.settings, choices)
+            if choices is not ledger.open and self.settings.mode == "serve":
+                ledger.learner.check_choices(choices)
+
+    def _new(self, rows: Sequence[Row]) -> list[Row]:
+        """Return the rows whose events are new, each event once; one has one user."""
+        asked = dict[str, Row]()
+        for row in rows:
+            if asked.setdefault(row.event, row).user != row.user:
+                raise BadArgument("event", f"one of user {row.user!r}", f"{row.event!r} of two")
+        return [row for row in asked.values() if self._known(row.event, row.user) is None]
+
+    def _known(self, event: str, user: Name) -> Decided | None:
+        """Return the decision that an event has; one for another user is refused."""
+        decision = self._ledger.event(event).decision
+        if decision is None:
+            return None
+        if decision.user != user:
+            raise BadArgument("event", f"one of user {user!r}", f"{event!r}, of another user")
+        return as_decided(decision)
+
+    def _open(self, arms: Iterable[Name], entries: list[Entry]) -> None:
+        """Add arms that come with a request, where new ones may come."""
+        for arm in self._unknown(arms):
+            self._arm(entries, arm, "added")
+
+    def _unknown(self, arms: Iterable[Name]) -> list[Name]:
+        """Return the arms that are new; where none may come, refuse them."""
+        known = {*self._ledger.learner.arms, *self._ledger.learner.retired}
+        new = [arm for arm in dict.fromkeys(arms) if arm not in known]
+        if new and not self.settings.new_arms:
+            words = ", ".join(map(repr, new))
+            raise BadArgument("allowed", "known arms (see add_arm)", words)
+        return new
+
+    def _decided(self, entries: list[Entry], row: Asked, activate: bool) -> Decided:
+        ledger = self._ledger
+        choices = ledger.choices(row.user, row.allowed)
+        ask = partial(ledger.learner.ask, row.user, None if choices is ledger.open else choices)
+        arm, propensity, by = deciding.drawn(self.settings, row.event, choices, ask)
+        entry = Entry(
+            kind="decided", at=self._clock(), event=row.event, user=row.user, arm=arm,
+            active=activate, propensity=propensity, version=ledger.version, detail=by,
+        )  # fmt: skip
+        self._enter(entries, entry)
+        return as_decided(entry)
+
+    def _arm(self, entries: list[Entry], arm: Name, what: str) -> None:
+        open = arm in self._ledger.learner.arms
+        if open != (what in ("added", "resumed")) or (arm in self._ledger.paused) != (
+            what == "paused"
+        ):
+            self._ledger.learner.check_arm(arm)
+            self._enter(entries, Entry(kind="arm", at=self._clock(), arm=arm, detail=what))
+
+    # --- What others decided ----------------------------------------------------------------------
+
+    def _take_in(self, rows: Sequence[Seen]) -> list[Decided]:
+        """Enter decisions of others; a reward that came with one is as old as the decision."""
+        with self._changing() as entries:
+            self._open(self._check_seen(rows), entries)
+            return [self._seen(entries, row) for row in rows]
+
+    def _check_seen(self, rows: Sequence[Seen]) -> list[Name]:
+        """Refuse, before anything changes, what cannot be entered; return arms that are new."""
+        with self._lock:
+            new = self._new(rows)
+            self._ledger.learner.check_users(row.user for row in new)
+            return self._unknown(row.arm for row in new)
+
+    def _seen(self, entries: list[Entry], row: Seen) -> Decided:
+        if (known := self._known(row.event, row.user)) is None:
+            entry = Entry(
+                kind="decided", at=self._clock() if row.at is None else row.at, event=row.event,
+                user=row.user, arm=row.arm, propensity=row.propensity,
+                version=self._ledger.version, active=True, detail=deciding.OBSERVED,
+            )  # fmt: skip
+            self._enter(entries, entry)
+            known = as_decided(entry)
+        decision = self._ledger.event(row.event).decision
+        if row.value is not None and decision is not None:
+            self._rewarded(entries, Told(row.event, row.value, decision.at, ""))
+        return known
+
+    # --- Rewards ----------------------------------------------------------------------------------
+
+    def _take_rewards(self, rows: Sequence[Told]) -> list[Standing]:
+        with self._changing() as entries:
+            now = self._clock()
+            for row in rows:
+                self._rewarded(entries, row, now)
+            return self._standings(row.event for row in rows)
+
+    def _standings(self, events: Iterable[str]) -> list[Standing]:
+        now = self._clock()
+        return [standing(self._ledger.event(event), self.settings, now) for event in events]
+
+    def _rewarded(self, entries: list[Entry], row: Told, now: int = 0) -> None:
+        found, time = self._ledger.event(row.event), now if row.at is None else row.at
+        if (time, row.value, row.key) in found.rewards or self._beside_first(found, row.at, time):
+            return
+        user = None if found.decision is None else found.decision.user
+        entry = Entry(
+            kind="rewarded", at=time, event=row.event, user=user, value=row.value, detail=row.key
+        )
+        self._enter(entries, entry)
+
+    def _beside_first(self, event: Event, when: int | None, time: int) -> bool:
+        """Whether a reward of now can change nothing, as an earlier one counts and is there."""
+        if when is not None or self.settings.repeated != "first":
+            return False
+        if self.settings.window is not None and event.decision is None:
+            return False  # the earlier one may turn out to be too early
+        return any(at <= time for at, _ in in_time(event, self.settings))
+
+
+def as_decided(entry: Entry) -> Decided:
+    """Return the decision of an entry."""
+    assert entry.user is not None
+    assert entry.arm is not None
+    return Decided(entry.event, entry.user, entry.arm, entry.propensity or 1.0, entry.version or 0)
