@@ -46,7 +46,7 @@ class Changing(Reading):
         writer: Callable[[Store], Writer] = Writer,
     ) -> None:  # fmt: skip
         self.settings = settings
-        self._store, self._fitter, self._clock, self._new_id = store, fitter, clock, new_id
+        self._store, self._fitter, self._new_id = store, fitter, new_id
         self._closed, self._doubtful = False, False
         """Doubtful: what is in memory may not be what the log says."""
         self._users, self._arms = Names("user"), Names("arm")
@@ -54,7 +54,8 @@ class Changing(Reading):
         """What names and rewards of callers are checked with."""
         self._own = threading.local()
         self._snapshots = Snapshots(snapshot, store, settings)
-        super().__init__(Ledger.replayed(settings, store, self._snapshots.read(settings)))
+        start = self._snapshots.read(settings)
+        super().__init__(Ledger.replayed(settings, store, start), clock)
         self._writer = writer(store)
         self._writer.start()
         self._start_fit(begun=True)

@@ -169,6 +169,7 @@ class LiveExperiment(Changing):
             for event, value in rows:
                 found = self._ledger.event(event)
                 if (time, value, key) in found.rewards or self._beside_first(found, when, time):
+                    self._sent_again += 1
                     continue
                 user = None if found.decision is None else found.decision.user
                 entry = Entry(
@@ -235,6 +236,7 @@ class LiveExperiment(Changing):
             self._store.erase(name)
             self._ledger.forget(name)
             self._ledger.apply(entry)
+            self._overview.forget()
 
 
 def _as_decided(entry: Entry) -> Decided:

@@ -6,11 +6,13 @@ makes the same learner, bit for bit.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
+from lumpable.lumps.belief.glance import Glance, Matrix, glance, outline
 from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.retraction import retract
@@ -82,6 +84,26 @@ class Believer(AdvisingLearner):
         for value, number in ((1.0, counts.s.astype(int)), (0.0, zeros)):
             rows += [(*cells[c], value, int(number[c])) for c in number.nonzero()[0]]
         return rows
+
+    # --- At a glance ----------------------------------------------------------------------------
+
+    @alone
+    def outline(self) -> list[tuple[int, Name | None]]:
+        """Return the number of contexts and the best arm of each group."""
+        arms = self._named.arms.listed
+        return [(size, None if best is None else arms[best]) for size, best in outline(self.core)]
+
+    @alone
+    def glance(self, lately: Iterable[tuple[Name, Name]] = ()) -> Glance:
+        """Return what fits on a screen; `lately` are contexts and arms of the last decisions."""
+        named = self._named
+        if not named.arms:
+            return Glance([], Matrix([], 0, []), [])
+        context, arm = named.contexts.number, named.arms.number
+        rows = [(context[c], arm[a]) for c, a in lately if c in context and a in arm]
+        return glance(
+            self.core, rows, context_names=named.contexts.listed, arm_names=named.arms.listed
+        )
 
     # --- Fits -----------------------------------------------------------------------------------
 
