@@ -240,6 +240,8 @@ CALLS = [
     ("POST", "/forget", {"user": "nobody"}, "admin"),
     ("GET", "/groups", None, "read"),
     ("GET", "/policy", None, "read"),
+    ("GET", "/activity", None, "read"),
+    ("GET", "/beliefs", None, "read"),
     ("GET", "/status", None, "read"),
     ("GET", "/metrics", None, "read"),
     ("POST", "/personalizer/v1.0/events/x/reward", {"value": 1}, "reward"),

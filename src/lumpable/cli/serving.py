@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.extras import MissingExtra
 from lumpable.base.version import __version__
 from lumpable.cli.show import say
 from lumpable.http import installed
+from lumpable.reports.pages import live_page
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.opening import MEMORY
 from lumpable.service.opening import open as open_experiment
@@ -125,8 +127,11 @@ def serve(
         return experiment
 
     quiet_warnings(log)
-    server = HttpServer(opened, address, log=log, user_feature=user_feature)
+    page = page_files(file)
+    server = HttpServer(opened, address, log=log, user_feature=user_feature, page=page)
     say(f"lumpable {__version__} serves {file} at {server.url}")
+    if page is None:
+        say("  no page: it needs the extra plot (pip install 'lumpable[plot]')")
     say(f"  API: {server.url}/openapi.json; how it is: {server.url}/status; Ctrl-C stops it")
     if not found:
         say("  no tokens: whoever is on this machine may call it (see --tokens)")
@@ -134,6 +139,14 @@ def serve(
         server.run()
     except StoreError as error:
         raise BadArgument("file", why=str(error)) from error
+
+
+def page_files(file: str) -> dict[str, tuple[str, bytes]] | None:
+    """Return the page that is shown at `/`; None without the extra that draws."""
+    try:
+        return live_page.files(Path(file).name)
+    except MissingExtra:
+        return None
 
 
 def missing(experiment: LiveExperiment, file: str) -> list[str]:

@@ -26,12 +26,13 @@ from lumpable.base.version import __version__
 from lumpable.http import messages as m
 from lumpable.http import metrics, personalizer
 from lumpable.http.endpoints import ENDPOINTS, Endpoint
-from lumpable.http.guard import Guard, body_of, roles_of
+from lumpable.http.guard import Guard, body_of, respond, roles_of
 from lumpable.http.health import Watch
 from lumpable.http.json_logs import Log
 from lumpable.http.life import Life
 from lumpable.http.metrics import Meter
 from lumpable.http.openapi import document
+from lumpable.http.page_files import Files, with_page
 from lumpable.http.refusals import Refusal, later, refusal, unreadable
 from lumpable.http.tokens import Role, Tokens
 from lumpable.service.live_experiment import LiveExperiment
@@ -112,18 +113,6 @@ class Serve:
             known = self._service.explained(error, self._route)
             status, kind, body, headers = known.status, JSON, known.body, known.headers
         await respond(send, status, kind, body, headers)
-
-
-async def respond(
-    send: Send, status: int, kind: bytes, body: bytes,
-    headers: tuple[tuple[bytes, bytes], ...] = (),
-) -> None:  # fmt: skip
-    """Send an answer."""
-    lines = [*headers]
-    if status != 204:
-        lines += [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": lines})
-    await send({"type": "http.response.body", "body": body})
 
 
 def called(service: Service, endpoint: Endpoint) -> Serve:
@@ -243,14 +232,14 @@ def unknown(request: Request, error: Exception) -> Response:
 
 def application(
     life: Life, *, tokens: Tokens, hosts: frozenset[str], log: Log,
-    user_feature: str = personalizer.USER,
+    user_feature: str = personalizer.USER, page: Files | None = None,
 ) -> ASGIApp:  # fmt: skip
     """Return the whole application; it opens the experiment when it starts."""
     service = Service(life, tokens, log, hosts)
     endpoints = (*ENDPOINTS, *personalizer.endpoints(user_feature))
     routes = [Route(e.path, called(service, e), methods=[e.method]) for e in endpoints]
-    routes += [Route(path, serve, methods=["GET"])
-               for path, serve in about_itself(service, endpoints).items()]  # fmt: skip
+    others = with_page(about_itself(service, endpoints), page or {})
+    routes += [Route(path, serve, methods=["GET"]) for path, serve in others.items()]
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -11,7 +11,9 @@ from lumpable.base.errors import BadArgument
 from lumpable.http import messages as m
 from lumpable.http.health import Watch
 from lumpable.http.tokens import Role
+from lumpable.service.activity import Activity
 from lumpable.service.live_experiment import Decided, LiveExperiment
+from lumpable.service.overview import BeliefsNow
 
 SMALL, LARGE = 64 * 1024, 8 * 1024 * 1024
 """Bytes of a body, and of one with many events."""
@@ -97,6 +99,14 @@ def _groups(e: LiveExperiment, *_: object) -> m.Groups:
     return m.Groups(groups=e.groups(), summary=e.summary())
 
 
+def _activity(e: LiveExperiment, *_: object) -> Activity:
+    return e.activity()
+
+
+def _beliefs(e: LiveExperiment, *_: object) -> BeliefsNow:
+    return e.beliefs()
+
+
 def _explain(e: LiveExperiment, asked: m.OfUser, _: object) -> m.Explained:
     why = e.explain(name_in(asked))
     return m.Explained(
@@ -160,6 +170,10 @@ ENDPOINTS = (
              "Erase a user: no byte of the name stays."),
     Endpoint("GET", "/groups", "read", m.Nothing, m.Groups, _groups,
              "The groups that are believed in."),
+    Endpoint("GET", "/activity", "read", m.Nothing, Activity, _activity,
+             "What is going on: by the minute, against the hold-back, what is unusual."),
+    Endpoint("GET", "/beliefs", "read", m.Nothing, BeliefsNow, _beliefs,
+             "What is believed, at a glance; worked out seldom, so it may be a minute old."),
     Endpoint("GET", "/explain", "read", m.OfUser, m.Explained, _explain,
              "Why a user is shown what is believed best for them."),
     Endpoint("GET", "/expected", "read", m.OfUser, m.ExpectedOfArms, _expected,
