@@ -81,7 +81,7 @@ class Served:
 def served(
     opener: Callable[[], LiveExperiment] = opened, tokens: Tokens | None = None,
     warmer: Callable[[LiveExperiment], None] = lambda experiment: None, *, wait: bool = True,
-    names: tuple[str, ...] = (), page: Files | None = None,
+    names: tuple[str, ...] = (), page: Callable[[], Files] | None = None,
 ) -> Iterator[Served]:  # fmt: skip
     """Start a server and stop it; `wait` until the experiment is open."""
     lines: list[str] = []

@@ -127,8 +127,8 @@ def test_sums_are_those_of_the_log() -> None:
     }  # fmt: skip
     assert sum(span.decisions for span in going.spans) == 301
     assert sum(span.rewards for span in going.spans) == len(told)
-    assert sum(span.learner.outcomes for span in going.spans) == found["learner"].number
-    assert sum(span.held_back.outcomes for span in going.spans) == found["held back"].number
+    assert sum(part.learner.outcomes for part in going.compared) == found["learner"].number
+    assert sum(part.held_back.outcomes for part in going.compared) == found["held back"].number
     assert going.now == clock.now
     assert going.spans[-1].at <= clock.now < going.spans[-1].at + 60 * going.span_minutes
 

@@ -1,58 +1,62 @@
 """The page at `/`: files that hold no data, for browsers. Programs still get where to go from here.
 
-Whoever made the files hands them over; what they show, the page asks for like any other caller.
+Whoever knows how makes the files, after the service is ready, or when a browser first asks. What
+they show, the page asks for like any other caller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import functools
+import threading
+from collections.abc import Callable, Mapping
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope
 
-from lumpable.http.guard import respond
+from lumpable.http.refusals import Refusal
 
 Files = Mapping[str, tuple[str, bytes]]
 """Paths, and what is there: content type and content. All but `/` never change under their name."""
+BELOW = "/page/"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """What the page may do: run our scripts, without `eval`, and ask this service."""
 LASTING = (b"cache-control", b"max-age=31536000, immutable")
+Header = tuple[bytes, bytes]
 
 
-class PageFile:
-    """An ASGI application for one file of the page."""
+class PageFiles:
+    """Makes the files once."""
 
-    def __init__(self, path: str, kind: str, body: bytes) -> None:
-        self._path, self._kind, self._body = path, kind.encode(), body
-        self._headers = ((b"content-security-policy", POLICY.encode()),
-                         (b"vary", b"Accept") if path == "/" else LASTING)  # fmt: skip
+    def __init__(self, make: Callable[[], Files]) -> None:
+        self._make, self._turn = make, threading.Lock()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        scope["lumpable.route"] = self._path
-        await respond(send, 200, self._kind, self._body, self._headers)
+    @functools.cached_property
+    def _files(self) -> Files:
+        return self._make()
+
+    def files(self) -> Files:
+        """Return the files; the first caller waits while they are made, and so do others."""
+        with self._turn:
+            return self._files
+
+    async def answer(self, path: str) -> tuple[int, bytes, bytes, tuple[Header, ...]]:
+        """Return what is at a path: status, content type, content and headers."""
+        found = (await asyncio.to_thread(self.files)).get(path)
+        if found is None:
+            raise Refusal(404, "path", "a file that the page at / names")
+        kind, body = found
+        rest = (b"vary", b"Accept") if path == "/" else LASTING
+        return 200, kind.encode(), body, ((b"content-security-policy", POLICY.encode()), rest)
+
+    async def file(self, scope: Scope, receive: Receive) -> tuple[int, bytes, bytes, object]:
+        """Answer a request for one of the files."""
+        return await self.answer(BELOW + scope["path_params"]["name"])
 
 
-class Front:
-    """The address `/`: the page for browsers, something else for programs."""
-
-    def __init__(self, page: ASGIApp, other: ASGIApp) -> None:
-        self._page, self._other = page, other
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        wants = Headers(scope=scope).get("accept", "")
-        app = self._page if "text/html" in wants else self._other
-        await app(scope, receive, send)
-
-
-def with_page(addresses: Mapping[str, ASGIApp], files: Files) -> dict[str, ASGIApp]:
-    """Return addresses with those of the page."""
-    pages: dict[str, ASGIApp] = {
-        path: PageFile(path, kind, body) for path, (kind, body) in files.items()
-    }
-    front = {"/": Front(pages["/"], addresses["/"])} if "/" in pages else {}
-    return {**addresses, **pages, **front}
+def wants_page(scope: Scope) -> bool:
+    """Whether a browser asks, which can show a page."""
+    return "text/html" in Headers(scope=scope).get("accept", "")

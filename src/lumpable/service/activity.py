@@ -14,24 +14,29 @@ from lumpable.service.history import MINUTE, History, Minute, Version
 from lumpable.service.settings import SECOND, Settings
 from lumpable.stores.log_entries import MICRO
 
-BINS = 60
-"""Lengths of time that are told apart, at most, ..."""
+BINS, COMPARED = 60, 12
+"""Lengths of time that are told apart, at most: what is held back is seldom, ..."""
 WIDTHS = (1, 2, 5, 10, 15, 30, 60, 120, 240, 720, 1_440)
 """... each of so many minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Some minutes: what happened in them, and what their decisions came to."""
+    """Some minutes, and what happened in them."""
 
     at: float
     """When they begin, in seconds since 1970."""
     decisions: int
     rewards: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A longer time, and what its decisions came to: the learner's, and those held back."""
+
+    at: float
     learner: Average
-    """Outcomes of the learner's own decisions, ..."""
     held_back: Average
-    """... and of those held back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,9 @@ class Activity:
     now: float
     """Seconds since 1970."""
     span_minutes: int
+    """How long a span is."""
     spans: list[Span]
+    compared: list[Compared]
     worth: Worth
     unusual: dict[str, int]
     """Rewards that are late, undecided (of no decision so far) or repeated; decisions whose window
@@ -76,11 +83,16 @@ class Activity:
 def activity(history: History, settings: Settings, now: int, sent_again: int) -> Activity:
     """Return how an experiment goes."""
     width = range_of(settings)
-    minutes, spans = spans_of(history.minutes, now // MINUTE, width)
+    size, parts = parts_of(history.minutes, now // MINUTE, BINS)
+    spans = [
+        Span(at, sum(m.decisions for m in part), sum(m.rewards for m in part)) for at, part in parts
+    ]
+    longer = parts_of(history.minutes, now // MINUTE, COMPARED)[1]
     unusual = {name: history.unusual[name]
                for name in ("late", "undecided", "repeated", "missed", "defaulted")}  # fmt: skip
     return Activity(
-        now / SECOND, minutes, spans, worth(history.outcomes, settings, width),
+        now / SECOND, size, spans, [_compared(*part, width) for part in longer],
+        worth(history.outcomes, settings, width),
         unusual | {"sent_again": sent_again}, [_then(version) for version in history.versions],
     )  # fmt: skip
 
@@ -94,32 +106,29 @@ def range_of(settings: Settings) -> float | None:
     return 1.0
 
 
-def spans_of(
-    minutes: Mapping[int, Minute], now: int, width: float | None
-) -> tuple[int, list[Span]]:
-    """Return the last minutes in spans of equal length, the first one first, up to now."""
+def parts_of(
+    minutes: Mapping[int, Minute], now: int, most: int
+) -> tuple[int, list[tuple[float, list[Minute]]]]:
+    """Return a number of minutes, and parts of so many with their times, the last till now."""
     if not minutes:
-        return 1, []
+        return WIDTHS[0], []
     last = max(now, *minutes)
     long = last - min(minutes) + 1
-    size = next((size for size in WIDTHS if size * BINS >= long), WIDTHS[-1])
-    first = max(min(minutes) // size, last // size - BINS + 1)
-    found: dict[int, list[Minute]] = {k: [] for k in range(first, last // size + 1)}
-    for number_, minute in minutes.items():
-        if number_ // size in found:
-            found[number_ // size].append(minute)
-    return size, [_span(k * size, parts, width) for k, parts in found.items()]
+    size = next((size for size in WIDTHS if size * (most - 1) >= long), WIDTHS[-1])
+    first = max(min(minutes) // size, last // size - most + 1)
+    parts: dict[int, list[Minute]] = {k: [] for k in range(first, last // size + 1)}
+    for when, minute in minutes.items():
+        if when // size in parts:
+            parts[when // size].append(minute)
+    return size, [(k * size * MINUTE / SECOND, part) for k, part in parts.items()]
 
 
-def _span(begin: int, parts: list[Minute], width: float | None) -> Span:
+def _compared(at: float, part: list[Minute], width: float | None) -> Compared:
     own, held = (
         averages.average(sum(sums, start=Sums()), MICRO, width)
-        for sums in ([m.own for m in parts], [m.held for m in parts])
+        for sums in ([m.own for m in part], [m.held for m in part])
     )
-    return Span(
-        begin * MINUTE / SECOND, sum(m.decisions for m in parts), sum(m.rewards for m in parts),
-        own, held,
-    )  # fmt: skip
+    return Compared(at, own, held)
 
 
 def worth(sums: Mapping[str, Sums], settings: Settings, width: float | None) -> Worth:

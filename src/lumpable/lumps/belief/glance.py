@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lumpable.base.arrays import FloatVector, IntVector
-from lumpable.lumps.belief.beliefs import LEVEL, Names, identified
+from lumpable.lumps.belief.beliefs import LEVEL, Names
 from lumpable.lumps.belief.posterior import Posterior, averaged_posterior, chances, interval, sizes
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.model.counts import Counts
@@ -22,7 +22,8 @@ BEST = 3
 """Arms of each group."""
 MOST_ROWS, MOST_COLUMNS = 60, 30
 """Of the matrix of rewards: contexts of a group that do not fit share a row."""
-MOST_DOUBTFUL = 12
+MOST_DOUBTFUL, SURE = 12, 0.95
+"""Contexts whose likeliest group has less than this probability are doubtful members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,10 @@ class Glance:
 
     groups: list[GroupNow]
     matrix: Matrix
+    doubtful_in_all: int | None
+    """Contexts whose group is uncertain; None while no groups are identified."""
     doubtful: list[Doubtful]
-    """The least sure ones first; none while no groups are identified."""
+    """Some of them, the least sure first."""
 
 
 def outline(learner: Levels) -> list[tuple[int, int | None]]:
@@ -111,10 +114,11 @@ def glance(
 ) -> Glance:  # fmt: skip
     """Return what is believed now; `lately` are contexts and arms of the last decisions."""
     seen = averaged_posterior(learner)
-    label = np.argmax(seen.member, axis=1)
+    label, several = np.argmax(seen.member, axis=1), seen.member.shape[1] > 1
+    doubtful = int((seen.member.max(axis=1) < SURE).sum()) if several else None
     return Glance(
         _groups(learner, seen, lately, arm_names), _matrix(learner, seen, label, arm_names),
-        _doubtful(learner, seen, context_names, arm_names),
+        doubtful, _doubtful(learner, seen, context_names, arm_names),
     )  # fmt: skip
 
 
@@ -200,10 +204,11 @@ def _parts(seen: Posterior, label: IntVector) -> list[IntVector]:
 def _doubtful(
     learner: Levels, seen: Posterior, contexts: Names, arms: Sequence[Hashable]
 ) -> list[Doubtful]:
-    if not identified(learner) or seen.member.shape[1] == 1:
+    if seen.member.shape[1] == 1:
         return []
     sure = seen.member.max(axis=1)
     few = np.argsort(sure, kind="stable")[:MOST_DOUBTFUL]
+    few = few[sure[few] < SURE]
     numbers = seen.counts.context[few]
     means = np.where(learner.state.allowed, learner.posterior_means(numbers), -np.inf)
     rows = []

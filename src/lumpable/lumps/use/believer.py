@@ -98,7 +98,7 @@ class Believer(AdvisingLearner):
         """Return what fits on a screen; `lately` are contexts and arms of the last decisions."""
         named = self._named
         if not named.arms:
-            return Glance([], Matrix([], 0, []), [])
+            return Glance([], Matrix([], 0, []), None, [])
         context, arm = named.contexts.number, named.arms.number
         rows = [(context[c], arm[a]) for c, a in lately if c in context and a in arm]
         return glance(

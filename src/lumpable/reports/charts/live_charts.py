@@ -14,6 +14,11 @@ HEIGHT = 200
 STEP = 26
 """Pixels of a row that has a name."""
 MATRIX = 340
+TIMES = {
+    **dict.fromkeys(("seconds", "minutes", "hours"), "%H:%M"),
+    **dict.fromkeys(("day", "date", "week", "month", "quarter", "year"), "%e %b"),
+}
+"""How times are written along an axis."""
 
 
 def all_charts() -> dict[str, Any]:
@@ -36,7 +41,8 @@ def _rows(name: str) -> Any:
 
 
 def _times() -> Any:
-    return alt.X("at:T", title=None, axis=alt.Axis(grid=False, tickCount=6, labelOverlap=True))
+    axis = alt.Axis(grid=False, tickCount=6, labelOverlap=True, format=TIMES)
+    return alt.X("at:T", title=None, axis=axis)
 
 
 def traffic() -> Any:
@@ -45,15 +51,11 @@ def traffic() -> Any:
         "rate:Q", title="per minute", stack=None, scale=alt.Scale(zero=True),
         axis=axes.numbers(tickCount=4),
     ))  # fmt: skip
-    colour = alt.Stroke("look:N", scale=None)
     lines = base.mark_line(interpolate="monotone", strokeWidth=2).encode(
-        detail="what:N", stroke=colour
-    )
-    filled = base.mark_area(interpolate="monotone", opacity=0.12).encode(
-        detail="what:N", fill=alt.Fill("look:N", scale=None)
+        detail="what:N", stroke=alt.Stroke("look:N", scale=None)
     )
     dots = base.mark_circle(size=90, opacity=0.0).encode(tooltip=["words:N"])
-    return alt.layer(filled, lines, dots).properties(height=HEIGHT)
+    return alt.layer(lines, dots).properties(height=HEIGHT)
 
 
 def worth() -> Any:
@@ -96,21 +98,23 @@ def matrix() -> Any:
     """
     side = alt.Scale(reverse=True, nice=False, zero=False)
     up = alt.Y("top:Q", title=None, scale=side, axis=None)
-    across = alt.X("arm:N", sort=None, title=None,
-                   axis=alt.Axis(labelAngle=-45, labelLimit=90, ticks=False, domain=False))  # fmt: skip
+    names = alt.Axis(labelAngle=-45, labelLimit=90, ticks=False, domain=False)
+    across = alt.X("arm:N", sort=None, title=None, axis=names)
     cells = _rows("cells").mark_rect(stroke=None).encode(
         x=across, y=up, y2="bottom:Q", tooltip=["words:N"],
         color=alt.Color("mean:Q", title="mean reward", scale=alt.Scale(range="heatmap"),
                         legend=alt.Legend(orient="top", gradientLength=160, gradientThickness=10,
                                           tickCount=3)),
     )  # fmt: skip
-    between = _rows("groups").mark_rule(strokeWidth=3).encode(
-        y=up, color=alt.value(theme.PAGE.paper)
+    between = (
+        _rows("groups").mark_rule(strokeWidth=3).encode(y=up, color=alt.value(theme.PAGE.paper))
     )
-    names = _rows("groups").mark_text(align="right", dx=-8).encode(
-        x=alt.value(0), y=alt.Y("middle:Q", scale=side, axis=None), text="group:N"
+    beside = (
+        _rows("groups")
+        .mark_text(align="right", dx=-8)
+        .encode(x=alt.value(0), y=alt.Y("middle:Q", scale=side, axis=None), text="group:N")
     )
-    return alt.layer(cells, between, names).properties(height=MATRIX)
+    return alt.layer(cells, between, beside).properties(height=MATRIX)
 
 
 def versions() -> Any:

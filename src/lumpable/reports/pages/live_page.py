@@ -35,6 +35,9 @@ def files(title: str) -> dict[str, tuple[str, bytes]]:
         body = text.encode()
         stem, _, suffix = name.partition(".")
         path = f"/page/{stem}-{hashlib.sha256(body).hexdigest()[:12]}.{suffix}"
-        found[path], named[stem if suffix != "css" else "style"] = (f"{kind}; charset=utf-8", body), path
+        found[path], named[stem if suffix != "css" else "style"] = (
+            (f"{kind}; charset=utf-8", body),
+            path,
+        )
     page = render("live.html", title=title, files=named, charts=live_charts.all_charts())
     return {"/": ("text/html; charset=utf-8", page.encode()), **found}

@@ -58,7 +58,8 @@ function showTraffic(going) {
   const last = going.spans.length - 1;
   const long = k => k < last ? going.span_minutes  // the last one is not over yet
     : Math.min(going.span_minutes, Math.max(going.now - going.spans[k].at, 15) / 60);
-  const rows = going.spans.flatMap((span, k) => kinds.map(([what, colour]) => ({
+  const tells = k => k < last || k === 0 || long(k) > going.span_minutes / 4;
+  const rows = going.spans.filter((_, k) => tells(k)).flatMap((span, k) => kinds.map(([what, colour]) => ({
     at: 1000 * span.at, what, rate: span[what] / long(k), look: colour,
     words: `${day(span.at)}\n${number(span[what] / long(k))} ${what} per minute`,
   })));
@@ -74,10 +75,10 @@ function showTraffic(going) {
 function showWorth(going) {
   const kinds = [["learner", "the learner", look(0)], ["held_back", "held back", look(1)]];
   say("worth", going.worth.words);
-  const rows = kinds.flatMap(([field, who, colour]) => going.spans
+  const rows = kinds.flatMap(([field, who, colour]) => going.compared
     .filter(span => span[field].mean !== null).map(span => {
       const {outcomes, mean, low, high} = span[field];
-      return {at: 1000 * span.at, who, mean, low: low ?? mean, high: high ?? mean, look: colour,
+      return {at: 1000 * span.at, who, mean, low, high, look: colour,
         words: `${day(span.at)}, ${who}\n${number(mean)} (${range(low, high)}), `
           + `${whole(outcomes)} outcomes`};
     }));
@@ -88,7 +89,7 @@ function showWorth(going) {
   table("table-worth", [["who decided, and when"], ["outcomes", true], ["mean", true],
     ["90 % interval", true]],
   [...kinds.map(([field, who]) => line(`${who}, all the time`, going.worth[field])),
-    ...going.spans.flatMap(span => kinds.filter(([field]) => span[field].outcomes)
+    ...going.compared.flatMap(span => kinds.filter(([field]) => span[field].outcomes)
       .map(([field, who]) => line(`${who}, from ${day(span.at)}`, span[field]))).reverse()]);
   return picture("worth", {means: rows}, going.worth.words, "No decision has an outcome yet.");
 }
@@ -134,6 +135,10 @@ function showVersions(going) {
 
 // --- What is believed -----------------------------------------------------------------------------
 
+function members({size, size_low: low, size_high: high}) {
+  return low === high ? whole(size) : `${whole(size)} (${whole(low)} to ${whole(high)})`;
+}
+
 function showArms(groups) {
   const name = labels(groups.flatMap(group => group.arms.map(row => row.arm)));
   const flat = groups.flatMap(group => group.arms.map(row => ({...row, group})));
@@ -141,16 +146,16 @@ function showArms(groups) {
     row: `group ${row.group.group}: ${name[k]}`, mean: row.mean, low: row.low, high: row.high,
     look: look(row.group.group), strength: 0.25 + 0.75 * row.probability_best,
     words: `group ${row.group.group}: ${name[k]}\n${number(row.mean)} `
-      + `(${range(row.low, row.high)})\nbest with ${percent(row.probability_best)}`,
+      + `(${range(row.low, row.high)})\nbest with ${chance(row.probability_best)}`,
   }));
   const begins = k => flat[k] === flat.find(row => row.group === flat[k].group);
   table("table-arms", [["group"], ["users", true], ["arm"], ["mean reward", true],
     ["90 % interval", true], ["P(best)", true], ["share of decisions", true]],
   flat.map((row, k) => [
     begins(k) ? `group ${row.group.group}` : "",
-    begins(k) ? `${number(row.group.size)} (${row.group.size_low} to ${row.group.size_high})` : "",
+    begins(k) ? members(row.group) : "",
     {text: name[k], kind: "name"}, number(row.mean), range(row.low, row.high),
-    percent(row.probability_best),
+    chance(row.probability_best),
     row.share === null ? NOTHING : {text: percent(row.share), kind: "number", share: row.share},
   ]), begins);
   return picture("arms", {arms: rows}, `Best arms: ${flat.map((row, k) => begins(k)
@@ -182,22 +187,25 @@ function showMatrix(matrix) {
     + `${whole(top)} users in ${groups.length} groups.`, "No reward has come yet.");
 }
 
-function showUsers(rows) {
+function showUsers({doubtful_in_all: all, doubtful: rows}) {
   const names = labels(rows.map(row => row.context)), arms = labels(rows.map(row => row.best_arm));
-  say("doubt", rows.length ? "The least sure members of all groups; a few rewards more tell where "
-    + "they belong." : "While no groups are identified, nobody is a doubtful member of one.");
+  say("doubt", all === null ? "While no groups are identified, nobody is a doubtful member of one."
+    : all === 0 ? "Nobody: everybody's likeliest group has a probability of at least 95 %."
+    : `${whole(all)} ${all === 1 ? "user has" : "users have"} a likeliest group with less than 95 %. `
+      + `${all > rows.length ? `The ${rows.length} least sure: a` : "A"} few rewards more tell where `
+      + "they belong.");
   one("table-users").closest(".wide").hidden = rows.length === 0;
   table("table-users", [["user"], ["rewards", true], ["likeliest group"], ["or"], ["best arm"]],
     rows.map((row, k) => [names[k], whole(row.rewards),
-      `group ${row.group} (${percent(row.probability)})`,
-      `group ${row.other} (${percent(row.other_probability)})`, {text: arms[k], kind: "name"}]));
+      `group ${row.group} (${chance(row.probability)})`,
+      `group ${row.other} (${chance(row.other_probability)})`, {text: arms[k], kind: "name"}]));
 }
 
 async function showBeliefs(now) {
   say("learned", now.summary);
   say("basis", `By ${whole(now.rewards)} outcomes of ${whole(now.users)} users, version `
     + `${now.version}; as of ${clock(now.at)}.`);
-  showUsers(now.glance.doubtful);
+  showUsers(now.glance);
   await showArms(now.glance.groups);
   await showMatrix(now.glance.matrix);
 }
@@ -234,6 +242,7 @@ async function look_again() {
     await showBeliefs(now);
   }
   state(`as of ${clock(going.now)}`);
+  document.body.dataset.entries = status.experiment.entries;  // all of the page is of these
 }
 
 async function turn() {
@@ -251,7 +260,6 @@ async function turn() {
     else { state("something went wrong here", true); throw error; }
   } finally {
     asking = false;
-    document.body.dataset.turns = Number(document.body.dataset.turns ?? 0) + 1;
   }
 }
 

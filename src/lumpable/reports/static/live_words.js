@@ -3,8 +3,8 @@ const NOTHING = "–";
 const one = id => document.getElementById(id);
 const minus = text => text.replace("-", "−");
 const whole = value => minus(Math.round(value).toLocaleString("en"));
-const percent = share => share > 0.99 && share < 1 ? "over 99 %" : share > 0 && share < 0.01
-  ? "under 1 %" : `${Math.round(100 * share)} %`;
+const percent = share => share > 0 && share < 0.01 ? "under 1 %" : `${Math.round(100 * share)} %`;
+const chance = p => p > 0.99 ? "over 99 %" : p < 0.01 ? "under 1 %" : percent(p);  // never certain
 
 function number(value) {
   if (value === null || value === undefined) return NOTHING;
@@ -12,7 +12,8 @@ function number(value) {
   const size = Math.abs(value);
   if (size >= 1e6 || size < 1e-3) return minus(value.toExponential(2).replace("e+", "e"));
   return minus(value.toLocaleString("en",
-    size >= 100 ? {maximumFractionDigits: 0} : {maximumSignificantDigits: 3}));
+    size >= 100 ? {maximumFractionDigits: 0} : Number.isInteger(value) ? {}
+      : {minimumSignificantDigits: 3, maximumSignificantDigits: 3}));
 }
 
 const range = (low, high) => low === null ? "not enough yet" : `${number(low)} to ${number(high)}`;
@@ -66,4 +67,15 @@ function table(id, columns, rows, first = () => false) {
   parts[0].append(head);
   parts[1].append(...body);
   one(id).replaceChildren(...parts);
+  cue(one(id).closest(".wide"));
+}
+
+// what goes on beyond the edge is faded there
+function cue(box) {
+  const more = box.scrollLeft + box.clientWidth < box.scrollWidth - 2;
+  box.toggleAttribute("data-more", more);
+}
+for (const box of document.querySelectorAll(".wide")) {
+  box.addEventListener("scroll", () => cue(box), {passive: true});
+  new ResizeObserver(() => cue(box)).observe(box);
 }
