@@ -6,7 +6,6 @@ import numpy as np
 
 from kits.service import Clock, opened
 from lumpable.service.live_experiment import LiveExperiment
-from lumpable.stores.law import Store
 
 ARMS = ("jazz", "rock", "<b>folk</b>", "opera", "ska", "house", "soul", "punk")
 BEGUN = 1_780_000_000.0
@@ -18,12 +17,12 @@ class Platform:
     """Users of four tastes; each likes two arms. Some rewards are late, some never come."""
 
     def __init__(
-        self, users: int = 80, tastes: int = 4, seed: int = 0, store: Store | None = None
+        self, users: int = 80, tastes: int = 4, seed: int = 0, arms: tuple[str, ...] = ARMS
     ) -> None:
         self.clock, self._rng = Clock(BEGUN), np.random.default_rng(seed)
-        self.users, self.tastes, self._number = users, tastes, 0
+        self.users, self.tastes, self.arms, self._number = users, tastes, arms, 0
         self.experiment: LiveExperiment = opened(
-            store, self.clock, arms=ARMS, rewards="binary", window=WINDOW, default=0.0,
+            clock=self.clock, arms=arms, rewards="binary", window=WINDOW, default=0.0,
             hold_back=0.1, seed=seed,
         )  # fmt: skip
         self._late: list[tuple[float, str, float]] = []
@@ -34,7 +33,7 @@ class Platform:
 
     def chance(self, user: int, arm: str) -> float:
         """Return how likely a user clicks."""
-        taste, place = user % self.tastes, ARMS.index(arm)
+        taste, place = user % self.tastes, self.arms.index(arm)
         return 0.75 if place == taste else 0.5 if place == taste + 4 else 0.12
 
     def visit(self, times: int, seconds: float = 1.0) -> None:

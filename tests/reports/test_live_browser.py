@@ -259,6 +259,17 @@ def test_health_is_said_with_what_to_do(chrome: Chrome) -> None:
         wait(it.one("said"), "All is well again.")
 
 
+def test_a_service_that_is_gone_is_said_to_be(chrome: Chrome) -> None:
+    with served(opened_experiment, page=files) as running:
+        it = Seen(chrome, running.url)
+        it.page.locator("body[data-entries]").wait_for()
+        assert it.wrong == []
+    wait(it.one("stage"), "the service does not answer")
+    wait(it.one("said"), "the service does not answer")
+    it.page.close()
+    assert all("ERR_CONNECTION" in words for words in it.wrong)
+
+
 def test_programs_get_the_pointer_and_files_are_kept(shop: Served) -> None:
     assert shop.get("/").json["openapi"] == "/openapi.json"
     assert shop.get("/", Accept="application/json").json["openapi"] == "/openapi.json"

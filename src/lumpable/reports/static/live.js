@@ -227,7 +227,7 @@ function askForToken(words) {
   one("token").focus();
 }
 
-async function look_again() {
+async function lookAgain() {
   const health = await ask("/health");
   const [going, status] = await Promise.all([ask("/activity"), ask("/status")]);
   one("token-form").hidden = true;
@@ -249,7 +249,7 @@ async function turn() {
   if (asking) return;
   asking = true;
   try {
-    await look_again();
+    await lookAgain();
   } catch (error) {
     if (error instanceof Refused) {
       sessionStorage.removeItem("lumpable token");
