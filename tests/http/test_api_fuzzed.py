@@ -83,7 +83,8 @@ def explore(app: ASGIApp, path: str, examples: int) -> None:
 
 PATHS = ["/decide", "/decide/many", "/reward", "/reward/many", "/activate", "/observe", "/arms/add",
          "/arms/pause", "/arms/resume", "/arms/remove", "/forget", "/groups", "/explain",
-         "/expected", "/policy", "/recommended", "/", "/health", "/ready", "/status", "/metrics",
+         "/activity", "/beliefs", "/expected", "/policy", "/recommended", "/", "/health", "/ready",
+         "/status", "/metrics",
          "/personalizer/v1.0/rank", "/personalizer/v1.0/events/{eventId}/reward",
          "/personalizer/v1.0/events/{eventId}/activate"]  # fmt: skip
 

@@ -8,7 +8,7 @@ from lumpable.http.health import ENOUGH, LATELY, QUIET, UNREWARDED, Watch
 
 def watch() -> tuple[Watch, Clock]:
     clock = Clock(0.0)
-    made = Watch(lambda: clock.now)
+    made = Watch(lambda: clock.now, lambda: 50_520.0 + clock.now)
     made.open_arms = ("red", "green")
     return made, clock
 
@@ -26,7 +26,12 @@ def test_rewards_that_have_stopped() -> None:
     clock.now = QUIET - 1
     assert words(seen) == []
     clock.now = 720.0
-    assert words(seen) == [f"no reward for 12 minutes, while {UNREWARDED} decisions came"]
+    expected = "rewards have stopped coming since 14:02 UTC: none for {}, while {} decisions came"
+    assert words(seen) == [expected.format("12 minutes", UNREWARDED)]
+    clock.now = 86_400.0
+    assert words(seen) == [
+        expected.format("1,440 minutes", UNREWARDED).replace("14:02", "1970-01-01 14:02")
+    ]
     seen.rewarded([])
     assert words(seen)
     seen.rewarded(["rewarded"])

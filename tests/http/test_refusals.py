@@ -241,6 +241,8 @@ CALLS = [
     ("GET", "/groups", None, "read"),
     ("GET", "/policy", None, "read"),
     ("GET", "/recommended", None, "read"),
+    ("GET", "/activity", None, "read"),
+    ("GET", "/beliefs", None, "read"),
     ("GET", "/status", None, "read"),
     ("GET", "/metrics", None, "read"),
     ("POST", "/personalizer/v1.0/events/x/reward", {"value": 1}, "reward"),

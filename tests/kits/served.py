@@ -13,6 +13,7 @@ from typing import Any
 from kits.service import opened
 from lumpable.http.http_server import Address, HttpServer
 from lumpable.http.json_logs import Log
+from lumpable.http.page_files import Files
 from lumpable.http.tokens import Tokens
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.stores.in_memory import MemoryStore
@@ -80,7 +81,7 @@ class Served:
 def served(
     opener: Callable[[], LiveExperiment] = opened, tokens: Tokens | None = None,
     warmer: Callable[[LiveExperiment], None] = lambda experiment: None, *, wait: bool = True,
-    names: tuple[str, ...] = (),
+    names: tuple[str, ...] = (), page: Callable[[], Files] | None = None,
 ) -> Iterator[Served]:  # fmt: skip
     """Start a server and stop it; `wait` until the experiment is open."""
     lines: list[str] = []
@@ -92,7 +93,7 @@ def served(
             ready.set()
 
     address = Address(port=0, tokens=tokens or Tokens(), names=names)
-    server = HttpServer(opener, address, log=Log(write), warmer=warmer)
+    server = HttpServer(opener, address, log=Log(write), warmer=warmer, page=page)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_comparison_browser import CONTRAST, Opened
+from test_comparison_browser import Opened
 
 import lumpable
-from browser import Chrome
+from browser import CONTRAST, Chrome
 from lumpable.base.extras import MissingExtra
 from lumpable.lumps.belief import alternatives, beliefs, posterior, summary
 from lumpable.lumps.core.levels import ThreeLevels

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from browser import Chrome, show, until
+from browser import CONTRAST, Chrome, show, until
 from lumpable.reports import compared
 from twins import made_rows
 
@@ -18,37 +18,6 @@ if TYPE_CHECKING:
 
 EVIL = "<script>alert(1)</script>"
 NAMES = [*list(made_rows.TITLES)[:20], "mts", "lattice", "oracle-groups", EVIL]
-CONTRAST = """
-() => {
-  const channel = c => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4 };
-  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-  const canvas = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
-  const read = colour => {  // any CSS colour as red, green, blue, alpha
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data];
-  };
-  const behind = element => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = read(getComputedStyle(at).backgroundColor);
-      if (colour[3] > 250) return colour;
-    }
-    return [255, 255, 255, 255];
-  };
-  const found = [];
-  for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
-    if (!own || !element.getClientRects().length || element.closest("script, style")) continue;
-    const style = getComputedStyle(element);
-    if (style.opacity === "0" || element.getAttribute("opacity") === "0") continue;
-    const ink = element.closest("svg") ? style.fill : style.color;
-    const [a, b] = [light(read(ink)), light(behind(element))].sort((x, y) => y - x);
-    found.push([(a + 0.05) / (b + 0.05), element.tagName, element.textContent.slice(0, 40)]);
-  }
-  return found;
-}
-"""
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 
@@ -18,3 +19,8 @@ def need(module: str, extra: str, what: str) -> Any:
         raise MissingExtra(
             f"{what} needs an extra that is not installed: pip install 'lumpable[{extra}]'"
         ) from cause
+
+
+def has(*modules: str) -> bool:
+    """Whether optional modules are installed; imports none of them."""
+    return all(importlib.util.find_spec(module) is not None for module in modules)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.extras import has
 from lumpable.base.version import __version__
 from lumpable.cli.show import say
 from lumpable.http import installed
@@ -18,6 +20,9 @@ from lumpable.service.opening import MEMORY
 from lumpable.service.opening import open as open_experiment
 from lumpable.stores.law import StoreError
 from lumpable.stores.postgres_database import place_of
+
+PAGE_NEEDS = ("altair", "vl_convert", "jinja2")
+"""Of the extra `plot`."""
 
 
 def accepted(text: str) -> str | tuple[float, float]:
@@ -159,8 +164,13 @@ def serve(
         return experiment
 
     quiet_warnings(log)
-    server = HttpServer(opened, address, log=log, user_feature=user_feature)
+    page = partial(page_files, Path(file).name) if has(*PAGE_NEEDS) else None
+    server = HttpServer(opened, address, log=log, user_feature=user_feature, page=page)
     say(f"lumpable {__version__} serves {place_of(file)} at {server.url}")
+    if page is None:
+        say("  no page: it needs the extra plot (pip install 'lumpable[plot]')")
+    else:
+        say(f"  open {server.url} in a browser to see what is going on")
     say(f"  API: {server.url}/openapi.json; how it is: {server.url}/status; Ctrl-C stops it")
     if not found:
         say("  no tokens: whoever is on this machine may call it (see --tokens)")
@@ -168,6 +178,13 @@ def serve(
         server.run()
     except StoreError as error:
         raise BadArgument("file", why=str(error)) from error
+
+
+def page_files(title: str) -> dict[str, tuple[str, bytes]]:
+    """Return the page that is shown at `/`."""
+    from lumpable.reports.pages import live_page  # takes a while
+
+    return live_page.files(title)
 
 
 def missing(experiment: LiveExperiment, file: str) -> list[str]:

@@ -26,12 +26,13 @@ from lumpable.base.version import __version__
 from lumpable.http import messages as m
 from lumpable.http import metrics, personalizer
 from lumpable.http.endpoints import ENDPOINTS, Endpoint
-from lumpable.http.guard import Guard, body_of, roles_of
+from lumpable.http.guard import Guard, body_of, respond, roles_of
 from lumpable.http.health import Watch
 from lumpable.http.json_logs import Log
 from lumpable.http.life import Life
 from lumpable.http.metrics import Meter
 from lumpable.http.openapi import document
+from lumpable.http.page_files import BELOW, PageFiles, wants_page
 from lumpable.http.refusals import Refusal, later, refusal, unreadable
 from lumpable.http.tokens import Role, Tokens
 from lumpable.service.live_experiment import LiveExperiment
@@ -100,30 +101,18 @@ class Serve:
     """An ASGI application for one address."""
 
     def __init__(self, service: Service, route: str, answer: Callable[[Scope, Receive], Any]):
-        self._service, self._route, self._answer = service, route, answer
+        self._service, self._route, self.answer = service, route, answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         scope["lumpable.route"] = self._route
         try:
-            status, kind, body = await self._answer(scope, receive)
-            headers: tuple[tuple[bytes, bytes], ...] = ()
+            status, kind, body, *more = await self.answer(scope, receive)
+            headers: tuple[tuple[bytes, bytes], ...] = more[0] if more else ()
         except Exception as error:
             known = self._service.explained(error, self._route)
             status, kind, body, headers = known.status, JSON, known.body, known.headers
         await respond(send, status, kind, body, headers)
-
-
-async def respond(
-    send: Send, status: int, kind: bytes, body: bytes,
-    headers: tuple[tuple[bytes, bytes], ...] = (),
-) -> None:  # fmt: skip
-    """Send an answer."""
-    lines = [*headers]
-    if status != 204:
-        lines += [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": lines})
-    await send({"type": "http.response.body", "body": body})
 
 
 def called(service: Service, endpoint: Endpoint) -> Serve:
@@ -230,6 +219,16 @@ def about_itself(service: Service, endpoints: tuple[Endpoint, ...]) -> dict[str,
     }
 
 
+def paged(service: Service, page: PageFiles, pointer: Serve) -> dict[str, Serve]:
+    """Return the addresses of the page; who wants no page gets what was at `/` before."""
+
+    async def front(scope: Scope, receive: Receive) -> Any:
+        return await (page.answer("/") if wants_page(scope) else pointer.answer(scope, receive))
+
+    name = f"{BELOW}{{name}}"
+    return {"/": Serve(service, "/", front), name: Serve(service, name, page.file)}
+
+
 def unknown(request: Request, error: Exception) -> Response:
     """Answer where no address is, or not with this method."""
     assert isinstance(error, HTTPException)
@@ -243,14 +242,16 @@ def unknown(request: Request, error: Exception) -> Response:
 
 def application(
     life: Life, *, tokens: Tokens, hosts: frozenset[str], log: Log,
-    user_feature: str = personalizer.USER,
+    user_feature: str = personalizer.USER, page: PageFiles | None = None,
 ) -> ASGIApp:  # fmt: skip
     """Return the whole application; it opens the experiment when it starts."""
     service = Service(life, tokens, log, hosts)
     endpoints = (*ENDPOINTS, *personalizer.endpoints(user_feature))
     routes = [Route(e.path, called(service, e), methods=[e.method]) for e in endpoints]
-    routes += [Route(path, serve, methods=["GET"])
-               for path, serve in about_itself(service, endpoints).items()]  # fmt: skip
+    others = about_itself(service, endpoints)
+    if page is not None:
+        others |= paged(service, page, others["/"])
+    routes += [Route(path, serve, methods=["GET"]) for path, serve in others.items()]
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -11,8 +11,10 @@ from lumpable.base.errors import BadArgument
 from lumpable.http import messages as m
 from lumpable.http.health import Watch
 from lumpable.http.tokens import Role
+from lumpable.service.activity import Activity
 from lumpable.service.entering import Decided
 from lumpable.service.live_experiment import LiveExperiment
+from lumpable.service.overview import BeliefsNow
 
 SMALL, LARGE = 64 * 1024, 8 * 1024 * 1024
 """Bytes of a body, and of one with many events."""
@@ -99,6 +101,14 @@ def _groups(e: LiveExperiment, *_: object) -> m.Groups:
     return m.Groups(groups=e.groups(), summary=e.summary())
 
 
+def _activity(e: LiveExperiment, *_: object) -> Activity:
+    return e.activity()
+
+
+def _beliefs(e: LiveExperiment, *_: object) -> BeliefsNow:
+    return e.beliefs()
+
+
 def _explain(e: LiveExperiment, asked: m.OfUser, _: object) -> m.Explained:
     why = e.explain(name_in(asked))
     return m.Explained(
@@ -167,6 +177,10 @@ ENDPOINTS = (
              "Erase a user: no byte of the name stays."),
     Endpoint("GET", "/groups", "read", m.Nothing, m.Groups, _groups,
              f"The groups that are believed in. {ONLY_LUMPS}"),
+    Endpoint("GET", "/activity", "read", m.Nothing, Activity, _activity,
+             "What is going on: by the minute, against the hold-back, what is unusual."),
+    Endpoint("GET", "/beliefs", "read", m.Nothing, BeliefsNow, _beliefs,
+             "What is believed, at a glance; worked out seldom, so it may be a minute old."),
     Endpoint("GET", "/explain", "read", m.OfUser, m.Explained, _explain,
              f"Why a user is shown what is believed best for them. {ONLY_LUMPS}"),
     Endpoint("GET", "/expected", "read", m.OfUser, m.ExpectedOfArms, _expected,

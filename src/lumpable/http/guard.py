@@ -30,7 +30,7 @@ CARRIED = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 ]
-"""Headers of every answer."""
+"""Headers of every answer, unless it has its own."""
 
 
 def host_of(header: str) -> str:
@@ -97,6 +97,18 @@ def _too_large(limit: int) -> Refusal:
     return Refusal(413, "body", f"at most {limit:,} bytes", "more")
 
 
+async def respond(
+    send: Send, status: int, kind: bytes, body: bytes,
+    headers: tuple[tuple[bytes, bytes], ...] = (),
+) -> None:  # fmt: skip
+    """Send an answer."""
+    lines = [*headers]
+    if status != 204:
+        lines += [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": lines})
+    await send({"type": "http.response.body", "body": body})
+
+
 class Guard:
     """Lets through what is meant for this host; counts and times all of it."""
 
@@ -123,7 +135,9 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *CARRIED]
+                own = {name for name, _ in message["headers"]}
+                carried = [header for header in CARRIED if header[0] not in own]
+                message["headers"] = [*message["headers"], *carried]
             await send(message)
 
         self._meter.under_way += 1

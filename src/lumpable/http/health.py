@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 from lumpable.http.messages import Concern
 from lumpable.service.joining import Standing
@@ -23,6 +24,7 @@ QUIET = 600.0
 """Seconds without a reward that are worth a word, ..."""
 UNREWARDED = 50
 """... if so many decisions came meanwhile."""
+A_DAY = 86_400.0
 ALMOST_ALL = 0.95
 MANY = 0.2
 
@@ -30,15 +32,17 @@ MANY = 0.2
 class Watch:
     """Keeps what was decided and rewarded lately."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._lock = clock, threading.Lock()
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time
+    ) -> None:
+        self._clock, self._wall, self._lock = clock, wall, threading.Lock()
         self.arms: Counter[Name] = Counter()
         """Decisions by arm, since the start."""
         self.standings: Counter[str] = Counter()
         """Rewards by where their event stood, since the start."""
         self._lately: deque[Name] = deque(maxlen=LATELY)
         self._stood: deque[str] = deque(maxlen=LATELY)
-        self._rewarded_at, self._unrewarded = clock(), 0
+        self._rewarded_at, self._since, self._unrewarded = clock(), wall(), 0
         self._broken = ""
         self.open_arms: Sequence[Name] | None = None
         """The arms that may be chosen, when somebody last said; None: nobody did."""
@@ -58,7 +62,8 @@ class Watch:
             self.standings.update(standings)
             self._stood.extend(standings)
             if standings:
-                self._rewarded_at, self._unrewarded = self._clock(), 0
+                self._rewarded_at, self._since = self._clock(), self._wall()
+                self._unrewarded = 0
 
     def failed(self, why: str) -> None:
         """Take notice of a call that the store could not do."""
@@ -95,7 +100,10 @@ class Watch:
         quiet = self._clock() - self._rewarded_at
         if quiet < QUIET or self._unrewarded < UNREWARDED:
             return []
-        what = f"no reward for {quiet / 60:.0f} minutes, while {self._unrewarded:,} decisions came"
+        since = datetime.fromtimestamp(self._since, UTC)
+        shown = f"{since:%H:%M} UTC" if quiet < A_DAY else f"{since:%Y-%m-%d %H:%M} UTC"
+        what = (f"rewards have stopped coming since {shown}: none for {quiet / 60:,.0f} minutes, "
+                f"while {self._unrewarded:,} decisions came")  # fmt: skip
         do = ("Look at whoever sends POST /reward: does it run, does its token still open it (401 "
               "and 403 in the log), does it send the event ids that were given?")  # fmt: skip
         return [(what, do)]

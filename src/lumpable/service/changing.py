@@ -48,7 +48,7 @@ class Changing(Reading):
         writer: Callable[[Store], Writer] = Writer,
     ) -> None:  # fmt: skip
         self.settings = settings
-        self._store, self._fitter, self._clock, self._new_id = store, fitter, clock, new_id
+        self._store, self._fitter, self._new_id = store, fitter, new_id
         self._closed, self._doubtful = False, False
         """Doubtful: what is in memory may not be what the log says."""
         self._users, self._arms = Names("user"), Names("arm")
@@ -60,7 +60,7 @@ class Changing(Reading):
         self._follower: Follower | None = None
         self._fitting: Taken | None = None
         """What a fit is made of here, now."""
-        super().__init__(self._replayed())
+        super().__init__(self._replayed(), clock)
         self._writer = writer(store)
         self._writer.on_idle = self._rest
         self._writer.start()

@@ -183,6 +183,7 @@ class Entering(Changing):
     def _rewarded(self, entries: list[Entry], row: Told, now: int = 0) -> None:
         found, time = self._ledger.event(row.event), now if row.at is None else row.at
         if (time, row.value, row.key) in found.rewards or self._beside_first(found, row.at, time):
+            self._sent_again += 1
             return
         user = None if found.decision is None else found.decision.user
         entry = Entry(

@@ -19,6 +19,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.protocols import Learner
 from lumpable.base.words import counted as words_for
 from lumpable.live.session import Session
+from lumpable.lumps.belief.glance import NOTHING, Glance
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Taken
 from lumpable.lumps.use.registry import FIRST_ROOM
@@ -97,6 +98,14 @@ class Fold:
             raise BadArgument("learner", why=f"{self.kind.name!r} recommends nothing")
         policy = np.asarray(found() if callable(found) else found)
         return {user: self._listed[policy[place]] for user, place in self._places.items()}
+
+    def outline(self) -> list[tuple[int, Name | None]]:
+        """It has no groups."""
+        return []
+
+    def glance(self, lately: Iterable[tuple[Name, Name]] = ()) -> Glance:
+        """It says nothing of groups and arms."""
+        return NOTHING
 
     def summary(self) -> str:
         """Say in a sentence or two how far it is."""

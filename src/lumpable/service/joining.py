@@ -14,6 +14,9 @@ from lumpable.service.settings import Settings
 from lumpable.stores.log_entries import Entry
 
 Standing = Literal["waiting", "rewarded", "defaulted", "missed", "early", "orphan", "late"]
+Unusual = Literal["late", "undecided", "repeated", "missed", "defaulted"]
+"""Of a reward: outside the window, of no decision so far, beside another. Of an event: without a
+reward when the window closed."""
 
 
 class Event(msgspec.Struct):
@@ -91,3 +94,19 @@ def standing(event: Event, rules: Settings, now: int) -> Standing:
     if event.rewards:
         return "late"
     return "missed" if rules.default is None or not event.shown else "defaulted"
+
+
+def unusual(event: Event, rules: Settings) -> list[Unusual]:
+    """Name what is not as it should be with an event and with each of its rewards."""
+    rewards = len(event.rewards)
+    if event.decision is None:
+        return ["undecided"] * rewards
+    if not rewards and not event.expired:
+        return []
+    good = len(in_time(event, rules))
+    found: list[Unusual] = ["late"] * (rewards - good)
+    if good:
+        return found + ["repeated"] * (good - 1)
+    if event.expired:
+        found.append("missed" if rules.default is None or not event.shown else "defaulted")
+    return found

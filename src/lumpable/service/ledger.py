@@ -15,7 +15,8 @@ import msgspec
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
-from lumpable.service.joining import Event, outcome
+from lumpable.service.history import History, KeptHistory
+from lumpable.service.joining import Event, outcome, unusual
 from lumpable.service.minds import Mind, mind_of
 from lumpable.service.settings import Settings
 from lumpable.stores.law import Store, StoreError
@@ -42,6 +43,7 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
     tally: dict[str, int]
     closing: list[tuple[int, str, Name]]
     under_way: list[tuple[str, int]]
+    history: KeptHistory
 
 
 class Ledger:
@@ -65,6 +67,7 @@ class Ledger:
         """How often each user was shown each arm, where that is limited."""
         self.tally: Counter[str] = Counter()
         """Entries by kind."""
+        self.history = History()
         self._let_go = False
         """Whether there may be events that are not in memory."""
         self._closing: list[tuple[int, str, Name]] = []
@@ -100,7 +103,7 @@ class Ledger:
         return Kept(
             self.number, self.version, list(self.paused),
             [(user, list(seen.items())) for user, seen in self.shown.items()], dict(self.tally),
-            list(self._closing), list(self._under_way.items()),
+            list(self._closing), list(self._under_way.items()), self.history.kept(),
         )  # fmt: skip
 
     @classmethod
@@ -112,6 +115,7 @@ class Ledger:
         ledger.shown = {user: Counter(dict(seen)) for user, seen in kept.shown}
         ledger.tally = Counter(kept.tally)
         ledger._closing, ledger._under_way = kept.closing, dict(kept.under_way)
+        ledger.history = History.of(kept.history)
         return ledger
 
     # --- Entries --------------------------------------------------------------------------------
@@ -121,6 +125,7 @@ class Ledger:
         event = self.event(entry.event) if entry.event else None
         self.number = self.number + 1 if number is None else number
         self.tally[entry.kind] += 1
+        self.history.entered(entry)
         if event is not None:
             self._about_event(entry, event)
         elif entry.kind == "arm" and entry.arm is not None:
@@ -130,8 +135,10 @@ class Ledger:
         elif entry.kind == "adopted" and self.taken is not None:
             self.learner.adopt(made or self._find_fit(entry) or Believer.fit(self.taken))
             self.taken, self.version = None, entry.version or 0
+            self.history.adopted(entry, self.learner.outline())
         elif entry.kind == "forgot":
             self.learner.start_anew()
+            self.history.forgot()
             self.taken, self.version = None, entry.version or 0
 
     def event(self, id: str) -> Event:
@@ -145,7 +152,11 @@ class Ledger:
 
     def _about_event(self, entry: Entry, event: Event) -> None:
         before, decided = outcome(event, self.settings), event.decision is not None
+        self.history.changed(unusual(event, self.settings), -1)
         event.add(entry, self.number)
+        self.history.changed(unusual(event, self.settings))
+        if entry.kind == "rewarded":
+            self.history.rewarded(entry)
         self.events.pop(entry.event, None)  # they stand in the order of their last entries
         self.events[entry.event] = event
         decision = event.decision
@@ -156,6 +167,7 @@ class Ledger:
         after = outcome(event, self.settings)
         if before != after:
             self._learn(decision.user, decision.arm, before, after)
+            self.history.learned(decision, before, after)
         if event.expired or after is not None:
             self._expect_no_more(entry.event)
         if len(self.events) > MOST_EVENTS:
@@ -164,6 +176,7 @@ class Ledger:
     def _decided(self, decision: Entry, user: Name, arm: Name) -> None:
         if arm not in self.open:  # somebody else decided
             self._open = None
+        self.history.decided(decision, user, arm)
         self.learner.expect(self.number, user, arm, decision.propensity or 1.0)
         self._under_way[decision.event] = self.number
         if len(self._under_way) > MOST_UNDER_WAY:
@@ -256,6 +269,7 @@ class Ledger:
         self._closing = [row for row in self._closing if row[2] != user]
         heapq.heapify(self._closing)
         self.shown.pop(user, None)
+        self.history.forget(user)
         self.learner.forget(user)
 
     def due(self) -> bool:

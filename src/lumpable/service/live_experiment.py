@@ -253,6 +253,7 @@ class LiveExperiment(Entering):
             self._store.erase(name)
             self._ledger.forget(name)
             self._ledger.apply(entry)
+            self._overview.forget()
 
 
 def _no_columns(columns: object) -> None:

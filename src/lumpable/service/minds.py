@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from lumpable.lumps.belief.glance import Glance
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.service.folds import Fold
@@ -84,6 +85,15 @@ class Mind(Protocol):
 
     def told(self) -> list[tuple[Name, Name, float, int]]:
         """Return user, arm, reward and how often it was told, of all that counts."""
+
+    def summary(self) -> str:
+        """Say in a sentence or two what is believed."""
+
+    def outline(self) -> list[tuple[int, Name | None]]:
+        """Return the number of users and the best arm of each group, as far as there are any."""
+
+    def glance(self, lately: Iterable[tuple[Name, Name]] = ()) -> Glance:
+        """Return what fits on a screen; `lately` are users and arms of the last decisions."""
 
     def due(self) -> bool:
         """Whether it is time for a fit."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +14,15 @@ import msgspec
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.lumps.belief.advice import Advice, Lift
-from lumpable.lumps.belief.beliefs import Expected, Group, Member
+from lumpable.lumps.belief.beliefs import LEVEL, Expected, Group, Member
 from lumpable.lumps.use.believer import Believer
+from lumpable.service.activity import Activity, activity
 from lumpable.service.folds import Fold
 from lumpable.service.learner_kinds import name_of
 from lumpable.service.ledger import Ledger
 from lumpable.service.minds import Mind
+from lumpable.service.overview import BeliefsNow, Overview
+from lumpable.service.settings import SECOND
 from lumpable.stores.log_entries import Name, micro
 
 NO_GROUPS = "finds no groups"
@@ -71,8 +74,11 @@ class Status:
 class Reading:
     """The half of an experiment that changes nothing."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._lock, self._ledger = threading.RLock(), ledger
+    def __init__(self, ledger: Ledger, clock: Callable[[], int]) -> None:
+        self._lock, self._ledger, self._clock = threading.RLock(), ledger, clock
+        self._sent_again = 0
+        """Rewards that came once more, since it was opened: the log has each of them once."""
+        self._overview = Overview()
 
     def _look(self) -> Ledger:
         """Return what is known now, under the lock."""
@@ -156,6 +162,28 @@ class Reading:
                 ledger.number, ledger.tally["decided"], ledger.tally["rewarded"], learner.counted,
                 learner.waiting, len(learner.contexts), learner.arms, ledger.version,
             )  # fmt: skip
+
+    def activity(self) -> Activity:
+        """Return what is going on: by the minute, against the hold-back, by version."""
+        with self._lock:
+            ledger = self._look()
+            return activity(ledger.history, ledger.settings, self._clock(), self._sent_again)
+
+    def beliefs(self) -> BeliefsNow:
+        """Return what is believed, at a glance; seldom worked out anew, so it may be a bit old."""
+        with self._lock:
+            entries = self._look().number
+        return self._overview.beliefs(entries, self._believed)
+
+    def _believed(self) -> BeliefsNow:
+        with self._lock:
+            ledger, at = self._ledger, self._clock()
+            learner, lately = copy.deepcopy(ledger.learner), list(ledger.history.lately)
+            number, version = ledger.number, ledger.version
+        return BeliefsNow(
+            at / SECOND, number, version, learner.counted, len(learner.contexts), LEVEL,
+            learner.summary(), learner.glance(lately),
+        )  # fmt: skip
 
     def evidence(self) -> list[tuple[Name, Name, int, int]]:
         """Return user, arm, reward in millionths and how often it came, sorted: all that counts.

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector
+from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.belief.strengths_doubted import second_moments
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA, M0
@@ -214,6 +214,15 @@ def interval(seen: Posterior, g: int, level: float) -> tuple[FloatVector, FloatV
 
 def best_arm(seen: Posterior, g: int, allowed: BoolVector) -> tuple[int, float]:
     """Return the allowed arm with the largest mean of a group, and how likely it is the best."""
+    order, probability = chances(seen, g, allowed)
+    return int(order[0]), float(probability[order[0]])
+
+
+def chances(seen: Posterior, g: int, allowed: BoolVector) -> tuple[IntVector, FloatVector]:
+    """Return the allowed arms, the largest mean of a group first, and each arm's chance to be best.
+
+    Where none is allowed, all are.
+    """
     mean = np.where(allowed, seen.mean[:, g], -np.inf) if allowed.any() else seen.mean[:, g]
     variance = seen.variance[:, g]
     best, reach = int(np.argmax(mean)), 5.0 * np.sqrt(variance)
@@ -226,7 +235,10 @@ def best_arm(seen: Posterior, g: int, allowed: BoolVector) -> tuple[int, float]:
         theta = rng.normal(mean[rivals], np.sqrt(variance[rivals]), (DRAWS, len(rivals)))
     else:
         theta = rng.beta(*beta_shape(mean[rivals], variance[rivals]), (DRAWS, len(rivals)))
-    return best, float((rivals[np.argmax(theta, axis=1)] == best).mean())
+    largest = rivals[np.argmax(theta, axis=1)]
+    probability = np.bincount(largest, minlength=len(mean)) / DRAWS
+    order = np.argsort(-mean, kind="stable")
+    return order[np.isfinite(mean[order])], probability
 
 
 def sizes(probability: FloatVector, level: float) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from typing import Self
 
 import msgspec
 
+from lumpable.lumps.belief.glance import NOTHING, Glance, glance, outline
 from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.retraction import retract
@@ -112,6 +113,26 @@ class Believer(AdvisingLearner):
 
     def check_arm(self, arm: Name) -> None:
         """Any may come and go."""
+
+    # --- At a glance ----------------------------------------------------------------------------
+
+    @alone
+    def outline(self) -> list[tuple[int, Name | None]]:
+        """Return the number of contexts and the best arm of each group."""
+        arms = self._named.arms.listed
+        return [(size, None if best is None else arms[best]) for size, best in outline(self.core)]
+
+    @alone
+    def glance(self, lately: Iterable[tuple[Name, Name]] = ()) -> Glance:
+        """Return what fits on a screen; `lately` are contexts and arms of the last decisions."""
+        named = self._named
+        if not named.arms:
+            return NOTHING
+        context, arm = named.contexts.number, named.arms.number
+        rows = [(context[c], arm[a]) for c, a in lately if c in context and a in arm]
+        return glance(
+            self.core, rows, context_names=named.contexts.listed, arm_names=named.arms.listed
+        )
 
     # --- Fits -----------------------------------------------------------------------------------
 

@@ -1,0 +1,188 @@
+"""What happened, in numbers: by minute, by who decided, by version. A function of the log, bounded.
+
+Names are in it only of the last decisions, and go when their user is forgotten. Sums stay: they say
+nothing of anybody.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import msgspec
+
+from lumpable.lumps.belief.averages import Sums
+from lumpable.service.deciding import HELD_BACK, LEARNER, OBSERVED
+from lumpable.service.joining import Unusual
+from lumpable.stores.log_entries import Entry, Name
+
+MINUTE = 60_000_000
+"""Microseconds, ..."""
+DAY = 1_440 * MINUTE
+MINUTES = 1_440
+"""... and how many minutes are kept of those in which something happened."""
+LATELY = 2_000
+"""Decisions that are looked back at."""
+VERSIONS = 200
+
+Large = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,80}$")]
+"""A whole number that may have more than 64 bits."""
+KeptSums = tuple[int, Large, Large]
+KeptMinute = tuple[int, int, int, KeptSums, KeptSums]
+
+
+class GroupThen(msgspec.Struct, frozen=True):
+    """A group of a version: its users, and the arm that was believed best for it."""
+
+    size: int
+    best_arm: Name | None
+
+
+class Version(msgspec.Struct, frozen=True):
+    """A fit that was adopted, when, and the groups it found."""
+
+    version: int
+    at: int
+    groups: list[GroupThen]
+
+
+class KeptHistory(msgspec.Struct, forbid_unknown_fields=True):
+    """A history, as a file holds it."""
+
+    now: int
+    minutes: list[KeptMinute]
+    outcomes: dict[str, KeptSums]
+    unusual: dict[str, int]
+    lately: list[tuple[Name, Name]]
+    versions: list[Version]
+
+
+@dataclass(slots=True)
+class Minute:
+    """What was decided and rewarded in a minute, and what its decisions came to."""
+
+    decisions: int = 0
+    rewards: int = 0
+    own: Sums = field(default_factory=Sums)
+    """Outcomes of decisions of the learner, ..."""
+    held: Sums = field(default_factory=Sums)
+    """... and of those held back."""
+
+
+class History:
+    """Counts what happens, entry by entry."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        """The latest time by the service's own clock, in microseconds."""
+        self.minutes: dict[int, Minute] = {}
+        """By minutes since 1970, ..."""
+        self._first = 0
+        """... and the first of them."""
+        self.outcomes: dict[str, Sums] = {}
+        """All that count, by who decided."""
+        self.unusual: Counter[str] = Counter()
+        self.lately: deque[tuple[Name, Name]] = deque(maxlen=LATELY)
+        """Users and arms of the last decisions."""
+        self.versions: deque[Version] = deque(maxlen=VERSIONS)
+
+    # --- What happens ---------------------------------------------------------------------------
+
+    def entered(self, entry: Entry) -> None:
+        """Take notice of the time of an entry, if it is our own: callers may name others."""
+        if entry.kind != "rewarded" and entry.detail != OBSERVED and entry.at > self.now:
+            self.now = entry.at
+
+    def decided(self, decision: Entry, user: Name, arm: Name) -> None:
+        """Take notice of a decision."""
+        self.lately.append((user, arm))
+        minute = self._minute(decision.at, own=decision.detail != OBSERVED)
+        if minute is not None:
+            minute.decisions += 1
+
+    def rewarded(self, reward: Entry) -> None:
+        """Take notice of a reward."""
+        minute = self._minute(reward.at, own=False)
+        if minute is not None:
+            minute.rewards += 1
+
+    def _minute(self, at: int, *, own: bool) -> Minute | None:
+        """Return the minute of a time, or of now if somebody else says a strange one."""
+        number = (at if own or abs(at - self.now) < DAY else self.now) // MINUTE
+        found = self.minutes.get(number)
+        if found is None and (len(self.minutes) < MINUTES or number > self._first):
+            self._first = min(self._first, number) if self.minutes else number
+            found = self.minutes[number] = Minute()
+            if len(self.minutes) > MINUTES:
+                del self.minutes[self._first]
+                self._first = min(self.minutes)
+        return found
+
+    def learned(self, decision: Entry, before: int | None, after: int | None) -> None:
+        """Take notice that a decision comes to something else."""
+        by, minute = decision.detail, self.minutes.get(decision.at // MINUTE)
+        sums = [self.outcomes.setdefault(by, Sums())]
+        if minute is not None and by in (LEARNER, HELD_BACK):
+            sums.append(minute.own if by == LEARNER else minute.held)
+        for each in sums:
+            if before is not None:
+                each.add(before, -1)
+            if after is not None:
+                each.add(after)
+
+    def changed(self, what: Iterable[Unusual], number: int = 1) -> None:
+        """Take notice of events or rewards that stand in an unusual way; -1: no more."""
+        for each in what:
+            self.unusual[each] += number
+
+    def adopted(self, entry: Entry, groups: Iterable[tuple[int, Name | None]]) -> None:
+        """Take notice of a version."""
+        then = [GroupThen(size, arm) for size, arm in groups]
+        self.versions.append(Version(entry.version or 0, entry.at, then))
+
+    def forgot(self) -> None:
+        """Drop the versions that somebody who is forgotten had a part in."""
+        self.versions.clear()
+
+    def forget(self, user: Name) -> None:
+        """Drop a user's decisions."""
+        self.lately = deque((row for row in self.lately if row[0] != user), maxlen=LATELY)
+
+    # --- Files ----------------------------------------------------------------------------------
+
+    def kept(self) -> KeptHistory:
+        """Return all of it for a file."""
+        minutes = [
+            (number, m.decisions, m.rewards, _kept(m.own), _kept(m.held))
+            for number, m in self.minutes.items()
+        ]
+        outcomes = {by: _kept(sums) for by, sums in self.outcomes.items()}
+        return KeptHistory(
+            self.now, minutes, outcomes, dict(self.unusual), list(self.lately), list(self.versions)
+        )
+
+    @classmethod
+    def of(cls, kept: KeptHistory) -> History:
+        """Return the history of a file."""
+        made = cls()
+        made.now = kept.now
+        made.minutes = {
+            number: Minute(decisions, rewards, _sums(own), _sums(held))
+            for number, decisions, rewards, own, held in kept.minutes
+        }
+        made._first = min(made.minutes, default=0)
+        made.outcomes = {by: _sums(sums) for by, sums in kept.outcomes.items()}
+        made.unusual.update(kept.unusual)
+        made.lately.extend(kept.lately)
+        made.versions.extend(kept.versions)
+        return made
+
+
+def _kept(sums: Sums) -> KeptSums:
+    return sums.number, str(sums.total), str(sums.squares)
+
+
+def _sums(kept: KeptSums) -> Sums:
+    return Sums(kept[0], int(kept[1]), int(kept[2]))
