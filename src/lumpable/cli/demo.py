@@ -17,6 +17,7 @@ from lumpable.cli import show
 from lumpable.cli.experiment_files import is_whole, opened
 from lumpable.cli.visiting import Scale, Watched, service_for
 from lumpable.cli.watching import Stopped
+from lumpable.http import installed
 from lumpable.playground import judging, takings
 from lumpable.playground import shop as shops
 from lumpable.playground.child_service import HOLD_BACK, WINDOW
@@ -40,6 +41,7 @@ BESIDE = ("", "-wal", "-shm", ".snapshot")
 
 def run(folder: Path, scale: Scale | None = None) -> None:
     """Explain, play, and tell what was found and what it was worth."""
+    installed.check()
     scale = scale or Scale(shops.build())
     file = folder / FILE
     explain(scale)
@@ -85,8 +87,8 @@ def play(scale: Scale, file: Path) -> Takings:
     try:
         with service_for(scale.shop, file) as service:
             say(f"\nThe service: {service.url}, with every decision and click in {file}")
-            watched = Watched(service, scale)
-            watched.play(scale.visits, scale.pace)
+            with Watched(service, scale) as watched:
+                watched.play(scale.visits, scale.pace)
             return watched.platform.takings
     except KeyboardInterrupt:
         visits = 0 if watched is None else watched.visits
@@ -191,7 +193,7 @@ def worth_table(scale: Scale, played: Takings) -> Table:
         f"What it was worth, in {played.visits:,} visits",
         ("what is shown", "clicks", "of visits", "more"),
         [
-            row(f"the most popular, to all ({', then '.join(popular)})", played.popular),
+            row(f"the most popular ({', then '.join(popular)})", played.popular),
             row("what the service chose", played.shown),
             row("to each their favourite, from the start", played.best),
         ],

@@ -37,13 +37,13 @@ EVERY = 60.0
     default=100.0,
     show_default=True,
     type=click.FloatRange(0.1, 100_000),
-    help="Visits a second, once the first 30,000 are there.",
+    help="Visits a second, once the first 20,000 are there.",
 )
 @click.option("--open", "shown", is_flag=True, help="Open the page in a browser.")
 def play(folder: Path, port: int, pace: float, shown: bool) -> None:
     """Start a service with a simulated shop that keeps playing, to look at.
 
-    Fills itself with 30,000 visits as fast as it can, then goes on more slowly until Ctrl-C. What
+    Fills itself with 20,000 visits as fast as it can, then goes on more slowly until Ctrl-C. What
     was played is kept: the next time it goes on from there.
 
     \b
@@ -61,12 +61,12 @@ def run(folder: Path, port: int, pace: float, scale: Scale, *, shown: bool = Fal
         with service_for(scale.shop, file, port) as service:
             say(f"The page: {service.url}/ (all addresses: {service.url}/openapi.json)")
             say(f"The file: {file}. Ctrl-C stops it.")
-            watched = Watched(service, scale)
             if shown:
                 webbrowser.open(f"{service.url}/")
-            if watched.first < scale.visits:
-                watched.play(scale.visits, scale.pace, EVERY)
-            watched.play(None, pace, EVERY)
+            with Watched(service, scale) as watched:
+                if watched.first < scale.visits:
+                    watched.play(scale.visits, scale.pace, EVERY)
+                watched.play(None, pace, EVERY)
     except KeyboardInterrupt:
         visits = "before the first visit" if watched is None else f"after {watched.visits:,} visits"
         again = "`lumpable play` goes on from there"

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from lumpable.base.words import counted
 from lumpable.cli.bars import Advance, progress
@@ -34,7 +35,7 @@ class Scale:
     """How much is played."""
 
     shop: Shop
-    visits: int = 30_000
+    visits: int = 20_000
     pace: float = PACE
 
     @property
@@ -69,7 +70,7 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
 
 
 class Watched:
-    """A platform that somebody watches."""
+    """A platform that somebody watches; leaving the block closes its connection."""
 
     def __init__(self, service: ChildService, scale: Scale) -> None:
         self._service, self._client = service, Client(service.url)
@@ -82,10 +83,16 @@ class Watched:
         )  # fmt: skip
         self._groups, self._looked = 1, -LOOK
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._client.close()
+
     @property
     def visits(self) -> int:
         """All visits of the file."""
-        return self.first + self.platform.takings.visits
+        return self.platform.visits
 
     def play(self, until: int | None, pace: float, every: float = LINE) -> None:
         """Let visitors come until there were so many (None: for ever), and show how it goes."""

@@ -91,7 +91,7 @@ class Shop:
         return Season(popular, np.argmax(mean, axis=1), mean.max(axis=1))
 
 
-def build(visitors: int = 400, tastes: int = len(TASTES), *, seed: int = 0) -> Shop:
+def build(visitors: int = 300, tastes: int = len(TASTES), *, seed: int = 0) -> Shop:
     """Hide tastes among visitors: a pure function of the sizes and the seed.
 
     >>> build(100, 2).world

@@ -20,6 +20,10 @@ from lumpable.playground.visits import Visit
 
 BURST = 25
 """Visits of one moment, which one call decides."""
+OPENING_FITS, OPENING_PACE, LONGEST_OPENING = 3, 200.0, 2_000
+"""Until the service has gone on from so many fits, visitors come slowly: so many a second, and at
+most so many in all. A new machine compiles what fits need, and who came meanwhile would be shown
+guesses."""
 AGAIN = 0.1
 """How much later a click is reported a second time, in windows."""
 
@@ -27,8 +31,8 @@ AGAIN = 0.1
 class Decider(Protocol):
     """The part of a client that a platform needs."""
 
-    def decide_many(self, users: Iterable[str]) -> Sequence[Chosen]:
-        """Choose for many users."""
+    def decide_many(self, users: Iterable[str], *, events: Sequence[str]) -> Sequence[Chosen]:
+        """Choose for many users, each with the id of an event."""
 
     def reward_many(self, rewards: Iterable[tuple[str, float]]) -> object:
         """Report many rewards."""
@@ -55,20 +59,33 @@ class Platform:
         self._offer = {name: number for number, name in enumerate(shop.offers)}
         self._due: list[tuple[float, str]] = []
         """Clicks to be reported, and when."""
+        self._fits = 0
+        """The version of the service, as far as decisions told."""
         self.renewed = False
         """Whether the new offer is there."""
         self.takings = Takings(shop)
 
     def play(self, visits: float = math.inf, pace: float = math.inf) -> Iterator[Takings]:
         """Let so many visitors come, at most `pace` a second; yield what happened so far."""
-        began, done = self._clock(), 0
+        done = 0
         while done < visits:
-            size = int(min(BURST, visits - done))
+            began, size = self._clock(), int(min(BURST, visits - done))
             self._burst(size)
             self._report()
             done += size
             yield self.takings
-            self._sleep(max(0.0, began + done / pace - self._clock()))
+            slow = min(pace, OPENING_PACE) if self.opening else pace
+            self._sleep(max(0.0, began + size / slow - self._clock()))
+
+    @property
+    def opening(self) -> bool:
+        """Whether the service has hardly learned anything yet."""
+        return self._fits < OPENING_FITS and self.visits < LONGEST_OPENING
+
+    @property
+    def visits(self) -> int:
+        """All visits, with those before this platform."""
+        return self._first + self.takings.visits
 
     def finish(self) -> None:
         """Wait until every click was reported and every window is closed."""
@@ -80,14 +97,17 @@ class Platform:
         self._service.reward_many([])  # after which the service looks at its windows
 
     def _burst(self, size: int) -> None:
-        if not self.renewed and self._first + self.takings.visits >= self._new_at:
+        if not self.renewed and self.visits >= self._new_at:
             self._service.add_arm(self._shop.new)
             self.renewed = True
         names, visits = self._shop.visitors, list(islice(self._visits, size))
-        chosen = self._service.decide_many([names[visit.visitor] for visit in visits])
+        users = [names[visit.visitor] for visit in visits]
+        events = [f"visit-{self.visits + k}" for k in range(size)]
+        chosen = self._service.decide_many(users, events=events)
         now = self._clock()
         for visit, one in zip(visits, chosen, strict=True):
             offer = self._offer[str(one.arm)]
+            self._fits = max(self._fits, one.version)
             clicked = self.takings.note(visit, offer, renewed=self.renewed)
             if clicked and math.isfinite(visit.delay):
                 for delay in (visit.delay, visit.delay + AGAIN)[: 1 + visit.twice]:
