@@ -37,13 +37,13 @@ EVERY = 60.0
     default=100.0,
     show_default=True,
     type=click.FloatRange(0.1, 100_000),
-    help="Visits a second, once the first 20,000 are there.",
+    help="Visits a second, once the first 24,000 are there.",
 )
 @click.option("--open", "shown", is_flag=True, help="Open the page in a browser.")
 def play(folder: Path, port: int, pace: float, shown: bool) -> None:
     """Start a service with a simulated shop that keeps playing, to look at.
 
-    Fills itself with 20,000 visits as fast as it can, then goes on more slowly until Ctrl-C. What
+    Fills itself with 24,000 visits as fast as it can, then goes on more slowly until Ctrl-C. What
     was played is kept: the next time it goes on from there.
 
     \b

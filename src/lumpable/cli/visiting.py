@@ -35,7 +35,7 @@ class Scale:
     """How much is played."""
 
     shop: Shop
-    visits: int = 20_000
+    visits: int = 24_000
     pace: float = PACE
 
     @property
