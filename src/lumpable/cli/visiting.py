@@ -49,7 +49,7 @@ def service_for(shop: Shop, file: Path, port: int = 0) -> Iterator[ChildService]
     """Run a service on a file; wait until it is ready, and show that something is going on."""
     installed.check()
     file.parent.mkdir(parents=True, exist_ok=True)
-    with _sigterm_as_ctrl_c(), ChildService(file, settings_for(shop, SEED), port=port) as service:
+    with _ends_as_ctrl_c(), ChildService(file, settings_for(shop, SEED), port=port) as service:
         with progress(LINE, width=BAR) as (_, advance):
             for _ in service.until_ready():
                 advance(0, None, "the service gets ready; on a new machine it compiles first")
@@ -57,16 +57,21 @@ def service_for(shop: Shop, file: Path, port: int = 0) -> Iterator[ChildService]
 
 
 @contextlib.contextmanager
-def _sigterm_as_ctrl_c() -> Iterator[None]:
-    """Stop in the same order when somebody else ends this process: the service must not stay."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _ends_as_ctrl_c() -> Iterator[None]:
+    """Stop in the same order when somebody ends this process otherwise: the service must not stay.
+
+    By SIGTERM, or by closing the terminal; what is ignored, as under nohup, stays so.
+    """
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in filter(None, (signal.SIGTERM, getattr(signal, "SIGHUP", None))):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Watched:

@@ -50,7 +50,7 @@ class ChildService:
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 [*command, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                env=_environment(),
+                env=_environment(), start_new_session=True,  # Ctrl-C is for us, who stop it then
             )  # fmt: skip
         try:
             self.url = self._address()
