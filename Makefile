@@ -17,12 +17,12 @@ help:  ## list the targets
 
 setup: $(READY)  ## install everything into .venv (once; again only when the pins change)
 
-# Light: the package and its pictures, enough to see what it does.
+# Light: the package, its pictures and its service, enough to see what it does.
 $(LIGHT): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "lumpable needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version 2>&1)"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) '.[plot]'
+	$(INSTALL) '.[plot,serve]'
 	@touch $@
 
 # Ready: everything that tests, docs and benchmarks need.
@@ -40,7 +40,7 @@ $(BROWSER): $(READY)
 	fi || echo "no browser could be installed: the tests in a browser will not be run"
 	@touch $@
 
-demo: $(LIGHT)  ## hide groups in a world, find them, draw what was found (pictures in demo/)
+demo: $(LIGHT)  ## a shop with hidden tastes plays against a running service: a minute; page in demo/
 	$(BIN)/lumpable demo
 
 test: $(READY) $(BROWSER)  ## format, lint, types and all tests

@@ -31,12 +31,13 @@ BELOW = {
     "stores": {"base"},
     "service": {"stores", "live", "lumps", "learners", "plans", "base"},
     "http": {"service", "stores", "lumps", "base"},
+    "playground": {"worlds", "client", "base"},
 }
-"""What a room may know besides itself."""
+"""What a room may know besides itself; `client` is a file that stands alone."""
 BELOW["comparisons"] = {*BELOW}
 BELOW["reports"] = {*BELOW}
 BELOW["reproduce"] = {*BELOW}
-BELOW["cli"] = {*BELOW}
+BELOW["cli"] = {*BELOW, "client"}
 
 FACE = {"reproduce"}
 """Rooms that use the package as its users do, `import lumpable as lb`."""

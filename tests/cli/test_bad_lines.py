@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from lumpable import BadArgument
-from lumpable.cli import demo, main, simulations
+from lumpable.cli import demo, keep_playing, main, paper_demo, simulations
 from lumpable.comparisons import running
 from lumpable.http import http_server
 from lumpable.learners.catalogue import CATALOGUE
@@ -82,7 +82,8 @@ def nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "_rows", ran)
     monkeypatch.setattr(runner, "carry_out", ran)
-    monkeypatch.setattr(demo, "run", ran)
+    for command in (demo, keep_playing, paper_demo):
+        monkeypatch.setattr(command, "run", ran)
     monkeypatch.setattr(simulations, "watch_run", ran)
     monkeypatch.setattr(http_server, "HttpServer", ran)
     for ending in ("csv", "parquet", "toml", "html"):

@@ -21,7 +21,7 @@ from click.testing import CliRunner, Result
 
 import lumpable as lb
 from lumpable.base.words import short
-from lumpable.cli import budgets, demo, main, simulations, watching
+from lumpable.cli import budgets, main, paper_demo, simulations, watching
 from lumpable.plans.costs import METHODS
 from lumpable.runs import answers
 
@@ -910,30 +910,33 @@ def test_a_system_error_of_its_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch
     assert "SystemError: not by Ctrl-C" in result.stderr
 
 
-# --- The demo -------------------------------------------------------------------------------
+# --- The paper's demo -------------------------------------------------------------------------
 
 
 @pytest.fixture
 def short_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the demo small; what it says and writes stays the same."""
-    monkeypatch.setattr(demo, "PROBLEM", lb.Problem(40, 30, 9))
-    monkeypatch.setattr(demo, "SIZES", ((10, 10), (10, 20)))
-    monkeypatch.setattr(demo, "EPSILON", 0.1)
+    monkeypatch.setattr(paper_demo, "PROBLEM", lb.Problem(40, 30, 9))
+    monkeypatch.setattr(paper_demo, "SIZES", ((10, 10), (10, 20)))
+    monkeypatch.setattr(paper_demo, "EPSILON", 0.1)
 
 
 def test_the_demo_runs_where_the_paper_is_cheaper() -> None:
-    assert lb.budget(demo.PROBLEM, demo.EPSILON, demo.DELTA).cheaper == "any_contexts"
+    assert (
+        lb.budget(paper_demo.PROBLEM, paper_demo.EPSILON, paper_demo.DELTA).cheaper
+        == "any_contexts"
+    )
 
 
 @pytest.mark.usefixtures("short_demo")
 def test_the_demo_tells_and_draws(tmp_path: Path) -> None:
-    result = call("demo", "--folder", str(tmp_path / "new"))
+    result = call("demo", "paper", "--folder", str(tmp_path / "new"))
     assert result.exit_code == 0, result.stderr
     text = " ".join(result.stdout.split())
-    world = lb.worlds.lumpable(40, 30, 9, seed=demo.SEED)
+    world = lb.worlds.lumpable(40, 30, 9, seed=paper_demo.SEED)
     problem = lb.Problem(40, 30, 9)
     plan = lb.pac.any_contexts(problem, epsilon=0.1, delta=0.05)
-    run = lb.simulate(plan, world, seed=demo.SEED + 1)
+    run = lb.simulate(plan, world, seed=paper_demo.SEED + 1)
     loss = world.loss_by_context(run.policy)
     half, within, twice = ((loss <= 0.1 * scale).mean() for scale in (0.5, 1, 2))
     assert half < within < twice  # else any other share would do
@@ -959,7 +962,7 @@ def test_the_demo_does_all_else_without_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
-    result = call("demo", "--folder", str(tmp_path / "new"))
+    result = call("demo", "paper", "--folder", str(tmp_path / "new"))
     assert result.exit_code == 0
     assert "users served well" in result.stdout
     assert "pip install 'lumpable[plot]'" in " ".join(result.stdout.split())
@@ -972,6 +975,6 @@ def test_clusters_are_judged_by_their_largest_group() -> None:
         lb.standard.naive(lb.Problem(6, 4, 2), epsilon=0.1, delta=0.05), world, seed=1
     )
     by_group = lb.Run(**{**vars(run), "policy": world.group})
-    assert demo.clusters(world, by_group).startswith("2 for 2 hidden groups; 100.0% of")
+    assert paper_demo.clusters(world, by_group).startswith("2 for 2 hidden groups; 100.0% of")
     everybody = lb.Run(**{**vars(run), "policy": world.group * 0})
-    assert demo.clusters(world, everybody).startswith("1 for 2 hidden groups; 50.0% of")
+    assert paper_demo.clusters(world, everybody).startswith("1 for 2 hidden groups; 50.0% of")

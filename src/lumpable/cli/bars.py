@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 """Writes a line that stays."""
-Advance = Callable[[int, int, str], None]
-"""Shows how many are done, of how many, and words."""
+Advance = Callable[[int, int | None, str], None]
+"""Shows how many are done, of how many (None: nobody knows), and words."""
+BAR = 20
+"""Columns of a bar."""
 
 
 @contextlib.contextmanager
-def progress(every: float = math.inf) -> Iterator[tuple[Say, Advance]]:
+def progress(every: float = math.inf, *, width: int = BAR) -> Iterator[tuple[Say, Advance]]:
     """Show how far something is; without a terminal, a line after `every` seconds or more."""
     if not sys.stderr.isatty():
         yield lambda words: say(words, err=True), _lines(every)
@@ -36,10 +38,10 @@ def progress(every: float = math.inf) -> Iterator[tuple[Say, Advance]]:
     from lumpable.cli.terminal import Plain
 
     console = Plain(stderr=True)
-    with display(console, BarColumn(bar_width=20)) as shown:
+    with display(console, BarColumn(bar_width=width)) as shown:
         task = shown.add_task("starting", total=None)
 
-        def advance(done: int, total: int, words: str) -> None:
+        def advance(done: int, total: int | None, words: str) -> None:
             shown.update(task, total=total, completed=done, description=plain(words))
 
         yield console.print, advance
@@ -48,7 +50,7 @@ def progress(every: float = math.inf) -> Iterator[tuple[Say, Advance]]:
 def _lines(every: float) -> Advance:
     last = time.monotonic()
 
-    def advance(done: int, total: int, words: str) -> None:
+    def advance(done: int, total: int | None, words: str) -> None:
         nonlocal last
         if time.monotonic() - last > every:
             last = time.monotonic()

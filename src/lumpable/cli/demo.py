@@ -1,60 +1,54 @@
-"""The main job, explained to a newcomer: hide groups in a world, find them, draw them.
+"""A live platform, in under a minute: a shop with hidden tastes plays against a running service.
 
-`lumpable demo` and `make demo` call `run`. Sizes are such that the paper's method is the cheaper
-one, as `lumpable budget` says.
+`lumpable demo` and `make demo` call `run`. The service is the real one, in a process of its own,
+and is called over HTTP. What it found and what that is worth is told beside the truth.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from lumpable import worlds
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
-from lumpable.base.words import short
+from lumpable.base.words import counted
 from lumpable.cli import show
-from lumpable.cli.budgets import advice
-from lumpable.cli.watching import watch_run
-from lumpable.plans import bounds, pac, standard
-from lumpable.plans.costs import budget
-from lumpable.plans.making import Algorithm
-from lumpable.plans.problem import Problem
-from lumpable.runs.run import Run
-from lumpable.worlds.world import World
+from lumpable.cli.experiment_files import is_whole, opened
+from lumpable.cli.visiting import Scale, Watched, service_for
+from lumpable.cli.watching import Stopped
+from lumpable.http import installed
+from lumpable.playground import judging, takings
+from lumpable.playground import shop as shops
+from lumpable.playground.child_service import HOLD_BACK, WINDOW
+from lumpable.playground.judging import Believed, Found
+from lumpable.playground.simulated_platform import BURST
+from lumpable.playground.takings import Measured, Takings
+from lumpable.service.changing import now
+from lumpable.service.deciding import HELD_BACK
+from lumpable.service.exporting import rows
+from lumpable.service.live_experiment import LiveExperiment
+from lumpable.service.opening import open as open_experiment
+from lumpable.stores.writer_lock import WriterLock
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-PROBLEM = Problem(contexts=1500, arms=1500, groups=5)
-EPSILON, DELTA = 0.02, 0.05
-SEED = 0
-"""The default of `lumpable simulate pac`: the world is drawn with it, the run with the next."""
-SIZES = (
-    *((100, 100), (200, 200), (400, 400), (800, 800)),
-    *((100, 700), (700, 100), (100, 1500), (1500, 100)),
-)
-"""(contexts, arms) of the runs that show how rounds grow: four squares, then the same S + K."""
+FILE, REPORT = "lumpable-demo.db", "report.html"
+BESIDE = ("", "-wal", "-shm", ".snapshot")
+"""Endings of what belongs to the file of an experiment."""
 
 
-def run(folder: Path) -> None:
-    """Explain, learn, compare, and write the pictures into the folder."""
-    say(
-        f"Imagine {PROBLEM.contexts} users and {PROBLEM.arms} offers. Showing an offer to a user "
-        "(a round) earns a reward that is mostly chance. The users belong to "
-        f"{PROBLEM.groups} groups with the same taste, but nobody knows who belongs to which.\n"
-        "Wanted: an offer for every user that is, on average, not much more than epsilon = "
-        f"{EPSILON:g} worse than the best one. The naive method tries every offer on every user; "
-        "the paper's Algorithm 3 finds out on the way who is alike.\n"
-    )
-    say(advice(budget(PROBLEM, EPSILON, DELTA)) + "\n")
-    world = hide_groups(PROBLEM)
-    say("Learning with the paper's Algorithm 3 (simulated, exactly in law) ...")
-    found = learn(pac.any_contexts, world, PROBLEM)
-    judge(world, found)
-    rows = compare_growth(found)
-    draw(folder, found, rows)
+def run(folder: Path, scale: Scale | None = None) -> None:
+    """Explain, play, and tell what was found and what it was worth."""
+    installed.check()
+    scale = scale or Scale(shops.build())
+    file = folder / FILE
+    explain(scale)
+    begin_anew(file)
+    played = play(scale, file)
+    learned = after(file, folder / REPORT)
+    tell(scale, played, learned)
 
 
 def say(words: str) -> None:
@@ -62,110 +56,158 @@ def say(words: str) -> None:
     show.console().print(words)
 
 
-def hide_groups(problem: Problem) -> World:
-    """Hide equal groups in a world with uniform means, Gaussian noise of sd 1."""
-    S, K, r = problem.letters
-    return worlds.lumpable(contexts=S, arms=K, groups=r, seed=SEED)
-
-
-def learn(make: Algorithm[...], world: World, problem: Problem) -> Run:
-    """Run a method to its end, with live progress."""
-    label = "" if problem == PROBLEM else f"{world.contexts} x {world.arms}, {make.about.title}"
-    plan = make(problem, epsilon=EPSILON, delta=DELTA)
-    return watch_run(plan, world, seed=SEED + 1, label=label)
-
-
-def judge(world: World, found: Run) -> None:
-    """Say how good the policy is and what it cost, beside the paper and the naive method."""
-    naive = bounds.naive_rounds(PROBLEM, EPSILON, DELTA)
-    near = np.mean(world.loss_by_context(found.policy) <= EPSILON)
-    rows = [
-        ("loss of the policy", f"{world.loss(found.policy):.4f} of reward a round, on average"),
-        ("promised loss", show.loss_bound(bounds.any_contexts_promise(PROBLEM, EPSILON, DELTA))),
-        ("rounds used", short(found.rounds)),
-        (
-            "the paper's bound",
-            f"{short(bounds.whole(PROBLEM, EPSILON, DELTA))} in each bucket of contexts",
-        ),
-        ("the naive method", f"{short(naive)}, {naive / found.rounds:.1f} times as many"),
-        ("users served well", f"{near:.1%} get an offer within epsilon of their best"),
-        ("clusters found", clusters(world, found)),
-    ]
-    show.console().print(show.grid(rows))
-    S, K, r = PROBLEM.letters
-    size = f"--contexts {S} --arms {K} --groups {r} --epsilon {EPSILON:g}"
-    say(f"The same run: lumpable simulate pac {size}")
-
-
-def clusters(world: World, found: Run) -> str:
-    """Say how well users with the same offer agree with the hidden groups."""
-    arms = np.unique(found.policy)
-    own = sum(int(np.bincount(world.group[found.policy == arm]).max()) for arm in arms)
-    return (
-        f"{len(arms)} for {world.groups} hidden groups; {own / world.contexts:.1%} of the users "
-        "are in a cluster where their group is the majority"
-    )
-
-
-def compare_growth(found: Run) -> list[dict[str, Any]]:
-    """Run both methods at several sizes; rows for `report.growth`, the main run among them."""
-    say(f"\nNow both methods at {len(SIZES)} smaller sizes, to see how the rounds grow ...")
-    rows = []
-    for contexts, arms in SIZES:
-        problem = Problem(contexts, arms, PROBLEM.groups)
-        world = hide_groups(problem)
-        for make in (pac.any_contexts, standard.naive):
-            run = learn(make, world, problem)
-            rows.append(row(make, problem, run.rounds, world.loss(run.policy)))
-    rows.append(row(pac.any_contexts, PROBLEM, found.rounds, found.world.loss(found.policy)))
-    naive = bounds.naive_rounds(PROBLEM, EPSILON, DELTA)
-    rows.append(row(standard.naive, PROBLEM, naive, None))
-    show.console().print(growth_table(rows))
+def explain(scale: Scale) -> None:
+    """Say what is going to happen."""
+    world = scale.shop.world
     say(
-        "The rounds of Algorithm 3 grow with S + K, those of the naive method with S x K. With few "
-        "users or few offers the naive method needs fewer rounds; with many of both, Algorithm 3 "
-        "does.\n"
+        f"Imagine a shop with {world.contexts:,} visitors and {world.arms - 1} offers. At each "
+        "visit one offer is shown, and clicked or not. The visitors have "
+        f"{world.groups} tastes, and some click more than others, whatever they see. The service "
+        "is told none of this: it gets names and clicks. Some clicks come late, some never, some "
+        "twice, and half-way there is a new offer.\n\n"
+        f"{scale.visits:,} visits are played over HTTP, those of one moment ({BURST}) in one call. "
+        f"Time is quick here: a click counts if it comes within {WINDOW:g} second."
     )
-    return rows
 
 
-def row(make: Algorithm[...], problem: Problem, rounds: int, loss: float | None) -> dict[str, Any]:
-    """Return one run as a row; without a loss it was not run, since its rounds are known."""
-    S, K, r = problem.letters
-    sizes = {"contexts": S, "arms": K, "groups": r, "epsilon": EPSILON}
-    return {**sizes, "method": make.about.title, "rounds": rounds, "loss": loss}
+def begin_anew(file: Path) -> None:
+    """Remove what an earlier demo left; one that still runs is left alone."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = WriterLock(file.resolve())
+    try:
+        for ending in BESIDE:
+            file.with_name(file.name + ending).unlink(missing_ok=True)
+    finally:
+        lock.release()
 
 
-def growth_table(rows: list[dict[str, Any]]) -> Table:
-    """Return the rows as a table, both methods of a size side by side."""
+def play(scale: Scale, file: Path) -> Takings:
+    """Play it all; the service is stopped at the end, however it ends."""
+    watched = None
+    try:
+        with service_for(scale.shop, file) as service:
+            say(f"\nThe service: {service.url}, with every decision and click in {file}")
+            with Watched(service, scale) as watched:
+                watched.play(scale.visits, scale.pace)
+            return watched.platform.takings
+    except KeyboardInterrupt:
+        visits = 0 if watched is None else watched.visits
+        words = f"stopped after {counted(visits, 'visit')}; {file} has all that was answered"
+        raise Stopped(words) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What is in the file at the end."""
+
+    summary: str
+    beliefs: list[Believed]
+    measured: Measured | None
+    """What it was worth by the hold-back, without knowing the truth."""
+    report: Path | None
+
+
+def after(file: Path, report: Path) -> Learned:
+    """Check the file, open it again as any program may, and write the report."""
+    with opened(str(file)) as store:
+        if not is_whole(store, str(file)):
+            raise BadArgument("", why=f"{file} is damaged, see above: is the disk sound?")
+        counted_rewards = (
+            (row["decided_by"] == HELD_BACK, row["reward"])
+            for row in rows(store, now())
+            if row["reward"] is not None
+        )
+        measured = takings.measured(counted_rewards)
+    with open_experiment(file, fits="at once") as experiment:
+        beliefs = [
+            Believed(str(row.context), row.group, str(row.best_arm)) for row in experiment.members()
+        ]
+        return Learned(experiment.summary(), beliefs, measured, written(experiment, report))
+
+
+def written(experiment: LiveExperiment, report: Path) -> Path | None:
+    """Write all that is believed as one page; without the extra, say how to get it."""
+    try:
+        return experiment.report(report)
+    except MissingExtra as missing:
+        say(f"No report: {missing}")
+        return None
+
+
+def tell(scale: Scale, played: Takings, learned: Learned) -> None:
+    """Print what was found and what it was worth."""
+    out = show.console()
+    found = judging.beside_truth(scale.shop, learned.beliefs)
+    out.print(found_table(found))
+    say(
+        f"{learned.summary} {found.agreeing / found.visitors:.1%} of the visitors are in a group "
+        "where their taste has the majority.\n"
+    )
+    out.print(worth_table(scale, played))
+    say(
+        "These are the clicks to be expected of the same visits, by the truth; what it cost to "
+        f"learn is in them. In the last {len(played.lately):,} visits the service earned "
+        f"{played.gain_lately:.0%} more than the most popular offer, and {played.favourites:.0%} "
+        "of the visitors were shown their favourite.\n"
+    )
+    say(without_truth(scale, learned.measured) + "\n")
+    say(
+        f"Of {played.clicks:,} clicks, {played.late:,} came too late to count, {played.lost:,} "
+        f"never came, and {played.twice:,} came twice and counted once.\n"
+    )
+    if learned.report is not None:
+        say(f"The report: open {learned.report}")
+    say("The page: lumpable play keeps the shop playing; then open http://127.0.0.1:8000/")
+
+
+def found_table(found: Found) -> Table:
+    """Return the tastes beside what was found of them."""
     return show.table(
-        f"Rounds and loss at epsilon {EPSILON:g}",
-        ("S x K", "S + K", "Algorithm 3", "loss", "naive method", "loss"),
+        "What was found, beside the truth",
+        ("taste", "visitors", "found", "groups", "favourite", "believed", "right"),
         [
             (
-                f"{paper['contexts']} x {paper['arms']}",
-                f"{paper['contexts'] + paper['arms']}",
-                short(paper["rounds"]),
-                f"{paper['loss']:.4f}",
-                short(naive["rounds"]),
-                "not run" if naive["loss"] is None else f"{naive['loss']:.4f}",
+                row.taste, f"{row.visitors:,}", f"{row.in_groups:,}", f"{row.groups}",
+                row.favourites[0][0], row.believed[0][0] if row.believed else "-",
+                f"{row.right / row.visitors:.0%}",
             )
-            for paper, naive in zip(rows[::2], rows[1::2], strict=True)
+            for row in found.tastes
         ],
+    )  # fmt: skip
+
+
+def worth_table(scale: Scale, played: Takings) -> Table:
+    """Return the clicks of the service between those of a simpler and of a wiser shop."""
+    popular = dict.fromkeys(scale.shop.offers[season.popular] for season in scale.shop.seasons)
+
+    def row(name: str, clicks: float) -> tuple[str, ...]:
+        more = clicks / played.popular - 1
+        return (
+            name,
+            f"{clicks:,.0f}",
+            f"{clicks / played.visits:.1%}",
+            f"{more:+.0%}" if more else "",
+        )
+
+    return show.table(
+        f"What it was worth, in {played.visits:,} visits",
+        ("what is shown", "clicks", "of visits", "more"),
+        [
+            row(f"the most popular ({', then '.join(popular)})", played.popular),
+            row("what the service chose", played.shown),
+            row("to each their favourite, from the start", played.best),
+        ],
+    )  # fmt: skip
+
+
+def without_truth(scale: Scale, measured: Measured | None) -> str:
+    """Say what the hold-back measured."""
+    if measured is None:
+        return "Too few visits were held back to measure what it is worth without the truth."
+    return (
+        f"The service can tell without the truth, too: {HOLD_BACK:.0%} of the visits are held "
+        f"back and shown the {scale.shop.control}. Of these {measured.held:,} visits, "
+        f"{measured.held_rate:.1%} had a click in time; of the others {measured.rate:.1%}. That is "
+        f"{100 * measured.difference:.1f} more in 100 visits (95 %: {100 * measured.low:.1f} to "
+        f"{100 * measured.high:.1f})."
     )
-
-
-def draw(folder: Path, found: Run, rows: list[dict[str, Any]]) -> None:
-    """Write both pictures, each as PNG and as a page; without the extra, say how to get it."""
-    from lumpable.reports import charts as pictures
-    from lumpable.reports.kit import save
-
-    try:
-        charts = {"matrix": pictures.sorted_matrix(found), "growth": pictures.growth(rows)}
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, chart in charts.items():
-            for kind in ("png", "html"):
-                save.chart(chart, folder / f"{name}.{kind}")
-                say(f"wrote {folder / name}.{kind}")
-    except MissingExtra as missing:
-        say(f"No pictures: {missing}")

@@ -45,17 +45,22 @@ def verify(ctx: click.Context, file: str) -> None:
     Exit codes: 0 whole, 1 damaged, 2 bad input.
     """
     with opened(file) as store:
-        damages, entries = store.verify(), store.last
-        wrong = problem(Path(f"{file}.snapshot"), store)
-        place = place_of(file)
+        if not is_whole(store, file):
+            ctx.exit(DAMAGED)
+
+
+def is_whole(store: Store, file: str) -> bool:
+    """Say what is damaged, or that nothing is; return whether nothing is."""
+    damages, wrong = store.verify(), problem(Path(f"{file}.snapshot"), store)
     for damage in damages:
         say(f"{damage.where}: {damage.what}")
     if wrong:
         say(f"snapshot: {wrong}; it will not be used, and nothing is lost by it")
     if damages:
-        say(f"{place}: damaged", err=True)
-        ctx.exit(DAMAGED)
-    say(f"{place}: {entries:,} entries, all as they were written")
+        say(f"{place_of(file)}: damaged", err=True)
+    else:
+        say(f"{place_of(file)}: {store.last:,} entries, all as they were written")
+    return not damages
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The command line: `lumpable demo | simulate | budget | reproduce | compare | ...`.
+"""The command line: `lumpable demo | play | simulate | budget | reproduce | compare | ...`.
 
 Commands read options, call the package and print the result. Errors and Ctrl-C are turned into
 messages and exit codes in one place, `Careful`.
@@ -86,6 +86,7 @@ def main() -> None:
     \b
     Start here:
       lumpable demo
+      lumpable play
       lumpable budget --contexts 2000 --arms 500 --groups 4
       lumpable simulate pac --contexts 500 --arms 300 --groups 4 --seed 7
       lumpable simulate regret --horizon 1e14
@@ -103,6 +104,7 @@ for name, module, about in (
         "Play learners against each other: the same worlds, contexts and luck for all.",
     ),
     ("report", "reporting", "Turn the rows of a comparison into one page."),
+    ("play", "keep_playing", "Start a service with a simulated shop that keeps playing."),
     ("serve", "serving", "Serve decisions over HTTP, from an experiment in a file."),
     (
         "verify",
@@ -164,18 +166,30 @@ def budget_command(
 
 
 @main.command("demo")
+@click.argument("which", type=click.Choice(["shop", "paper"]), default="shop")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("demo"),
     show_default=True,
-    help="Where the pictures go.",
+    help="Where files and pictures go.",
 )
-def demo_command(folder: Path) -> None:
-    """Hide groups, find them and draw them: half a minute, in plain words."""
-    from lumpable.cli import demo
+def demo_command(which: str, folder: Path) -> None:
+    """See what it does, in plain words and under a minute.
 
-    demo.run(folder)
+    shop, the default: a simulated shop with hidden tastes plays against a running service. What the
+    service finds is told beside the truth, with what it is worth.
+
+    paper: the paper's Algorithm 3 finds hidden groups in a world, beside the naive method.
+    """
+    if which == "paper":
+        from lumpable.cli import paper_demo
+
+        paper_demo.run(folder)
+    else:
+        from lumpable.cli import demo
+
+        demo.run(folder)
 
 
 @main.command("cite")
