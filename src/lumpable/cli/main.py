@@ -104,6 +104,7 @@ for name, module, about in (
     ),
     ("report", "reporting", "Turn the rows of a comparison into one page."),
     ("serve", "serving", "Serve decisions over HTTP, from an experiment in a file."),
+    ("warm", "warming", "Compile what a service needs, and keep it on disk."),
     (
         "verify",
         "experiment_files",

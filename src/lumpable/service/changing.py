@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from lumpable.base.errors import BadArgument
+from lumpable.lumps.core.parts_compiled import of_fits, of_rounds
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Taken
 from lumpable.lumps.use.naming import Names
@@ -137,6 +138,18 @@ class Changing(Reading):
             self._enter(entries, Entry(kind="expired", at=at, event=event))
 
     # --- Fits -------------------------------------------------------------------------------------
+
+    def warm(self) -> None:
+        """Compile what calls need, or load it from the disk; nobody who calls has to wait.
+
+        Before, decisions and rewards are interpreted, to the same bits, and what else is called is
+        compiled while its caller waits. The process that fits begins at the other end.
+        """
+        self._fitter.prepare()
+        for part in [*of_rounds(), *reversed(of_fits())]:
+            if self._closed:
+                return
+            part.make()
 
     def _start_fit(self, *, begun: bool = False) -> None:
         """Let what was taken be fitted; `begun`: if it was before a restart, and is not adopted."""
