@@ -20,7 +20,6 @@ from lumpable.cli.main import main
 from lumpable.cli.serving import described
 from lumpable.client import Client, Unreachable
 from lumpable.http.http_server import Address, HttpServer
-from lumpable.http.life import warm
 from lumpable.service.live_experiment import LiveExperiment
 
 
@@ -147,7 +146,7 @@ def test_warming_up_touches_nothing() -> None:
     for rewards in ("binary", "any", (2.0, 5.0)):
         with lb.open(arms=["red"], rewards=rewards, fits="at once") as experiment:
             before = experiment.status()
-            warm(experiment)
+            experiment.warm()
             assert experiment.status() == before
 
 

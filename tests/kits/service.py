@@ -56,6 +56,8 @@ class Later:
     def __init__(self) -> None:
         self._waiting: list[tuple[Taken, Done]] = []
 
+    def prepare(self) -> None: ...
+
     def start(self, taken: Taken, done: Done) -> None:
         self._waiting.append((taken, done))
 

@@ -179,6 +179,8 @@ class Fits:
     def __init__(self) -> None:
         self.waiting: list[tuple[Taken, Done]] = []
 
+    def prepare(self) -> None: ...
+
     def start(self, taken: Taken, done: Done) -> None:
         self.waiting.append((taken, done))
 

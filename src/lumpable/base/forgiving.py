@@ -44,6 +44,14 @@ class Forgiving:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cache, name)
 
+    def holds(self, signature: Any, context: Any) -> bool:
+        """Whether there seems to be compiled code for these types; looks at the index only."""
+        try:
+            key = self._cache._index_key(signature, context.codegen())
+            return key in self._cache._cache_file._load_index()
+        except Exception:  # damaged, or not to be read: as good as none
+            return False
+
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return compiled code, or None where there is none that can be used."""
         try:

@@ -106,6 +106,7 @@ for name, module, about in (
     ("report", "reporting", "Turn the rows of a comparison into one page."),
     ("play", "keep_playing", "Start a service with a simulated shop that keeps playing."),
     ("serve", "serving", "Serve decisions over HTTP, from an experiment in a file."),
+    ("warm", "warming", "Compile what a service needs, and keep it on disk."),
     (
         "verify",
         "experiment_files",

@@ -19,7 +19,7 @@ from lumpable.http import personalizer
 from lumpable.http.application import application
 from lumpable.http.guard import LOCAL
 from lumpable.http.json_logs import Forwarder, Log
-from lumpable.http.life import Life, warm
+from lumpable.http.life import Life
 from lumpable.http.page_files import Files, PageFiles
 from lumpable.http.tokens import ENVIRONMENT, Tokens
 from lumpable.service.live_experiment import LiveExperiment
@@ -91,7 +91,8 @@ class HttpServer:
 
     def __init__(
         self, opener: Callable[[], LiveExperiment], address: Address, *, log: Log | None = None,
-        user_feature: str = personalizer.USER, warmer: Callable[[LiveExperiment], None] = warm,
+        user_feature: str = personalizer.USER,
+        warmer: Callable[[LiveExperiment], None] = LiveExperiment.warm,
         page: Callable[[], Files] | None = None,
     ) -> None:  # fmt: skip
         self._log = log or Log()

@@ -15,33 +15,11 @@ from typing import Literal
 from lumpable.http.gathering import Gathering
 from lumpable.http.json_logs import Log
 from lumpable.http.refusals import later
-from lumpable.service.learner_kinds import LUMPS
 from lumpable.service.live_experiment import LiveExperiment
-from lumpable.service.opening import open as open_experiment
 
 Stage = Literal["opening", "warming", "ready", "closing", "failed"]
 CALLS, READS = 16, 2
 """Threads for calls that take long, and for reads."""
-
-
-def warm(experiment: LiveExperiment) -> None:
-    """Compile what calls need, by a few calls of an experiment that nobody keeps."""
-    rewards = experiment.settings.rewards
-    values = (1.0, 1.0) if rewards == "binary" else (1.0, 0.5)
-    if isinstance(rewards, tuple):
-        values = rewards[1], sum(rewards) / 2
-    learner, arms = experiment.settings.learner, experiment.status().arms
-    names = arms if learner != LUMPS and arms else ("a", "b")  # options may need so many
-    with open_experiment(arms=names, rewards=rewards, fits="at once", learner=learner) as passing:
-        passing.reward(passing.decide("x").event, values[0])
-        if learner != LUMPS:
-            passing.decide("x")
-            return
-        passing.explain("x")
-        passing.groups()
-        passing.reward(passing.decide("y").event, values[1])
-        passing.decide_many(["x", "y"], ["a"])
-        passing.expected("x")
 
 
 class Life:
@@ -49,7 +27,7 @@ class Life:
 
     def __init__(
         self, opener: Callable[[], LiveExperiment], log: Log,
-        warmer: Callable[[LiveExperiment], None] = warm,
+        warmer: Callable[[LiveExperiment], None] = LiveExperiment.warm,
     ) -> None:  # fmt: skip
         self._opener, self._warmer, self._log = opener, warmer, log
         self.on_open: Callable[[LiveExperiment], None] = lambda experiment: None

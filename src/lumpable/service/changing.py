@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Self
 
 from lumpable.base.errors import BadArgument
+from lumpable.lumps.core.parts_compiled import of_fits, of_rounds
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.use.believer import Taken
+from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service.fits_beside import Fitter
 from lumpable.service.following import Follower
 from lumpable.service.ledger import Ledger
+from lumpable.service.minds import warm_up
 from lumpable.service.reading import Reading
 from lumpable.service.settings import Settings
 from lumpable.service.snapshots import Snapshots
@@ -206,6 +208,22 @@ class Changing(Reading):
                 pass
 
     # --- Fits -------------------------------------------------------------------------------------
+
+    def warm(self) -> None:
+        """Compile what calls need, or load it from the disk; nobody who calls has to wait.
+
+        Before, decisions and rewards are interpreted, to the same bits, and what else is called is
+        compiled while its caller waits. The process that fits begins at the other end.
+        """
+        learner = self._learner()
+        if not isinstance(learner, Believer):
+            warm_up(learner, min(max(1.0, self._accepted.low), self._accepted.high))
+            return
+        self._fitter.prepare()
+        for part in [*of_rounds(), *reversed(of_fits())]:
+            if self._closed:
+                return
+            part.make()
 
     def _start_fit(self) -> None:
         """Let what was taken be fitted, also if that was begun before a restart, or elsewhere."""

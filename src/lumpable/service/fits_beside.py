@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from lumpable.lumps.core.parts_compiled import of_fits
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 
@@ -27,6 +28,9 @@ FIRST_WAIT, LONGEST_WAIT = 0.01, 60.0
 class Fitter(Protocol):
     """Makes fits, one after the other."""
 
+    def prepare(self) -> None:
+        """Begin to get ready for the first fit."""
+
     def start(self, taken: Taken, done: Done) -> None:
         """Begin a fit; `done` is called with it when it is made, maybe from another thread."""
 
@@ -36,6 +40,9 @@ class Fitter(Protocol):
 
 class AtOnce:
     """Fits while the caller waits: for scripts, simulations and replays."""
+
+    def prepare(self) -> None:
+        """Nothing can be done before."""
 
     def start(self, taken: Taken, done: Done) -> None:
         """Fit."""
@@ -55,6 +62,11 @@ class Beside:
         self._turn, self._lock = threading.Lock(), threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._closed = threading.Event()
+
+    def prepare(self) -> None:
+        """Start the child, which compiles what fits call before it is asked for one."""
+        with contextlib.suppress(OSError):  # the first fit tries again
+            self._running()
 
     def start(self, taken: Taken, done: Done) -> None:
         """Send what was taken, and wait for the fit in a thread."""
@@ -129,6 +141,8 @@ def serve() -> None:
     come, go = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what is printed must not mix with fits
     with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        for part in of_fits():
+            part.make()
         while True:
             pickle.dump(Believer.fit(pickle.load(come)), go)
             go.flush()

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from lumpable.base import splitmix
+from lumpable.learners.engine.inner import Inner
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Clock = npt.NDArray[np.uint64]
@@ -24,19 +24,20 @@ MIX_1, MIX_2 = np.uint64(splitmix.MIX_1), np.uint64(splitmix.MIX_2)
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function when it is first called; division by zero gives infinity or NaN.
+    """Compile a function where compiled code calls it; division by zero gives infinity or NaN.
 
     Loops compile fast. An array written to a slice of another one takes seconds, most of them for
     the message if their lengths should differ.
     """
-    compiled: Any = numba.njit(error_model="numpy")
-    return cast(Function, compiled(function))
+    compiled: Any = Inner(function, targetoptions={"error_model": "numpy"})
+    return cast(Function, compiled)
 
 
 def kernel_without_nan(function: Function) -> Function:
     """Compile a function in which no NaN ever appears: maxima are taken several at a time."""
-    compiled: Any = numba.njit(error_model="numpy", fastmath={"nnan", "nsz"})
-    return cast(Function, compiled(function))
+    options = {"error_model": "numpy", "fastmath": {"nnan", "nsz"}}
+    compiled: Any = Inner(function, targetoptions=options)
+    return cast(Function, compiled)
 
 
 def seeded(seed: int) -> Clock:

@@ -88,7 +88,8 @@ class _Problem:
 
     def __init__(self, w: FloatMatrix, m: FloatMatrix) -> None:
         self.shape = w.shape
-        row, self.arm = np.nonzero(w > 0)
+        row, arm = np.nonzero(w > 0)
+        self.arm = np.ascontiguousarray(arm)  # each layout would be compiled for
         self.first = np.searchsorted(row, np.arange(len(w) + 1))
         self.w, self.m = w[row, self.arm], m[row, self.arm]
         self.weight = w.sum(axis=1)
@@ -144,7 +145,8 @@ def _nearest(
     """Write each context's nearest centre, a column of `centres`, and how far it is."""
     square = np.empty(centres.shape[1])
     for i in range(len(label)):
-        square[:] = 0.0
+        for b in range(len(square)):  # a loop: whole slices take longer to compile
+            square[b] = 0.0
         for cell in range(first[i], first[i + 1]):
             row = centres[arm[cell]]
             for b in range(len(square)):

@@ -167,8 +167,9 @@ def _of_worth(counts: Counts, fit: Fit) -> Posterior:
     assert found is not None
     worth = found.worth
     weight = np.ones(len(cells.n)) if math.isinf(worth.own) else worth.own / (worth.own + cells.n)
+    member = np.ascontiguousarray(fit.member)  # each layout would be compiled for
     lost = likelihoods.information_lost(
-        counts.first, counts.arm, cells.n, cells.s, weight, fit.member, worth.means, worth.noise
+        counts.first, counts.arm, cells.n, cells.s, weight, member, worth.means, worth.noise
     )
     part = np.minimum(lost * worth.variances, MOST_LOST)
     variance = ESTIMATED * second_moments(counts, cells, fit.member, worth) / (1.0 - part)

@@ -115,9 +115,8 @@ def mix_coins(state: State) -> float:
         state.value, state.mean, state.spread, state.centre, state.prior_weight,
     )  # fmt: skip
     around = state.score  # squares around the centre, before it holds the index
-    mean[:] = 0.0
-    spread[:] = 0.0
-    around[:] = 0.0
+    for j in range(len(mean)):  # loops: whole slices take longer to compile
+        mean[j], spread[j], around[j] = 0.0, 0.0, 0.0
     N, kept = 0.0, 0.0
     for g in range(len(state.weight)):
         w = state.weight[g]
@@ -145,10 +144,8 @@ def mix_worth(state: State) -> float:
         state.mean, state.spread, state.scale, state.worth_centre, state.hold,
     )  # fmt: skip
     around, tau2 = state.score, state.value[BETWEEN]
-    mean[:] = 0.0
-    spread[:] = 0.0
-    scale[:] = 0.0
-    around[:] = 0.0
+    for j in range(len(mean)):
+        mean[j], spread[j], scale[j], around[j] = 0.0, 0.0, 0.0, 0.0
     N, kept = 0.0, 0.0
     for g in range(len(state.weight)):
         w = state.weight[g]

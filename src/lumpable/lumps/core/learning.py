@@ -23,6 +23,7 @@ from lumpable.base import checks
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.learners.engine.clock import Clock
+from lumpable.learners.engine.early import Early
 from lumpable.learners.engine.entries import entry
 from lumpable.learners.learner import NEVER, Compiled
 from lumpable.lumps.core.adoption import believe, expecting
@@ -61,6 +62,8 @@ class Levels(Compiled):
         """The fit that was adopted last; None before the first."""
         self.fits = True
         """Whether it fits by itself as soon as a fit is due."""
+        self.at_once = False
+        """Whether callers need not wait while compiled code is made."""
         self.next_fit = FIRST_FIT
         """The next fit is due at this number of rewards."""
         self.under_way: dict[int, Pull] = {}
@@ -72,8 +75,12 @@ class Levels(Compiled):
     # --- One state after the other --------------------------------------------------------------
 
     def _connections(self, state: Any, clock: Clock) -> dict[str, Any]:
-        among = entry(type(self).among, state)
-        return super()._connections(state, clock) | {"_ask_among": among}
+        held = super()._connections(state, clock)
+        held["_ask_among"] = entry(type(self).among, state)
+        if self.at_once:
+            early = {name: Early(held[name], state, clock) for name in ("_ask_among", "_tell")}
+            return held | early
+        return held
 
     def __getstate__(self) -> dict[str, Any]:
         kept = super().__getstate__()
@@ -96,8 +103,10 @@ class Levels(Compiled):
         Asked twice, it answers the same. `allowed` says of each arm whether it may be chosen this
         time; without it, those of `state.allowed` may be.
         """
-        if allowed is None:
+        if allowed is None and not self.at_once:
             return super().ask(context)
+        if allowed is None:
+            allowed = self.state.allowed
         context = checks.whole("context", context, 0, self.contexts - 1)
         return self._ask_among(self._address, context, self.mask(allowed))
 
@@ -181,6 +190,11 @@ class Levels(Compiled):
         due = np.array([0 if self._turned_real(fit) else next_fit])
         state = expecting(state, pulls)._replace(due=due)
         self.become(state, last_fit=fit, next_fit=next_fit, under_way=pulls)
+
+    def answer_at_once(self) -> None:
+        """Let no caller wait for compiled code: until it is there, rounds are interpreted."""
+        self.at_once = True
+        self._connect()
 
     def leave_fits(self) -> None:
         """Leave all fits to whoever holds this learner, who looks whether one is `due`."""

@@ -96,9 +96,7 @@ def gather(
     first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, member: FloatMatrix,
     pulls: FloatMatrix, totals: FloatMatrix,
 ) -> None:  # fmt: skip
-    """Sum the cells of each group's members, weighted by membership, into (K, M) tables."""
-    pulls[:] = 0.0
-    totals[:] = 0.0
+    """Add the cells of each group's members, weighted by membership, to (K, M) tables."""
     for i in range(len(first) - 1):
         for c in range(first[i], first[i + 1]):
             j = arm[c]

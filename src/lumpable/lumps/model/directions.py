@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.caching import cached_njit
+from lumpable.base.arrays import FloatCube, FloatMatrix, FloatVector, IntVector
+from lumpable.learners.engine import cached_njit, kernel
 
 
-@cached_njit(error_model="numpy")
+@kernel
 def invert(A: FloatMatrix, out: FloatMatrix) -> float:
     """Put the inverse of a positive definite matrix into `out`; return ln det A."""
     q = A.shape[0]
@@ -41,18 +41,15 @@ def invert(A: FloatMatrix, out: FloatMatrix) -> float:
 @cached_njit(error_model="numpy")
 def factor_step(
     first: IntVector, arm: IntVector, n: FloatVector, s: FloatVector, centre: FloatVector,
-    variance: FloatVector, loading: FloatMatrix, f: FloatMatrix, cover: FloatMatrix,
-    H: FloatMatrix, h: FloatMatrix, rest: FloatMatrix,
+    variance: FloatVector, loading: FloatMatrix, f: FloatMatrix, cover: FloatCube,
+    H: FloatCube, h: FloatMatrix, rest: FloatMatrix,
 ) -> None:  # fmt: skip
     """One step of factor analysis on what the population leaves: mu_ij = p_j + L_j f_i.
 
-    Fills in the posterior means f (S, q) and covariances (S, q, q), the sums H (K, q, q) and h
-    (K, q) of the regression of each arm on f, and `rest` (K, 2): pulls and residuals.
+    Fills in the posterior means f (S, q) and covariances (S, q, q), and adds to the sums H (K, q,
+    q) and h (K, q) of the regression of each arm on f, and to `rest` (K, 2): pulls and residuals.
     """
     q = loading.shape[1]
-    H[:] = 0.0
-    h[:] = 0.0
-    rest[:] = 0.0
     A, b, C = np.empty((q, q)), np.empty(q), np.empty((q, q))
     for i in range(len(first) - 1):
         for x in range(q):

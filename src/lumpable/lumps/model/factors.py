@@ -86,11 +86,11 @@ def _at_strength(counts: Counts, one: Fit, m0: float, loading: FloatMatrix, step
     pulls, totals = group_sums(counts, one.member, m0)
     plain = replace(one, pulls=pulls, totals=totals, m0=m0)
     f, cover = np.empty((S, q)), np.empty((S, q, q))
-    H, h, rest = np.empty((K, q, q)), np.empty((K, q)), np.empty((K, 2))
     centre, k0, p0 = plain.means[:, 0], one.k0, one.p0
     for _ in range(steps):
         variance = spread(centre)
         tau2 = np.maximum((loading**2).mean(axis=0), 1e-8)
+        H, h, rest = np.zeros((K, q, q)), np.zeros((K, q)), np.zeros((K, 2))
         directions.factor_step(
             counts.first, counts.arm, n, s, centre, variance, loading, f, cover, H, h, rest
         )

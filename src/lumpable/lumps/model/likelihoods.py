@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
-from lumpable.learners.engine.caching import cached_njit
+from lumpable.learners.engine import cached_njit, kernel
 from lumpable.lumps.model.ends import RARELY
 
 UNLIKELY = 1e-6
@@ -20,7 +20,7 @@ FEW = 16
 """Up to this many rewards of a cell, a ratio of gamma functions is a product."""
 
 
-@cached_njit(error_model="numpy")
+@kernel
 def rising(x: float, n: float) -> float:
     """Return ln Gamma(x + n) - ln Gamma(x)."""
     if n <= FEW and n == math.floor(n):
@@ -31,7 +31,7 @@ def rising(x: float, n: float) -> float:
     return math.lgamma(x + n) - math.lgamma(x)
 
 
-@cached_njit(error_model="numpy")
+@kernel
 def cell_likelihood(n: float, s: float, mean: float, m0: float) -> float:
     """Return the log likelihood of a cell whose own mean lies around `mean` with strength m0.
 
@@ -52,7 +52,7 @@ def cell_likelihood(n: float, s: float, mean: float, m0: float) -> float:
     return math.log(up / whole)
 
 
-@cached_njit(error_model="numpy")
+@kernel
 def normal_likelihood(n: float, s: float, mean: float, m0: float) -> float:
     """Return the same for the normal law with the moments of the beta-binomial."""
     own = 1.0 / (1.0 + m0)
@@ -61,7 +61,7 @@ def normal_likelihood(n: float, s: float, mean: float, m0: float) -> float:
     return -0.5 * (math.log(variance) + gap * gap / variance)
 
 
-@cached_njit(error_model="numpy")
+@kernel
 def _log_sum(row: FloatVector) -> float:
     """Return ln of the sum of the exponentials."""
     top, whole = float(row[0]), 0.0
@@ -215,7 +215,7 @@ def beta_binomials(
     return total
 
 
-@cached_njit(error_model="numpy")
+@kernel
 def top_score(k0: float, p0: float, weight: FloatVector, total: FloatVector) -> float:
     """Return the penalised log likelihood of the arms' prior Beta(k0 p0, k0 (1 - p0))."""
     a, b = k0 * p0, k0 * (1.0 - p0)

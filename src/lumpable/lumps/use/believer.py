@@ -32,8 +32,7 @@ class Believer(AdvisingLearner):
     """A learner with names whose fits are made elsewhere, and whose rewards may be taken back."""
 
     def __init__(self, *, rewards: str | tuple[float, float] = "any", seed: int = 0) -> None:
-        core = ThreeLevels(FIRST_ROOM, 1, seed=seed)
-        core.leave_fits()
+        core = _behind_a_log(ThreeLevels(FIRST_ROOM, 1, seed=seed))
         super().__init__(Named.start(core, rewards, (), (), new_arms=True))
 
     @alone
@@ -172,7 +171,7 @@ class Believer(AdvisingLearner):
     def read(cls, path: Path) -> tuple[Self, bytes]:
         """Read a file that `write` wrote."""
         core, extra = stored.load(path, ThreeLevels)
-        core.leave_fits()
+        core = _behind_a_log(core)
         ledger = msgspec.json.encode(extra.get("ledger"))
         saved = contents.read(
             contents.SavedBeliever, extra | {"ledger": msgspec.Raw(b"null")}, core, path
@@ -180,3 +179,10 @@ class Believer(AdvisingLearner):
         learner = cls(rewards=saved.rewards, seed=core.seed)
         learner._named = saved.believing(core)
         return learner, ledger
+
+
+def _behind_a_log(core: ThreeLevels) -> ThreeLevels:
+    """Return a core that leaves its fits to others, and answers before it is compiled."""
+    core.leave_fits()
+    core.answer_at_once()
+    return core
