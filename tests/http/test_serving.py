@@ -154,7 +154,7 @@ def test_warming_up_touches_nothing() -> None:
 def test_other_learners_are_warmed_up_too(learner: Any) -> None:
     with lb.open(arms=["red", "green", "blue"], learner=learner) as experiment:
         before = experiment.status()
-        warm(experiment)
+        experiment.warm()
         assert experiment.status() == before
 
 

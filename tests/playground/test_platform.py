@@ -77,6 +77,12 @@ def played(
     return service, takings
 
 
+def first_favourite(shop: Shop) -> Callable[[str], str]:
+    """Show to each what is best before the new offer comes."""
+    best = [shop.offers[arm] for arm in shop.seasons[0].favourite.tolist()]
+    return dict(zip(shop.visitors, best, strict=True)).__getitem__
+
+
 @pytest.fixture(scope="module")
 def shop() -> Shop:
     return build(40, 2, seed=1)
@@ -89,12 +95,7 @@ def test_who_shows_the_most_popular_earns_just_that(shop: Shop) -> None:
 
 
 def test_who_knows_the_favourites_earns_the_most(shop: Shop) -> None:
-    number = {name: i for i, name in enumerate(shop.visitors)}
-
-    def favourite(user: str) -> str:
-        return str(shop.offers[shop.seasons[0].favourite[number[user]]])
-
-    _, takings = played(shop, favourite, new_at=10**9)
+    _, takings = played(shop, first_favourite(shop), new_at=10**9)
     assert takings.favourites == 1.0
     assert takings.shown == takings.best
     visits = list(islice(come(shop, 4), 2_000))
@@ -107,12 +108,7 @@ def test_who_knows_the_favourites_earns_the_most(shop: Shop) -> None:
 
 
 def test_after_the_new_offer_the_old_favourite_is_none(shop: Shop) -> None:
-    number = {name: i for i, name in enumerate(shop.visitors)}
-
-    def old(user: str) -> str:
-        return str(shop.offers[shop.seasons[0].favourite[number[user]]])
-
-    service, takings = played(shop, old, new_at=1_010)
+    service, takings = played(shop, first_favourite(shop), new_at=1_010)
     assert service.added == [(1_025, NEW)]  # before the first burst that begins after it
     who = np.array([visit.visitor for visit in islice(come(shop, 4), 2_000)])
     spoilt = (np.arange(2_000) >= 1_025) & (shop.world.group[who] == 1)
