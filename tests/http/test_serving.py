@@ -15,6 +15,8 @@ from click.testing import CliRunner
 
 import lumpable as lb
 from kits.served import served
+from lumpable.base import extras
+from lumpable.cli import serving
 from lumpable.cli.main import main
 from lumpable.client import Client, Unreachable
 from lumpable.http.http_server import Address, HttpServer
@@ -69,6 +71,7 @@ def test_sigterm_loses_nothing(tmp_path: Path) -> None:
         assert process.wait(60) == 0
     words = "".join(lines)
     assert "/openapi.json" in words
+    assert f"open {url} in a browser" in words
     assert "no tokens" in words
     assert "no window" in words
     assert (logged[0]["what"], logged[-1]["what"]) == ("ready", "stopped")
@@ -84,6 +87,20 @@ def test_sigterm_loses_nothing(tmp_path: Path) -> None:
 def said(*words: str, **environment: str | None) -> tuple[int, str]:
     result = CliRunner().invoke(main, ["serve", *words], env=environment)
     return result.exit_code, result.output
+
+
+def test_without_what_draws_there_is_no_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line says what to install; the rest is served all the same."""
+    (tmp_path / "torn.db").write_text("no database")
+    for here, line in ((True, "in a browser"), (False, "no page: it needs the extra plot")):
+        monkeypatch.setattr(serving, "has", lambda *modules, here=here: here)
+        code, words = said(str(tmp_path / "torn.db"), "--port", "0")
+        assert code == 2
+        assert line in words
+    assert extras.has("json", "csv")
+    assert not extras.has("json", "no_such_module")
 
 
 def test_what_cannot_be_served_is_said_in_a_line(tmp_path: Path) -> None:

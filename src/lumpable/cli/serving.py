@@ -117,6 +117,7 @@ def serve(
     installed.check()
     from lumpable.http.http_server import Address, HttpServer, quiet_warnings
     from lumpable.http.json_logs import Log
+    from lumpable.http.page_files import PageFiles
     from lumpable.http.tokens import ENVIRONMENT, Tokens
 
     found = Tokens.found(tokens, os.environ.get(ENVIRONMENT))
@@ -130,7 +131,7 @@ def serve(
         return experiment
 
     quiet_warnings(log)
-    page = partial(page_files, Path(file).name) if has(*PAGE_NEEDS) else None
+    page = PageFiles(partial(page_files, Path(file).name)) if has(*PAGE_NEEDS) else None
     server = HttpServer(opened, address, log=log, user_feature=user_feature, page=page)
     say(f"lumpable {__version__} serves {file} at {server.url}")
     if page is None:
