@@ -21,6 +21,7 @@ from lumpable.cli.main import main
 from lumpable.client import Client, Unreachable
 from lumpable.http.http_server import Address, HttpServer
 from lumpable.http.life import warm
+from lumpable.reports.pages import live_page
 from lumpable.service.live_experiment import LiveExperiment
 
 
@@ -89,7 +90,7 @@ def said(*words: str, **environment: str | None) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_without_what_draws_there_is_no_page(
+def test_the_page_is_made_beside_and_without_what_draws_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line says what to install; the rest is served all the same."""
@@ -99,6 +100,7 @@ def test_without_what_draws_there_is_no_page(
         code, words = said(str(tmp_path / "torn.db"), "--port", "0")
         assert code == 2
         assert line in words
+    assert serving.page_files("<clicks>.db") == live_page.files("<clicks>.db")
     assert extras.has("json", "csv")
     assert not extras.has("json", "no_such_module")
 
