@@ -19,7 +19,7 @@ from lumpable.reports.pages import live_page  # noqa: E402
 
 PICTURE = ROOT / "docs" / "pictures" / "page.png"
 ARMS = ("jazz", "rock", "folk", "opera", "ska", "house", "soul", "punk")
-SIZE = {"width": 1080, "height": 1340}
+SIZE = {"width": 1080, "height": 1250}
 
 
 def main() -> None:

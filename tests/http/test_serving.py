@@ -16,10 +16,13 @@ from click.testing import CliRunner
 
 import lumpable as lb
 from kits.served import served
+from lumpable.base import extras
+from lumpable.cli import serving
 from lumpable.cli.main import main
 from lumpable.cli.serving import described
 from lumpable.client import Client, Unreachable
 from lumpable.http.http_server import Address, HttpServer
+from lumpable.reports.pages import live_page
 from lumpable.service.live_experiment import LiveExperiment
 
 
@@ -70,6 +73,7 @@ def test_sigterm_loses_nothing(tmp_path: Path) -> None:
         assert process.wait(60) == 0
     words = "".join(lines)
     assert "/openapi.json" in words
+    assert f"open {url} in a browser" in words
     assert "no tokens" in words
     assert "no window" in words
     assert (logged[0]["what"], logged[-1]["what"]) == ("ready", "stopped")
@@ -85,6 +89,21 @@ def test_sigterm_loses_nothing(tmp_path: Path) -> None:
 def said(*words: str, **environment: str | None) -> tuple[int, str]:
     result = CliRunner().invoke(main, ["serve", *words], env=environment)
     return result.exit_code, result.output
+
+
+def test_the_page_is_made_beside_and_without_what_draws_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line says what to install; the rest is served all the same."""
+    (tmp_path / "torn.db").write_text("no database")
+    for here, line in ((True, "in a browser"), (False, "no page: it needs the extra plot")):
+        monkeypatch.setattr(serving, "has", lambda *modules, here=here: here)
+        code, words = said(str(tmp_path / "torn.db"), "--port", "0")
+        assert code == 2
+        assert line in words
+    assert serving.page_files("<clicks>.db") == live_page.files("<clicks>.db")
+    assert extras.has("json", "csv")
+    assert not extras.has("json", "no_such_module")
 
 
 def test_what_cannot_be_served_is_said_in_a_line(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from kits.service import opened
 from lumpable.http.http_server import Address, HttpServer
 from lumpable.http.json_logs import Log
-from lumpable.http.page_files import Files
+from lumpable.http.page_files import Files, PageFiles
 from lumpable.http.tokens import Tokens
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.stores.in_memory import MemoryStore
@@ -93,7 +93,8 @@ def served(
             ready.set()
 
     address = Address(port=0, tokens=tokens or Tokens(), names=names)
-    server = HttpServer(opener, address, log=Log(write), warmer=warmer, page=page)
+    files = None if page is None else PageFiles(page)
+    server = HttpServer(opener, address, log=Log(write), warmer=warmer, page=files)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

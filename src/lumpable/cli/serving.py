@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import has
 from lumpable.base.version import __version__
 from lumpable.cli.show import say
 from lumpable.http import installed
+from lumpable.service.fits_beside import child_environment
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.opening import MEMORY
 from lumpable.service.opening import open as open_experiment
@@ -150,6 +154,7 @@ def serve(
     installed.check()
     from lumpable.http.http_server import Address, HttpServer, quiet_warnings
     from lumpable.http.json_logs import Log
+    from lumpable.http.page_files import PageFiles
     from lumpable.http.tokens import ENVIRONMENT, Tokens
 
     found = Tokens.found(tokens, os.environ.get(ENVIRONMENT))
@@ -164,7 +169,7 @@ def serve(
         return experiment
 
     quiet_warnings(log)
-    page = partial(page_files, Path(file).name) if has(*PAGE_NEEDS) else None
+    page = PageFiles(partial(page_files, Path(file).name)) if has(*PAGE_NEEDS) else None
     server = HttpServer(opened, address, log=log, user_feature=user_feature, page=page)
     say(f"lumpable {__version__} serves {place_of(file)} at {server.url}")
     if page is None:
@@ -181,10 +186,20 @@ def serve(
 
 
 def page_files(title: str) -> dict[str, tuple[str, bytes]]:
-    """Return the page that is shown at `/`."""
-    from lumpable.reports.pages import live_page  # takes a while
+    """Return the page that is shown at `/`, made by a child: it would stop all callers for seconds.
 
-    return live_page.files(title)
+    Whoever bundles the script that draws holds Python's lock meanwhile.
+    """
+    command = [sys.executable, "-c", f"from {__name__} import send_page; send_page()", title]
+    made = subprocess.run(command, stdout=subprocess.PIPE, env=child_environment(), check=True)
+    return msgspec.msgpack.decode(made.stdout, type=dict[str, tuple[str, bytes]])
+
+
+def send_page() -> None:
+    """Make the page and write it to the parent: the child's whole life."""
+    from lumpable.reports.pages import live_page
+
+    sys.stdout.buffer.write(msgspec.msgpack.encode(live_page.files(sys.argv[1])))
 
 
 def missing(experiment: LiveExperiment, file: str) -> list[str]:

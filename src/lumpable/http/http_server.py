@@ -20,7 +20,7 @@ from lumpable.http.application import application
 from lumpable.http.guard import LOCAL
 from lumpable.http.json_logs import Forwarder, Log
 from lumpable.http.life import Life
-from lumpable.http.page_files import Files, PageFiles
+from lumpable.http.page_files import PageFiles
 from lumpable.http.tokens import ENVIRONMENT, Tokens
 from lumpable.service.live_experiment import LiveExperiment
 
@@ -93,15 +93,12 @@ class HttpServer:
         self, opener: Callable[[], LiveExperiment], address: Address, *, log: Log | None = None,
         user_feature: str = personalizer.USER,
         warmer: Callable[[LiveExperiment], None] = LiveExperiment.warm,
-        page: Callable[[], Files] | None = None,
+        page: PageFiles | None = None,
     ) -> None:  # fmt: skip
         self._log = log or Log()
         self.life = Life(opener, self._log, warmer)
-        files = None if page is None else PageFiles(page)
-        if files is not None:
-            self.life.on_ready = files.files
         app = application(self.life, tokens=address.tokens, hosts=address.hosts, log=self._log,
-                          user_feature=user_feature, page=files)  # fmt: skip
+                          user_feature=user_feature, page=page)  # fmt: skip
         self._server = Server(uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False, ws="none",
             proxy_headers=False, lifespan="on", timeout_graceful_shutdown=GRACE,

@@ -5,7 +5,6 @@ The server listens from the first moment, and says that it is not ready yet.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -33,8 +32,6 @@ class Life:
         self.on_open: Callable[[LiveExperiment], None] = lambda experiment: None
         self.on_failure: Callable[[], None] = lambda: None
         """Called when the experiment is open, or cannot be opened."""
-        self.on_ready: Callable[[], object] = lambda: None
-        """What is done last, as nobody waits for it; an error of it is for whoever needs it."""
         self.stage: Stage = "opening"
         self.failure: BaseException | None = None
         self._experiment: LiveExperiment | None = None
@@ -60,8 +57,6 @@ class Life:
             self.on_failure()
             return
         self._log.say("ready", seconds=round(time.monotonic() - self.begun, 3))
-        with contextlib.suppress(Exception):
-            self.on_ready()
 
     @property
     def opened(self) -> LiveExperiment | None:

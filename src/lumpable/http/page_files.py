@@ -1,7 +1,7 @@
 """The page at `/`: files that hold no data, for browsers. Programs still get where to go from here.
 
-Whoever knows how makes the files, after the service is ready, or when a browser first asks. What
-they show, the page asks for like any other caller.
+Whoever knows how makes the files, when a browser first asks: most processes are never looked at.
+What they show, the page asks for like any other caller.
 """
 
 from __future__ import annotations

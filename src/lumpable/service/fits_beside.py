@@ -96,7 +96,7 @@ class Beside:
             if self._child is None and not self._closed.is_set():
                 command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
                 self._child = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=child_environment()
                 )
             return self._child
 
@@ -131,7 +131,7 @@ def _asked(child: subprocess.Popen[bytes], taken: Taken) -> Fit:
     return made
 
 
-def _environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """Return the environment of a child that finds the same packages."""
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 

@@ -101,8 +101,6 @@ def unusual(event: Event, rules: Settings) -> list[Unusual]:
     rewards = len(event.rewards)
     if event.decision is None:
         return ["undecided"] * rewards
-    if not rewards and not event.expired:
-        return []
     good = len(in_time(event, rules))
     found: list[Unusual] = ["late"] * (rewards - good)
     if good:

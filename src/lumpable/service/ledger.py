@@ -152,9 +152,11 @@ class Ledger:
 
     def _about_event(self, entry: Entry, event: Event) -> None:
         before, decided = outcome(event, self.settings), event.decision is not None
-        self.history.changed(unusual(event, self.settings), -1)
+        if event.rewards or event.expired:
+            self.history.changed(unusual(event, self.settings), -1)
         event.add(entry, self.number)
-        self.history.changed(unusual(event, self.settings))
+        if event.rewards or event.expired:
+            self.history.changed(unusual(event, self.settings))
         if entry.kind == "rewarded":
             self.history.rewarded(entry)
         self.events.pop(entry.event, None)  # they stand in the order of their last entries
