@@ -143,3 +143,18 @@ def test_beliefs_are_worked_out_seldom() -> None:
     kept.forget()
     assert kept.beliefs(-1, work) is made[-1]
     assert len(made) == 5
+
+
+def test_what_was_believed_with_somebody_forgotten_is_not_kept() -> None:
+    """Neither what is there, nor what is worked out meanwhile."""
+    e, kept, made = opened(), Overview(), []
+
+    def work() -> BeliefsNow:
+        made.append(e._believed())
+        if len(made) == 1:
+            kept.forget()
+        return made[-1]
+
+    for times in (1, 2, 2):
+        kept.beliefs(e.status().entries, work)
+        assert len(made) == times

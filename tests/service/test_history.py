@@ -94,6 +94,9 @@ def test_a_log_has_one_history(
     again = opened(store, clock, Later(), **known)
     quick = opened(store, clock, Later(), snapshot=path, **known)
     assert remembered(again) == remembered(e) == remembered(quick)
+    sums = e._ledger.history.outcomes.values()
+    assert sum(one.number for one in sums) == e.status().counted
+    assert sum(one.total for one in sums) == sum(v * times for _, _, v, times in e.evidence())
     assert all(n >= 0 for n in e._ledger.history.unusual.values())
     assert all(
         m.own.number >= 0 and m.held.number >= 0 for m in again._ledger.history.minutes.values()
@@ -161,6 +164,9 @@ def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         past.entered(own)
         past.decided(own, f"u{k}", "red")
     assert sorted(past.minutes) == [15, 16, 17, 18, 19]
+    again = History.of(past.kept())
+    again.decided(Entry(kind="decided", at=20 * 60_000_000, event="x"), "ann", "red")
+    assert sorted(again.minutes) == [16, 17, 18, 19, 20]
     assert past.lately.maxlen == histories.LATELY
     assert past.versions.maxlen == histories.VERSIONS
     past.rewarded(Entry(kind="rewarded", at=2_000 * DAY, event="x", value=1))
