@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import lumpable as lb
 from kits.service import Clock, Later, bits, opened
 from lumpable.service.live_experiment import LiveExperiment
+from lumpable.service.snapshots import InFile
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.log_entries import Entry
 
@@ -84,7 +85,7 @@ def test_a_snapshot_saves_time_and_changes_nothing(
     """The first steps, a snapshot, the other steps: replayed from it, the same bits."""
     path = tmp_path_factory.mktemp("snapshot") / "here"
     e, store, clock = live(steps[:cut], window=10, default=0.0)
-    e._snapshots._path = path
+    e._snapshots._place = InFile(path)
     if e._snapshots.due(e._ledger, 1):
         e._snapshots.write(e._ledger, e._writer.hand_in([]))
         e._snapshots.finish()
