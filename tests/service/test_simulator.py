@@ -13,17 +13,23 @@ from typing import Any
 
 import pytest
 
-from kits.simulator import Broken, Driven, Simulator
+from kits.simulated_disk import Shared
+from kits.simulated_process import Driven
+from kits.simulated_processes import Broken
+from kits.simulator import Simulator
+from lumpable.lumps.use import fits_kept
 from lumpable.service.ledger import Ledger
 from lumpable.service.live_experiment import LiveExperiment
+from lumpable.service.snapshots import Snapshots
+from lumpable.service.turns import FIT, Turns
 from lumpable.stores.log_entries import Entry
 
-SEEDS = 60
+SEEDS = 120
 
 
 def lives(folder: Path, seeds: range) -> None:
     for seed in seeds:
-        Simulator(seed, folder if seed % 2 else None).run()
+        Simulator(seed, folder).run()
 
 
 def test_simulated_lives_keep_every_promise(tmp_path: Path) -> None:
@@ -36,9 +42,9 @@ def test_many_simulated_lives(tmp_path: Path, part: int) -> None:
     lives(tmp_path, range(1000 * part, 1000 * (part + 1)))
 
 
-def test_a_seed_says_everything() -> None:
+def test_a_seed_says_everything(tmp_path: Path) -> None:
     """The same steps, the same log."""
-    runs = [Simulator(7), Simulator(7)]
+    runs = [Simulator(7, tmp_path / name) for name in "ab"]
     for run in runs:
         run.run()
     assert runs[0].done == runs[1].done
@@ -114,10 +120,75 @@ def keep_who_was_forgotten(patch: Any) -> None:
     patch.setattr(Ledger, "forget", lambda self, user: None)
 
 
+def lose_open_windows(patch: Any) -> None:
+    of = Ledger.of.__func__  # type: ignore[attr-defined]
+
+    def forgetful(cls: Any, *given: Any) -> Ledger:
+        ledger: Ledger = of(cls, *given)
+        ledger._closing = []
+        return ledger
+
+    patch.setattr(Ledger, "of", classmethod(forgetful))
+
+
+# --- Of several processes -----------------------------------------------------------------------
+
+
+def write_without_the_turn(patch: Any) -> None:
+    patch.setattr(Turns, "take", lambda self, now: None)
+    patch.setattr(Shared, "_has_turn", property(lambda self: True, lambda self, has: None))
+
+
+def do_not_catch_up(patch: Any) -> None:
+    patch.setattr(LiveExperiment, "_notice", lambda self: False)
+
+
+def notice_who_is_forgotten_too_early(patch: Any) -> None:
+    def notice(self: LiveExperiment) -> bool:
+        new = list(self._store.entries(self._ledger.number))
+        if any(entry.kind == "forgot" for _, entry in new):
+            start = self._snapshots.read(self.settings)
+            self._ledger = Ledger.replayed(self.settings, self._store, start, self._turns.find_fit)
+            return False
+        for number, entry in new:
+            self._ledger.apply(entry, number)
+        return False
+
+    patch.setattr(LiveExperiment, "_notice", notice)
+
+
+def everybody_fits(patch: Any) -> None:
+    patch.setattr(Turns, "elected", lambda self: True)
+
+
+def adopt_the_fit_of_something_else(patch: Any) -> None:
+    def find(self: Turns, entry: Entry) -> Any:
+        held = None if self._store is None else self._store.find_aside(FIT)
+        return None if held is None else fits_kept.from_bytes(held)
+
+    patch.setattr(Turns, "find_fit", find)
+
+
+def keep_the_turn(patch: Any) -> None:
+    patch.setattr(LiveExperiment, "_rest", lambda self: None)
+
+
+def keep_snapshots_of_who_was_forgotten(patch: Any) -> None:
+    patch.setattr(Snapshots, "remove", lambda self: None)
+
+
+def trust_any_snapshot(patch: Any) -> None:
+    patch.setattr(Snapshots, "remove", lambda self: None)
+    patch.setattr(Snapshots, "_forgot_since", lambda self, number: False)
+
+
 BUGS: list[Callable[[Any], None]] = [
     acknowledge_before_commit, answer_a_repeat_at_once, count_a_repeat, write_a_repeat,
     lose_what_was_handed_in, go_on_after_a_failed_commit, adopt_an_old_fit, leave_closed_windows,
-    keep_who_was_forgotten,
+    keep_who_was_forgotten, lose_open_windows,
+    write_without_the_turn, do_not_catch_up, notice_who_is_forgotten_too_early, everybody_fits,
+    adopt_the_fit_of_something_else, keep_the_turn, keep_snapshots_of_who_was_forgotten,
+    trust_any_snapshot,
 ]  # fmt: skip
 
 
@@ -126,7 +197,7 @@ def found(bug: Callable[[Any], None], folder: Path, patch: Any, most: int) -> in
     bug(patch)
     for seed in range(most):
         try:
-            Simulator(seed, folder if seed % 2 else None).run()
+            Simulator(seed, folder).run()
         except Broken:
             return seed + 1
     return 0

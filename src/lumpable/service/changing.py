@@ -62,13 +62,18 @@ class Changing(Reading):
         self._follower: Follower | None = None
         self._fitting: Taken | None = None
         """What a fit is made of here, now."""
+        self._clock = clock
         super().__init__(self._replayed(), clock)
+        self._turns.end()
         self._writer = writer(store)
         self._writer.on_idle = self._rest
         self._writer.start()
         self._start_fit()
 
     def _replayed(self) -> Ledger:
+        """Make the ledger of the log in a turn of this process: nobody is erased meanwhile."""
+        if not self._turns.held:
+            self._turns.take(self._clock())
         start = self._snapshots.read(self.settings)
         return Ledger.replayed(self.settings, self._store, start, self._turns.find_fit)
 
@@ -163,25 +168,34 @@ class Changing(Reading):
             self._writer.so_far().result()
             self._turns.end()
         self._turns.take(self._clock())
-        if self._store.last > self._ledger.number:
-            self._catch_up()
+        try:
+            if self._store.last > self._ledger.number and self._notice():
+                self._ledger = self._replayed()
+        except BaseException:  # a turn without all that was written is none
+            with suppress(StoreError):
+                self._turns.end()
+            raise
 
-    def _catch_up(self) -> None:
-        """Take notice of what others wrote; nothing of this process may be on its way."""
+    def _notice(self) -> bool:
+        """Take notice of what others wrote; True: only until they forgot somebody.
+
+        Who forgets erases before their turn ends: whether it is done, one knows in a turn only.
+        Nothing of this process may be on its way.
+        """
         new = list(self._store.entries(self._ledger.number))
-        if any(entry.kind == "forgot" for _, entry in new):
-            self._ledger = self._replayed()
-            return
         with self._doubting():
             for number, entry in new:
+                if entry.kind == "forgot":
+                    return True
                 self._ledger.apply(entry, number)
+        return False
 
     def _look(self) -> Ledger:
         """Return what is known now, also of what others wrote, if the store is there."""
         sound = not (self._closed or self._doubtful or self._writer.failure)
         if sound and not self._turns.held:
             with suppress(StoreError):
-                self._catch_up()
+                self._notice()
         return self._ledger
 
     def _rest(self) -> None:
@@ -198,10 +212,11 @@ class Changing(Reading):
         """Take notice of what others wrote, and see to what is due, though nobody calls."""
         with self._lock:
             self._recover()
-            self._look()
+            forgot = not self._turns.held and self._notice()
             self._start_fit()
             at = self._clock()
-            due = (self._ledger.due() or self._ledger.closes_before(at)) and self._turns.elected()
+            due = self._ledger.due() or self._ledger.closes_before(at)
+            due = forgot or (due and self._turns.elected())
         self._rest()
         if due:
             with self._changing():
@@ -237,11 +252,12 @@ class Changing(Reading):
         try:
             kept = self._turns.keep_fit(made)
             with self._lock:
-                if self._closed or self._writer.failure is not None:
+                if self._closed or self._doubtful or self._writer.failure is not None:
                     return
                 self._take_turn()
                 ledger = self._ledger
                 if ledger.taken is not taken or not self._turns.elected():
+                    self._turns.drop_fits()  # it may have seen somebody who was forgotten since
                     return
                 version = ledger.version + 1
                 entry = Entry(kind="adopted", at=self._clock(), version=version, detail=kept)

@@ -117,10 +117,10 @@ class Snapshots:
         self._writing: threading.Thread | None = None
 
     def due(self, ledger: Ledger, every: int = EVERY) -> bool:
-        """Whether it is time for another one: never while a fit is made, and only of Lumps."""
+        """Whether it is time for another one: never while a fit is due or made; only of Lumps."""
         idle = self._writing is None or not self._writing.is_alive()
         return self._place is not None and idle and ledger.number >= self._last + every and (
-            ledger.taken is None and isinstance(ledger.learner, Believer)
+            ledger.taken is None and not ledger.due() and isinstance(ledger.learner, Believer)
         )  # fmt: skip
 
     def write(self, ledger: Ledger, durable: Future[None]) -> None:
@@ -159,7 +159,9 @@ class Snapshots:
         except (BadArgument, OSError, msgspec.MsgspecError):
             return None
         if self._forgot_since(snapshot.kept.number):
-            return None  # it came back from the dead, with somebody who was forgotten since
+            with contextlib.suppress(StoreError):
+                self.remove()  # it came back from the dead, with somebody who was forgotten since
+            return None
         self._last = snapshot.kept.number
         return Ledger.of(settings, self._store.about, learner, snapshot.kept)
 

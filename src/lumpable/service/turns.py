@@ -43,8 +43,12 @@ class Turns:
     def take(self, now: int) -> None:
         """Wait for the turn."""
         if self._store is not None:
-            self._store.take_turn()
             self._since = now
+            try:
+                self._store.take_turn()
+            except BaseException:
+                self._since = None
+                raise
 
     def end(self) -> None:
         """Let others write."""
@@ -61,6 +65,11 @@ class Turns:
         if self._store is None:
             return ""
         return self._store.put_aside(FIT, fits_kept.to_bytes(made), FITS_KEPT)
+
+    def drop_fits(self) -> None:
+        """Keep none for the others: they make it anew."""
+        if self._store is not None:
+            self._store.clear_aside()
 
     def find_fit(self, entry: Entry) -> Fit | None:
         """Return the fit that an entry adopted; None: it is gone, and made anew."""

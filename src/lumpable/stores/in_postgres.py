@@ -25,6 +25,10 @@ NOW = (
     "(SELECT last, link FROM chain ORDER BY last DESC LIMIT 1) AS newest ON true"
 )
 """What names there are, and the end of the chain."""
+CLEAR: list[Statement] = [
+    ("LOCK TABLE aside IN SHARE ROW EXCLUSIVE MODE", ()), ("DELETE FROM aside", ()),
+]  # fmt: skip
+"""What was put aside goes; one process at a time, so that none waits for another in a circle."""
 
 
 class PostgresStore(TableStore, SharedStore):
@@ -98,9 +102,8 @@ class PostgresStore(TableStore, SharedStore):
         """Wait for the lock, then read which names others gave."""
         try:
             with self._errors():
-                self._writer().lock(TURN)
+                *known, last, link = self._writer().locked_rows(TURN, NOW)[0]
                 self._has_turn = True
-                *known, last, link = self._writer().rows(NOW)[0]
                 with self._lock:
                     if tuple(known) != self._known:
                         self._read_names()
@@ -120,6 +123,13 @@ class PostgresStore(TableStore, SharedStore):
             except BaseException:
                 self._leave()
                 raise
+
+    def _in_turn(self) -> Session:
+        """Return the session that has the turn: another one must not write."""
+        session = self._writing
+        if session is None or not self._has_turn:
+            raise StoreError(f"{self.place}: another process may write now")
+        return session
 
     def elected(self) -> bool:
         """Take the other lock, if nobody has it."""
@@ -147,8 +157,7 @@ class PostgresStore(TableStore, SharedStore):
     def _write(self, users: list[Row], arms: list[Row], log: list[Row], link: Row) -> None:
         from psycopg.errors import UniqueViolation
 
-        if not self._has_turn:
-            raise StoreError(f"{self.place}: another process may write now")
+        session = self._in_turn()
         more: list[Statement] = []
         if users:
             more.append(_insert("users", "bigint, text, bytea", users))
@@ -159,7 +168,7 @@ class PostgresStore(TableStore, SharedStore):
         more.append(("INSERT INTO chain VALUES (%s, %s)", link))
         try:
             with self._errors():
-                self._writer().write(more)
+                session.write(more)
         except StoreError as error:
             cause = error.__cause__
             if isinstance(cause, UniqueViolation) and cause.diag.constraint_name == DECISIONS:
@@ -186,20 +195,20 @@ class PostgresStore(TableStore, SharedStore):
     def erase(self, user: Name) -> int:
         """Blank all that a user left, and let PostgreSQL clean up behind it."""
         with self._lock, self._errors():
-            number = self._users.number.get(user)
+            session, number = self._in_turn(), self._users.number.get(user)
             if number is None:
                 return 0
-            found = [n for (n,) in self._writer().rows(OWN, number)]
+            found = [n for (n,) in session.rows(OWN, number)]
             blank = f"UPDATE log SET kind = '{ERASED}', {BLANK} WHERE number = ANY(%s)"
-            self._writer().write([
+            session.write([
                 (blank, (found,)), ("DELETE FROM users WHERE number = %s", (number,)),
-                ("DELETE FROM aside", ()), ("UPDATE ever SET erasures = erasures + 1", ()),
+                *CLEAR, ("UPDATE ever SET erasures = erasures + 1", ()),
             ])  # fmt: skip
             self._users.drop(number)
             del self._salts[number]
             self._known = self._known[0], self._known[1] + 1, self._known[2]
             for table in ("log", "users", "aside"):
-                self._writer().rows(f"VACUUM {table}")
+                session.rows(f"VACUUM {table}")
             return len(found)
 
     def verify(self) -> list[Damage]:
@@ -217,10 +226,13 @@ class PostgresStore(TableStore, SharedStore):
         """Keep a row by its digest."""
         name = hashlib.sha256(content).hexdigest()
         old = "SELECT number FROM aside WHERE kind = %s ORDER BY number DESC OFFSET %s"
-        row = "INSERT INTO aside (kind, name, content) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
+        row = (
+            "INSERT INTO aside (kind, name, content) VALUES (%s, %s, %s) ON CONFLICT (kind, name) "
+            "DO UPDATE SET number = DEFAULT, content = excluded.content"
+        )
         drop = f"DELETE FROM aside WHERE number IN ({old})"
         with self._lock, self._errors():
-            self._reader().write([(row, (kind, name, content)), (drop, (kind, most))])
+            self._reader().write([CLEAR[0], (row, (kind, name, content)), (drop, (kind, most))])
         return name
 
     def find_aside(self, kind: str, name: str = "") -> bytes | None:
@@ -234,11 +246,13 @@ class PostgresStore(TableStore, SharedStore):
     def clear_aside(self) -> None:
         """Remove all rows."""
         with self._lock, self._errors():
-            self._reader().write([("DELETE FROM aside", ())])
+            self._reader().write(CLEAR)
 
     def close(self) -> None:
-        """End the sessions."""
+        """End the sessions; the next one need not wait until the server notices."""
         self._closed = True
+        if self._writing is not None:
+            self._writing.give_up()
         self._leave()
         if self._reading is not None:
             self._reading.close()

@@ -35,6 +35,22 @@ CREATE TABLE aside (number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind
 INSERT INTO ever VALUES (0, 0);
 INSERT INTO about VALUES ('schema', '{SCHEMA}');
 """
+KEEPALIVES: dict[str, Any] = {
+    "application_name": "lumpable", "keepalives_idle": 10, "keepalives_interval": 5,
+    "keepalives_count": 3,
+}  # fmt: skip
+OURS = {"about", "ever", "users", "arms", "log", "chain", "aside"}
+FOUND = (
+    "SELECT relname::text FROM pg_class JOIN pg_namespace AS spaces ON spaces.oid = relnamespace "
+    "WHERE nspname = %s AND relkind IN ('r', 'p', 'v', 'm', 'f')"
+)
+SESSION = (
+    "SET synchronous_commit = on", "SET default_transaction_isolation = 'read committed'",
+    "SET lock_timeout = 0", "SET statement_timeout = 0", "SET idle_session_timeout = 0",
+    "SET tcp_keepalives_idle = 10", "SET tcp_keepalives_interval = 5",
+    "SET tcp_keepalives_count = 3",
+)  # fmt: skip
+"""Durable; who waits for a turn waits; a machine that is gone loses its turn in half a minute."""
 Row = tuple[Any, ...]
 Statement = tuple[str, Sequence[Any]]
 
@@ -79,9 +95,15 @@ class Session:
             for query, given in statements:
                 self._db.execute(query, given)
 
-    def lock(self, which: int) -> None:
-        """Wait for an advisory lock."""
-        self.rows("SELECT pg_advisory_lock(%s, %s)", self._key, which)
+    def locked_rows(self, which: int, query: str) -> list[Row]:
+        """Wait for an advisory lock; return what a query finds then.
+
+        They are two statements in one message: a statement sees what was there when it began.
+        """
+        with self._alone, self._db.pipeline():
+            self._db.execute("SELECT pg_advisory_lock(%s, %s)", (self._key, which))
+            found: list[Row] = self._db.execute(query).fetchall()
+            return found
 
     def try_lock(self, which: int) -> bool:
         """Take an advisory lock if it is free."""
@@ -90,6 +112,17 @@ class Session:
     def unlock(self, which: int) -> None:
         """Give up an advisory lock."""
         self.rows("SELECT pg_advisory_unlock(%s, %s)", self._key, which)
+
+    def give_up(self) -> None:
+        """Give up all advisory locks, if nobody is at work here and it is not lost."""
+        from psycopg import Error
+
+        if self._alone.acquire(blocking=False):
+            try:
+                with contextlib.suppress(Error):
+                    self.rows("SELECT pg_advisory_unlock_all()")
+            finally:
+                self._alone.release()
 
     @contextlib.contextmanager
     def one_moment(self) -> Iterator[None]:
@@ -108,21 +141,22 @@ class Session:
         first = path.split(",")[0].strip().strip('"')
         schema = USUAL if first in ("$user", "public", "") else first
         self._db.execute("SELECT set_config('search_path', %s, false)", (f'"{schema}"',))
-        self._db.execute("SET synchronous_commit = on")
+        for query in SESSION:
+            self._db.execute(query)
         with self._db.transaction():
             self._db.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"lumpable {schema}",))
-            found = self.rows("SELECT to_regclass('about')::text, to_regclass('log')::text")[0]
-            if found == (None, None) and not make:
+            found = {name for (name,) in self.rows(FOUND, schema)}
+            if not found and not make:
                 raise FileNotFoundError(f"no experiment in the schema {schema!r}")
-            if found == (None, None):
+            if not found:
                 self._db.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
                 self._db.execute(TABLES)
-            elif None in found:
+            elif not found >= OURS:
                 expected = "a schema of lumpable, or an empty one"
                 raise BadArgument("path", expected, f"the schema {schema!r} with other tables")
-        written = int(bytes(self.rows("SELECT value FROM about WHERE key = 'schema'")[0][0]))
-        if written > SCHEMA:
-            got = f"tables that a later version wrote (schema {written})"
+        written = self.rows("SELECT value FROM about WHERE key = 'schema'")
+        if written and int(written[0][0]) > SCHEMA:
+            got = f"tables that a later version wrote (schema {int(written[0][0])})"
             raise BadArgument("path", f"tables of schema {SCHEMA} or older", got)
         key = self.rows("SELECT 'log'::regclass::oid::bigint")[0][0]
         self._key = (key + 2**31) % 2**32 - 2**31  # a signed number of 32 bits, as locks take it
@@ -131,10 +165,17 @@ class Session:
 def connected(address: str, *, make: bool = True) -> Session:
     """Connect to a database and find its tables, or make them."""
     psycopg = need("psycopg", "postgres", "sharing an experiment by PostgreSQL")
+    server, _, database = address.partition("//")[2].partition("?")[0].partition("/")
+    malformed = "@" in database or server.count("@") > 1
     try:
-        connection = psycopg.connect(address, autocommit=True, application_name="lumpable")
-    except psycopg.ProgrammingError as error:
-        raise BadArgument("path", why=f"{place_of(address)}: {error}") from error
+        if not malformed:
+            psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.ProgrammingError:
+        malformed = True
+    if malformed:  # what is wrong may be the password: it is not repeated
+        expected = "an address such as postgresql://user@host/database, with %40 for an @ in a name"
+        raise BadArgument("path", expected, "one that PostgreSQL cannot read")
+    connection = psycopg.connect(address, autocommit=True, **KEEPALIVES)
     session = Session(connection)
     try:
         session.prepare(make=make)
