@@ -7,6 +7,7 @@ import random
 import signal
 import tracemalloc
 import zipfile
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
