@@ -384,4 +384,4 @@ def test_numbers_along_an_axis_are_those_of_its_ticks() -> None:
     points = canvas.altair().Chart(canvas.data({"at": at} for at in ticks)).mark_point()
     svg = canvas.svg(points.encode(x=x).properties(width=900).to_dict())
     shown = re.findall(r">([^<>]+)</text>", svg)
-    assert ["5e-5", "0.0025", "0.02", "0.125", "0.5", "1.5", "2,000"] == shown[: len(ticks)]
+    assert shown[: len(ticks)] == ["5e-5", "0.0025", "0.02", "0.125", "0.5", "1.5", "2,000"]
