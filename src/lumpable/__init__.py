@@ -25,10 +25,11 @@ from lumpable.plans import (
 from lumpable.plans.about import About
 from lumpable.plans.costs import Budget, budget
 from lumpable.plans.making import algorithm
-from lumpable.plans.plan import Belief, Bucket, Collect, Plan, Result, Sample, Split
+from lumpable.plans.plan import Belief, Bucket, Collect, Plan, Result, Split
 from lumpable.plans.problem import PAPER, TIGHT, Constants, Problem
 from lumpable.plans.progress import Progress, replay
 from lumpable.plans.regret_costs import RegretBudget, regret_budget
+from lumpable.plans.seen import Sample
 from lumpable.runs.bulk import exact, simulate
 from lumpable.runs.measures import Checkpoint
 from lumpable.runs.playing import Played, play

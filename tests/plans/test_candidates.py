@@ -20,9 +20,10 @@ from lumpable.base.errors import BadArgument
 from lumpable.plans import candidates_literal
 from lumpable.plans.candidates_literal import Attempt, certified_rounds, depth, levels
 from lumpable.plans.candidates_pooled import Block, enough, list_draws
-from lumpable.plans.plan import Collect, Sample
+from lumpable.plans.plan import Collect
 from lumpable.plans.progress import Progress
 from lumpable.plans.regret_bounds import CANDIDATES
+from lumpable.plans.seen import Sample
 from lumpable.runs.outcome import policy_outcome
 from twins.watched_candidates import WatchedAttempt, WatchedBlock, drive
 
@@ -432,8 +433,8 @@ def test_ties_go_to_the_first() -> None:
     block.remember(everything_seen([[0.1, 0.7, 0.7], [0.7, 0.7, 0.1]])(_ask_all(2, 3)), 4)
     assert block.arm.tolist() == [1, 0]
     attempt = Attempt(lb.Problem(1, 3, 1), 1, 1.0)
-    attempt.learn(np.array([[0.2, 0.4, 0.4]]))
-    attempt.learn(np.array([[0.4, 0.2, 0.2]]))  # no better than before
+    attempt.learn(np.arange(3), np.array([0.2, 0.4, 0.4]))
+    attempt.learn(np.arange(3), np.array([0.4, 0.2, 0.2]))  # no better than before
     assert attempt.arm.tolist() == [1]
 
 

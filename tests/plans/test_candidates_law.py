@@ -15,7 +15,8 @@ from scipy import stats
 import lumpable as lb
 from lumpable.base.arrays import FloatMatrix
 from lumpable.plans.candidates_pooled import Block
-from lumpable.plans.plan import Collect, Sample
+from lumpable.plans.plan import Collect
+from lumpable.plans.seen import Sample
 from lumpable.runs.answers import answer as drawn
 from twins.watched_candidates import WatchedAttempt, WatchedBlock, drive
 

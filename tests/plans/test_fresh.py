@@ -16,8 +16,8 @@ import lumpable as lb
 from lumpable.plans.clusters import Clusters
 from lumpable.plans.fresh_lengths import FreshPhase, Stages, fresh_phase
 from lumpable.plans.intervals import Intervals, components
-from lumpable.plans.plan import Sample
 from lumpable.plans.regret import fresh_guesses, fresh_phases
+from lumpable.plans.seen import Sample
 from twins.scripted import Script
 
 NAN = math.nan

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 import lumpable as lb
 from lumpable.plans.fresh_lengths import Stages, fresh_phase
-from lumpable.plans.plan import Belief, Collect, Plan, Sample
+from lumpable.plans.plan import Belief, Collect, Plan
 from lumpable.plans.progress import Progress
 from lumpable.plans.regret import fresh_guesses, fresh_phases
+from lumpable.plans.seen import Sample
 
 SIX = lb.Problem(6, 2, 3)
 SMALL = replace(lb.PAPER, levels=0.05)

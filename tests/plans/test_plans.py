@@ -25,8 +25,9 @@ import lumpable as lb
 from lumpable import plans
 from lumpable.base.arrays import BoolMatrix, FloatMatrix
 from lumpable.plans.candidates_literal import depth
-from lumpable.plans.plan import Collect, Plan, Reply, Request, Result, Sample, Split
+from lumpable.plans.plan import Collect, Plan, Reply, Request, Result, Split
 from lumpable.plans.progress import Progress
+from lumpable.plans.seen import Sample
 
 MakePlan = Callable[..., Plan]
 

@@ -29,7 +29,7 @@ from lumpable import (
 from lumpable.plans.plan import Belief, Plan
 from lumpable.reports import charts as pictures
 from lumpable.reports.charts import cluster_counts, cost, drops
-from lumpable.reports.kit import axes, save, theme
+from lumpable.reports.kit import axes, canvas, save, theme
 from lumpable.runs import questions as history
 from lumpable.runs.run import RequestRow, Side, Turn
 
@@ -375,3 +375,13 @@ def test_ticks_of_values_are_inside_and_none_where_nothing_is_positive() -> None
     assert axes.ticks_of([1.0, 0.0, 1000.0]) == [1.0, 10.0, 100.0, 1000.0]
     assert axes.ticks_of([7.0]) != []
     assert axes.ticks_of([0.0, -1.0]) == []
+
+
+def test_numbers_along_an_axis_are_those_of_its_ticks() -> None:
+    """Small ones too: 0.0025 is not rounded to 0.003."""
+    ticks = [0.00005, 0.0025, 0.02, 0.125, 0.5, 1.5, 2000.0]
+    x = canvas.altair().X("at:Q", scale=axes.log_scale(), axis=axes.numbers(ticks))
+    points = canvas.altair().Chart(canvas.data({"at": at} for at in ticks)).mark_point()
+    svg = canvas.svg(points.encode(x=x).properties(width=900).to_dict())
+    shown = re.findall(r">([^<>]+)</text>", svg)
+    assert shown[: len(ticks)] == ["5e-5", "0.0025", "0.02", "0.125", "0.5", "1.5", "2,000"]

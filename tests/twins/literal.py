@@ -13,7 +13,8 @@ import numpy as np
 
 from lumpable.base.arrays import IntVector
 from lumpable.base.splitmix import context_keys, draw, request_key
-from lumpable.plans.plan import Collect, Sample
+from lumpable.plans.plan import Collect
+from lumpable.plans.seen import Sample
 from lumpable.worlds.world import World
 
 Draw = Callable[[int, int, int], int]

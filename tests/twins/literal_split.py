@@ -13,7 +13,8 @@ import numpy as np
 
 from lumpable.base.arrays import IntVector
 from lumpable.base.splitmix import context_keys, draw, request_key
-from lumpable.plans.plan import Belief, Collect, Plan, Reply, Request, Result, Sample
+from lumpable.plans.plan import Belief, Collect, Plan, Reply, Request, Result
+from lumpable.plans.seen import Sample
 from lumpable.worlds.world import World
 from twins import literal
 from twins.literal import Draw

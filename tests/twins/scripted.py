@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.plans.plan import Belief, Collect, Plan, Result, Sample, Split
+from lumpable.plans.plan import Belief, Collect, Plan, Result, Split
 from lumpable.plans.progress import Progress
+from lumpable.plans.seen import Sample
 
 
 class Script:

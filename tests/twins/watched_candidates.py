@@ -14,10 +14,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 import lumpable as lb
-from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix
+from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.plans.candidates_literal import Attempt
-from lumpable.plans.candidates_pooled import Block, best_pair
-from lumpable.plans.plan import Collect, Sample
+from lumpable.plans.candidates_pooled import Block
+from lumpable.plans.pairs import best_pair
+from lumpable.plans.plan import Collect
+from lumpable.plans.seen import Sample
 
 Got = TypeVar("Got")
 Answer = Callable[[Collect], Sample]
@@ -203,9 +205,9 @@ class WatchedAttempt(Attempt):
         assert (self.V >= V).all()
         return sample
 
-    def learn(self, lower: FloatMatrix) -> None:
+    def learn(self, pairs: IntVector, lower: FloatVector) -> None:
         V = self.V.copy()
-        super().learn(lower)
+        super().learn(pairs, lower)
         assert (self.V >= V).all()
         self.promises.bounds(self.V, self.arm)
 

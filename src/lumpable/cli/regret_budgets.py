@@ -102,17 +102,12 @@ def where(m: RegretMethod) -> str:
 
 
 def bound(m: RegretMethod) -> str:
-    """Write a bound; say that it is vacuous, or that a term is missing."""
-    if m.bound is None:
-        return "-"
-    more = "" if m.complete else "more than "
-    return f"{more}{short(m.bound)}{' (vacuous)' if m.vacuous else ''}"
+    """Write a bound; say that it is vacuous."""
+    return "-" if m.bound is None else f"{short(m.bound)}{' (vacuous)' if m.vacuous else ''}"
 
 
 def speaks(m: RegretMethod) -> str:
     """Say from which horizon on a bound is below it."""
-    if not m.complete:
-        return "one term unnamed"
     return "-" if m.speaks_from is None else f"{short(m.speaks_from)} rounds"
 
 
@@ -120,7 +115,7 @@ def crossings(found: RegretBudget) -> list[str]:
     """Say for each plan with a bound at which sizes it is below that of EXP3 on each context."""
     lines = []
     for m in found.methods:
-        if not m.name or m.bound is None or not m.complete:
+        if not m.name or m.bound is None:
             continue
         turn = "" if m.bound_turns_at is None else " x ".join(map(short, m.bound_turns_at))
         if m.bound_wins:
@@ -147,7 +142,7 @@ def best(found: RegretBudget) -> str:
     least = min(m.rate for m in plans)
     names = ", ".join(m.title for m in plans if m.rate == least)
     words = f"The smallest rate of a plan here: {names}."
-    sure = [m for m in found.methods if m.complete and m.bound is not None and not m.oracle]
+    sure = [m for m in found.methods if m.bound is not None and not m.oracle]
     if not sure:
         return words
     first = min(sure, key=lambda m: m.bound or 0.0)

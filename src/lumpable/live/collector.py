@@ -17,7 +17,8 @@ import numpy.typing as npt
 from lumpable.base.arrays import BoolMatrix, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.splitmix import context_keys, draws
-from lumpable.plans.plan import Collect, Sample
+from lumpable.plans.plan import Collect
+from lumpable.plans.seen import Sample
 
 _Play = tuple[int, int, float, list[int], int, int, int]
 """A play that ends: its cell, plays and sum there, arms ahead, how many stay, arm, arms drawn."""

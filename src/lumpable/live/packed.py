@@ -11,7 +11,7 @@ import numpy.typing as npt
 from lumpable.base.archive import Array, Reader
 from lumpable.base.arrays import FloatVector
 from lumpable.base.errors import BadArgument
-from lumpable.plans.plan import Sample
+from lumpable.plans.seen import Sample
 
 
 @dataclass(frozen=True, slots=True, eq=False)

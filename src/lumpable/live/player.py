@@ -16,8 +16,9 @@ from lumpable.base.arrays import IntVector
 from lumpable.base.splitmix import request_key
 from lumpable.live.collector import Collector
 from lumpable.live.packed import Packed
-from lumpable.plans.plan import Collect, Plan, Reply, Result, Sample, Split
+from lumpable.plans.plan import Collect, Plan, Reply, Result, Split
 from lumpable.plans.progress import Progress
+from lumpable.plans.seen import Sample
 
 
 class Player:

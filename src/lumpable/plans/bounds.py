@@ -28,9 +28,6 @@ class Rate:
     """Where it is from."""
     bound: Callable[[Problem, float], float] | None = None
     """The bound with its constants and logarithms; None where no constant is named."""
-    complete: bool = True
-    """Whether `bound` has every term; if not, one of lower order has a constant without a name, so
-    that it is no bound yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,15 @@ from collections.abc import Generator, Iterator
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector
+from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.plans.about import Kind
 from lumpable.plans.bounds import Promise
-from lumpable.plans.candidates_pooled import as_sets, best_pair, list_draws
+from lumpable.plans.candidates_pooled import list_draws
 from lumpable.plans.lengths import doubled
-from lumpable.plans.plan import Belief, Collect, Conversation, Result, Sample
+from lumpable.plans.pairs import as_sets, best_pair, most_in_a_row, raised
+from lumpable.plans.plan import Belief, Collect, Conversation, Result
 from lumpable.plans.problem import Problem
+from lumpable.plans.seen import Sample
 
 CONFIDENCE = 16.0
 """Lg = 16 ln x."""
@@ -172,28 +174,25 @@ class Attempt:
 
         Returns estimate and radius of each pair's last finished stage, and which were completed.
         """
-        alive = P
+        S, K, _ = self.problem.letters
         est, rad = np.full(P.shape, np.nan), np.full(P.shape, math.inf)
+        alive = np.flatnonzero(P)
         for k in range(n + 1):
-            if not alive.any():
+            if not alive.size:
                 break
-            a = int(alive.sum(axis=1).max())
-            rounds = stage_rounds(self.problem, a, self.Lg, k)
+            rounds = stage_rounds(self.problem, most_in_a_row(alive, K), self.Lg, k)
             told = f"{kind} {words}, 2^{k} plays"
-            sample = yield from self.ask(rounds, 2**k, alive, kind, told)
-            alive = alive & (sample.plays > 0)
-            est[alive], rad[alive] = sample.mean[alive], self.c(k)
-            self.learn(np.where(alive, sample.mean, -math.inf) - self.c(k))
-            bar = np.maximum(self.V - 4 * self.c(n), w)[:, np.newaxis]
-            alive = alive & (est + self.c(k) >= bar)
-        return est, rad, alive
+            sample = yield from self.ask(rounds, 2**k, as_sets(alive, S, K), kind, told)
+            alive, _, mean = sample.seen
+            est.reshape(-1)[alive], rad.reshape(-1)[alive] = mean, self.c(k)
+            self.learn(alive, mean - self.c(k))
+            bar = np.maximum(self.V - 4 * self.c(n), w)
+            alive = alive[mean + self.c(k) >= bar[alive // K]]
+        return est, rad, as_sets(alive, S, K)
 
-    def learn(self, lower: FloatMatrix) -> None:
-        """Raise V(i) to the largest lower bound of its row; the first arm wins."""
-        best = np.argmax(lower, axis=1)
-        value = lower[np.arange(len(best)), best]
-        self.arm = np.where(value > self.V, best, self.arm)
-        self.V = np.maximum(self.V, value)
+    def learn(self, pairs: IntVector, lower: FloatVector) -> None:
+        """Raise V(i) to the largest lower bound of its pairs; the first arm wins."""
+        self.V, self.arm = raised(self.V, self.arm, pairs, lower, self.problem.arms)
 
 
 # --- Lengths and promise ------------------------------------------------------------------------

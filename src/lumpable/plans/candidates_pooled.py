@@ -25,8 +25,10 @@ from lumpable.base import checks
 from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.plans.about import Kind
 from lumpable.plans.lengths import doubled
-from lumpable.plans.plan import Belief, Collect, Conversation, Sample
+from lumpable.plans.pairs import as_sets, best_pair, most_in_a_row, raised
+from lumpable.plans.plan import Belief, Collect, Conversation
 from lumpable.plans.problem import Problem
+from lumpable.plans.seen import Sample
 
 FIRST = 8
 """The first run; its rounds are 2^8 (S + K)."""
@@ -125,22 +127,14 @@ class Block:
 
     def remember(self, sample: Sample, repeats: int) -> None:
         """Add finished plays; U never rises and V never falls."""
-        S, K, _ = self.problem.letters
-        pairs = np.flatnonzero(sample.plays)
-        new = sample.plays.reshape(-1)[pairs] * float(min(repeats, 1 << UNCOUNTED))
-        count = self.count.reshape(-1)[pairs] + new
-        old, fresh = self.mean.reshape(-1)[pairs], sample.mean.reshape(-1)[pairs]
+        pairs, plays, fresh = sample.seen
+        new = plays * float(min(repeats, 1 << UNCOUNTED))
+        count, old = self.count.reshape(-1)[pairs] + new, self.mean.reshape(-1)[pairs]
         mean = (1 - new / count) * old + new / count * fresh
         self.count.reshape(-1)[pairs], self.mean.reshape(-1)[pairs] = count, mean
-        np.minimum.at(self.U.reshape(-1), pairs, mean + self.rad(count))
-        i, lower = pairs // K, mean - self.rad(count)
-        best: FloatVector = np.full(S, -math.inf)
-        np.maximum.at(best, i, lower)
-        top = lower == best[i]
-        first = np.full(S, K)
-        np.minimum.at(first, i[top], pairs[top] % K)
-        self.arm = np.where(best > self.V, first, self.arm)
-        self.V = np.maximum(self.V, best)
+        U, radius = self.U.reshape(-1), self.rad(count)
+        U[pairs] = np.minimum(U[pairs], mean + radius)
+        self.V, self.arm = raised(self.V, self.arm, pairs, mean - radius, self.problem.arms)
 
     # --- RUN, SUBPHASE, TEST --------------------------------------------------------------
 
@@ -206,8 +200,9 @@ class Block:
             g = max(m - int(draws[arms.any(axis=1)].min()), math.ceil(self.ell))
             rounds = math.ceil(f * self.problem.contexts * g)
             sample = yield from self.ask(rounds, 1, arms, "listing", f"drawing lists, {words}")
-            L |= sample.plays > 0
-            draws += sample.plays.sum(axis=1, dtype=np.float64)
+            pairs, plays, _ = sample.seen
+            L.reshape(-1)[pairs] = True
+            draws += np.bincount(pairs // self.problem.arms, plays, self.problem.contexts)
             f *= 2
 
     def screen(self, D: BoolMatrix, n: int, h: int) -> Generator[Collect, Sample, bool]:
@@ -266,11 +261,10 @@ class Block:
                 short = pairs[count[pairs] < enough(k)]
                 if not short.size:
                     break
-                need = as_sets(short, S, K)
-                a = int(need.sum(axis=1).max())
+                a = most_in_a_row(short, K)
                 M = 2**k - int(count[short].min())
-                rounds = math.ceil(f * S * (a + 1) * M)
-                yield from self.ask(rounds, M, need, kind, f"{kind} {words}, to 2^{k} plays")
+                rounds, told = math.ceil(f * S * (a + 1) * M), f"{kind} {words}, to 2^{k} plays"
+                yield from self.ask(rounds, M, as_sets(short, S, K), kind, told)
                 f *= 2
             pairs = pairs[count[pairs] >= enough(k)]  # the others fall out
         return as_sets(listed[above(listed) & (count[listed] >= enough(n))], S, K)
@@ -285,19 +279,3 @@ def list_draws(problem: Problem, R: int, confidence: float, levels: int) -> int:
     """m(n) = ((S + K)/S) (R ln(K + 1) + confidence) 2^((h - n)/2), rounded up; levels = h - n."""
     S, K, _ = problem.letters
     return doubled((S + K) / S * (R * math.log(K + 1) + confidence), levels / 2)
-
-
-def best_pair(among: BoolMatrix, mean: FloatMatrix) -> tuple[int, int, float]:
-    """Return context, arm and mean of the pair with the largest mean; the first of equals."""
-    pairs = np.flatnonzero(among)
-    values = mean.reshape(-1)[pairs]
-    top = int(np.argmax(values))
-    i, j = divmod(int(pairs[top]), mean.shape[1])
-    return i, j, float(values[top])
-
-
-def as_sets(pairs: IntVector, contexts: int, arms: int) -> BoolMatrix:
-    """Return the exploration sets that hold these pairs, numbered row by row."""
-    sets = np.zeros(contexts * arms, dtype=bool)
-    sets[pairs] = True
-    return sets.reshape(contexts, arms)

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, IntVector
 from lumpable.plans.about import Kind
-from lumpable.plans.plan import Belief, Sample
+from lumpable.plans.plan import Belief
+from lumpable.plans.seen import Sample
 
 Number = TypeVar("Number", np.int64, np.float64)
 

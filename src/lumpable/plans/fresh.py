@@ -18,8 +18,9 @@ from lumpable.base.errors import BadArgument
 from lumpable.plans.clusters import Clusters, Parts, belief_in, best_arms
 from lumpable.plans.fresh_lengths import FreshPhase, Stages, fresh_phase
 from lumpable.plans.intervals import Intervals, WideGap, components
-from lumpable.plans.plan import Collect, Conversation, Sample
+from lumpable.plans.plan import Collect, Conversation
 from lumpable.plans.problem import Constants, Problem, Tight
+from lumpable.plans.seen import Sample
 
 
 @dataclass(slots=True)

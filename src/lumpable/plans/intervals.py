@@ -12,7 +12,7 @@ import numpy as np
 
 from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.plans.clusters import Clusters
-from lumpable.plans.plan import Sample
+from lumpable.plans.seen import Sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,17 +19,10 @@ from lumpable.plans.about import About
 from lumpable.plans.candidates_literal import CERTIFIED, certified
 from lumpable.plans.lengths import Lengths
 from lumpable.plans.making import algorithm
-from lumpable.plans.plan import (
-    Belief,
-    Bucket,
-    Collect,
-    Conversation,
-    Plan,
-    Result,
-    Sample,
-)
+from lumpable.plans.plan import Belief, Bucket, Collect, Conversation, Plan, Result
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.plans.progress import Progress
+from lumpable.plans.seen import Sample
 from lumpable.plans.standard import best_of, only
 
 

@@ -1,4 +1,4 @@
-"""The one conversation: a plan asks for data (`Collect`) and gets them (`Sample`).
+"""The one conversation: a plan asks for data (`Collect`) and gets them (`seen.Sample`).
 
 A plan can also hand contexts to other plans, side by side (`Split`), and gets their results.
 
@@ -17,9 +17,10 @@ from typing import Any, overload
 import numpy as np
 
 from lumpable.base import checks
-from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, IntMatrix, IntVector
+from lumpable.base.arrays import BoolMatrix, BoolVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.plans.about import About, Kind
+from lumpable.plans.seen import Sample
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,38 +117,6 @@ class Split:
     def shape(self) -> tuple[int, int]:
         """(contexts, arms)."""
         return len(self.bucket), self.plans[0].shape[1]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
-    """The answer: finished plays of each pair (D_n) and their mean reward (A-hat_n).
-
-    `mean` is NaN exactly where `plays` is 0; it is the average of plays x repeats rewards.
-    """
-
-    plays: IntMatrix
-    mean: FloatMatrix
-
-    def __post_init__(self) -> None:
-        plays, mean = np.asarray(self.plays), np.asarray(self.mean, dtype=np.float64)
-        if plays.ndim != 2 or plays.shape != mean.shape:
-            shapes = f"{plays.shape} and {mean.shape}"
-            raise BadArgument("plays and mean", "two (S, K) arrays", f"{shapes}")
-        if plays.dtype.kind not in "iu":
-            raise BadArgument("plays", "whole numbers", f"{plays.dtype}")
-        plays = plays.astype(np.int64, copy=False)
-        if plays.min(initial=0) < 0:
-            raise BadArgument("plays", "no negative number", f"{plays.min()}")
-        odd = np.isfinite(mean) != (plays > 0)
-        if odd.any():
-            wrong = "finite where plays is not 0, and NaN elsewhere"
-            raise BadArgument(
-                "mean", why=f"expected numbers that are {wrong}; wrong {first_pair(odd)}"
-            )
-        if np.isinf(mean).any():
-            raise BadArgument("mean", "NaN where plays is 0", "inf")
-        object.__setattr__(self, "plays", checks.read_only(plays))
-        object.__setattr__(self, "mean", checks.read_only(mean))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,9 +231,3 @@ class Plan(Generator[Request, Reply, Result]):
     def throw(self, typ: Any, val: Any = None, tb: TracebackType | None = None, /) -> Request:
         """Raise inside the body, as `yield from` does when it is interrupted."""
         return self._body.throw(typ if val is None else val)
-
-
-def first_pair(where: BoolMatrix) -> str:
-    """Name the pair of the first True."""
-    context, arm = np.argwhere(where)[0]
-    return f"at context {context}, arm {arm}"

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from lumpable.base.errors import BadArgument
-from lumpable.plans.plan import Belief, Plan, Reply, Request, Result, Sample, Split, first_pair
+from lumpable.plans.plan import Belief, Plan, Reply, Request, Result, Split
+from lumpable.plans.seen import Sample, place
 
 
 class Progress:
@@ -81,7 +82,8 @@ def _misfit(request: Request, reply: Reply) -> str:
         return ""
     if not isinstance(reply, Sample):
         return "asks for a sample, got results"
-    if reply.plays.shape != request.shape:
-        return f"asks for shape {request.shape}, got {reply.plays.shape}"
-    stray = (reply.plays > 0) & ~request.arms
-    return f"does not ask for the pair {first_pair(stray)}" if stray.any() else ""
+    if reply.shape != request.shape:
+        return f"asks for shape {request.shape}, got {reply.shape}"
+    pairs = reply.seen.pairs
+    stray = pairs[~request.arms.reshape(-1)[pairs]]
+    return f"does not ask for the pair {place(stray[0], request.shape)}" if stray.size else ""

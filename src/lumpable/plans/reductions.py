@@ -17,17 +17,9 @@ from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.plans import bounds, clusters, lengths, pac, regret, standard
 from lumpable.plans.about import About
 from lumpable.plans.making import algorithm
-from lumpable.plans.plan import (
-    Belief,
-    Branching,
-    Collect,
-    Conversation,
-    Request,
-    Result,
-    Sample,
-    Split,
-)
+from lumpable.plans.plan import Belief, Branching, Collect, Conversation, Request, Result, Split
 from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.plans.seen import Sample
 
 # --- The switch -------------------------------------------------------------------------------
 

@@ -24,8 +24,9 @@ from lumpable.plans.candidates_pooled import memory
 from lumpable.plans.clusters import Clusters, Gap, Level, Parts, belief_in, best_arms, widest
 from lumpable.plans.lengths import Phase
 from lumpable.plans.making import algorithm
-from lumpable.plans.plan import Belief, Collect, Conversation, Sample
+from lumpable.plans.plan import Belief, Collect, Conversation
 from lumpable.plans.problem import PAPER, TIGHT, Constants, Problem, Tight
+from lumpable.plans.seen import Sample
 
 
 class TooFewGroups(Exception):

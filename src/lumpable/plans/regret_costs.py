@@ -35,12 +35,10 @@ class RegretMethod:
     """Without constants and logarithms."""
     bound: float | None
     """With constants and logarithms; None where no constant is named."""
-    complete: bool
-    """Whether the bound has every term; if not, the true one is larger."""
     vacuous: bool
     """Whether the bound is no less than the horizon: no regret is larger."""
     speaks_from: float | None
-    """The horizon from which on the bound is below it; None without a (complete) bound."""
+    """The horizon from which on the bound is below it; None without a bound."""
     rate_wins: bool
     """Whether its rate is below sqrt(SKT), that of each context on its own."""
     rate_turns_at: tuple[int, int] | None
@@ -111,7 +109,7 @@ def _row(
     oracle: bool = False,
     conjectured: bool = False,
 ) -> RegretMethod:
-    bound, complete = rate.bound, rate.complete
+    bound = rate.bound
 
     def rate_loses(size: Problem) -> bool:
         return bounds.standard_rate(size, T) <= rate.of(size, T)
@@ -130,14 +128,13 @@ def _row(
         source=rate.source,
         rate=rate.of(problem, T),
         bound=value,
-        complete=complete,
         vacuous=value is not None and value >= T,
-        speaks_from=speaks_from(problem, bound) if bound is not None and complete else None,
+        speaks_from=speaks_from(problem, bound) if bound is not None else None,
         rate_wins=not rate_lost,
         rate_turns_at=rate_turn,
         rate_wins_until=_wins_until(problem, rate),
-        bound_wins=not bound_lost if bound is not None and complete else None,
-        bound_turns_at=bound_turn if bound is not None and complete else None,
+        bound_wins=not bound_lost if bound is not None else None,
+        bound_turns_at=bound_turn if bound is not None else None,
         oracle=oracle,
         conjectured=conjectured,
     )

@@ -6,7 +6,7 @@ Plans: no randomness, clock, I/O, logging or globals.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
 
@@ -15,8 +15,12 @@ from lumpable.base.arrays import BoolMatrix, FloatMatrix, FloatVector, IntMatrix
 from lumpable.plans import bounds, lengths
 from lumpable.plans.about import About
 from lumpable.plans.making import algorithm
-from lumpable.plans.plan import Belief, Collect, Conversation, Result, Sample
+from lumpable.plans.plan import Belief, Collect, Conversation, Result
 from lumpable.plans.problem import PAPER, Constants, Problem
+from lumpable.plans.seen import Sample
+
+PIECE = 2**15
+"""Numbers that are worked on at a time."""
 
 
 @algorithm(
@@ -159,10 +163,14 @@ def online(problem: Problem) -> Conversation:
 
 def pool(plays: IntMatrix, mean: FloatMatrix, sample: Sample) -> None:
     """Add a sample to the running plays and means, in place."""
-    new = sample.plays > 0
-    plays[new] += sample.plays[new]
-    weight = sample.plays[new] / plays[new]
-    mean[new] = (1 - weight) * mean[new] + weight * sample.mean[new]
+    seen = sample.seen
+    for some in _pieces(len(seen.pairs)):
+        pairs, new = seen.pairs[some], seen.plays[some]
+        number = plays.reshape(-1)[pairs] + new
+        weight = new / number
+        old = mean.reshape(-1)[pairs]
+        plays.reshape(-1)[pairs] = number
+        mean.reshape(-1)[pairs] = (1 - weight) * old + weight * seen.mean[some]
 
 
 def confidence(
@@ -173,11 +181,20 @@ def confidence(
     Normal mixture: |sum of n noises| < sqrt((n + 1) (2 log(1/a) + log(n + 1))) for all n with
     probability 1 - a, a = delta / (2SK). Without plays the bounds are infinite.
     """
-    n = np.maximum(plays, 1)
-    log_term = 2 * math.log(2 * plays.size / delta) + np.log(n + 1.0)
-    width = np.where(plays > 0, np.sqrt((n + 1.0) * log_term) / n, math.inf)
-    with np.errstate(over="ignore"):
-        return mean - width, mean + width
+    lower, upper = np.empty(mean.shape), np.empty(mean.shape)
+    for rows in _pieces(len(plays), row=plays.shape[1]):
+        n = np.maximum(plays[rows], 1)
+        log_term = 2 * math.log(2 * plays.size / delta) + np.log(n + 1.0)
+        width = np.where(plays[rows] > 0, np.sqrt((n + 1.0) * log_term) / n, math.inf)
+        with np.errstate(over="ignore"):
+            lower[rows], upper[rows] = mean[rows] - width, mean[rows] + width
+    return lower, upper
+
+
+def _pieces(length: int, row: int = 1) -> Iterator[slice]:
+    """Yield slices that stay in the cache: large matrices are worked on piece by piece."""
+    step = max(1, PIECE // row)
+    yield from (slice(start, start + step) for start in range(0, length, step))
 
 
 def certified_loss(gap: FloatVector, plays: IntMatrix, phase: int, delta: float) -> float:

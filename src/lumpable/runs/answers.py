@@ -16,7 +16,8 @@ import numpy as np
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from lumpable.base.checks import MOST_ROUNDS
 from lumpable.base.errors import BadArgument
-from lumpable.plans.plan import Collect, Request, Sample
+from lumpable.plans.plan import Collect, Request
+from lumpable.plans.seen import Sample, Seen
 from lumpable.worlds import laws
 from lumpable.worlds.world import World
 
@@ -111,26 +112,35 @@ def answer(
     check_size(request.shape, world)
     check_rounds(request)
     visits = _multinomial(rng, request.rounds, world.frequency)
-    plays = np.zeros(world.mean.shape, dtype=np.int64)  # numpy takes large pages, numba does not
-    mean = np.full(world.mean.shape, np.nan)
-    unfinished, regret = kernels.collect(
+    repeats = min(request.repeats, MOST_ROUNDS)  # more would not fit, and is never finished
+    asked = np.flatnonzero(request.arms)
+    most = min(len(asked), int((visits // repeats).sum()))
+    room = Seen(np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most))
+    seen, unfinished, regret = kernels.collect(
         rng,
         visits,
-        min(request.repeats, MOST_ROUNDS),  # more would not fit, and is never finished
-        request.arms,
+        repeats,
+        asked,
         np.zeros(world.contexts, dtype=np.int64) if policy is None else policy,
         world.mean,
         world.best,
         world.sd if world.plain else 0.0,
         world.plain and world.noise == "bernoulli",
-        plays,
-        mean,
+        *room,  # numpy takes large pages, numba does not
     )
+    sample = Sample.of(request.shape, room.first(seen))
     if not world.plain:
-        number = min(request.repeats, MOST_ROUNDS) * plays
-        total = _totals(world.law, world.mean, number, rng)
-        np.divide(total, number, out=mean, where=number > 0)
-    return Answer(Sample(plays, mean), visits, unfinished, regret)
+        sample = _drawn_again(sample, repeats, world, rng)
+    return Answer(sample, visits, unfinished, regret)
+
+
+def _drawn_again(sample: Sample, repeats: int, world: World, rng: np.random.Generator) -> Sample:
+    """Return the same plays with means under the world's own law."""
+    number = repeats * sample.plays
+    total = _totals(world.law, world.mean, number, rng)
+    mean = np.full(number.shape, np.nan)
+    np.divide(total, number, out=mean, where=number > 0)
+    return Sample(sample.plays, mean)
 
 
 def _multinomial(rng: np.random.Generator, number: int, frequency: FloatVector) -> IntVector:

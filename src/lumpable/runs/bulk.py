@@ -15,8 +15,9 @@ from lumpable.base import checks
 from lumpable.base.arrays import IntVector
 from lumpable.base.checks import MOST_ROUNDS
 from lumpable.base.errors import BadArgument
-from lumpable.plans.plan import Belief, Collect, Plan, Request, Result, Sample, Split
+from lumpable.plans.plan import Belief, Collect, Plan, Request, Result, Split
 from lumpable.plans.progress import Progress
+from lumpable.plans.seen import Sample
 from lumpable.runs.answers import Drawn, Exact, Law, check_rounds, check_scale, check_size
 from lumpable.runs.run import RequestRow, Run, Side, Step, Turn
 from lumpable.worlds.world import World

@@ -41,22 +41,24 @@ def compiled(**options):
 
 
 @compiled()
-def collect(rng, visits, repeats, arms, policy, mean, best, sd, bernoulli, plays, average):
+def collect(rng, visits, repeats, asked, policy, mean, best, sd, bernoulli, pairs, plays, average):
     """Play one request for all contexts at once; see `answers.answer`.
 
-    `plays` and `average` come as zeros and NaN and are filled in.
+    Pairs are numbered row by row, those `asked` for and those seen, which go into `pairs`, `plays`
+    and `average`; their number comes first in what is returned.
     """
-    S, K = arms.shape
+    S, K = mean.shape
     unfinished = np.full(S, -1, np.int64)
     regret = 0.0
+    at = seen = 0
     choices = np.empty(K, np.int64)
     dealt = np.empty(K, np.int64)
     for i in range(S):
         k = 0
-        for j in range(K):
-            if arms[i, j]:
-                choices[k] = j
-                k += 1
+        while at < len(asked) and asked[at] < (i + 1) * K:
+            choices[k] = asked[at] - i * K
+            k += 1
+            at += 1
         if k == 0:
             regret += visits[i] * (best[i] - mean[i, policy[i]])
             continue
@@ -65,16 +67,18 @@ def collect(rng, visits, repeats, arms, policy, mean, best, sd, bernoulli, plays
             regret += visits[i] % repeats * (best[i] - mean[i, unfinished[i]])
         _deal(rng, visits[i] // repeats, dealt[:k])
         for c in range(k):
-            j = choices[c]
-            plays[i, j] = dealt[c]
-            m = repeats * plays[i, j]
+            m = repeats * dealt[c]
             if m > 0:
+                j = choices[c]
                 regret += m * (best[i] - mean[i, j])
+                pairs[seen] = i * K + j
+                plays[seen] = dealt[c]
                 if bernoulli:
-                    average[i, j] = binomial(rng, m, mean[i, j]) / m
+                    average[seen] = binomial(rng, m, mean[i, j]) / m
                 else:
-                    average[i, j] = mean[i, j] + sd * rng.standard_normal() / math.sqrt(m)
-    return unfinished, regret
+                    average[seen] = mean[i, j] + sd * rng.standard_normal() / math.sqrt(m)
+                seen += 1
+    return seen, unfinished, regret
 
 
 @compiled()

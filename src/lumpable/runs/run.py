@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from lumpable.base.arrays import IntVector
 from lumpable.plans.about import About, Kind
-from lumpable.plans.plan import Belief, Collect, Result, Sample
+from lumpable.plans.plan import Belief, Collect, Result
+from lumpable.plans.seen import Sample
 from lumpable.worlds.laws import Gaussian
 from lumpable.worlds.world import World
 

@@ -26,7 +26,8 @@ LETTER = 7.5
 """Pixels: about the width of a letter."""
 LABELS = {
     "": "datum.value == 0 ? '0' : abs(datum.value) >= 1e6 || abs(datum.value) < 1e-3 ? "
-    "replace(format(datum.value, '.2~e'), '+', '') : format(datum.value, ',.3~f')",
+    "replace(format(datum.value, '.2~e'), '+', '') : "
+    "format(datum.value, abs(datum.value) < 0.1 ? '.3~g' : ',.3~f')",
     "e": "datum.value != 0 && (abs(datum.value) >= 1e3 || abs(datum.value) < 1e-3) ? "
     "replace(format(datum.value, '.2~e'), '+', '') : format(datum.value, '~g')",
     "×": "format(datum.value, '~g') + '×'",
@@ -34,7 +35,7 @@ LABELS = {
     "format(1e3 * datum.value, '~g') + ' ms' : datum.value >= 1e-6 ? "
     "format(1e6 * datum.value, '~g') + ' µs' : format(1e9 * datum.value, '~g') + ' ns'",
 }
-"""How numbers are written, by unit: 2,000 or 1e6; 2e3 beside 1e9; 1.5×; 20 µs."""
+"""How numbers are written, by unit: 2,000, 1e6 or 0.0025; 2e3 beside 1e9; 1.5×; 20 µs."""
 
 
 # --- Axes -----------------------------------------------------------------------------------------

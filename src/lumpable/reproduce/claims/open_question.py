@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,26 @@ GRADUAL = 0.1
 ELL, SHORTER, SD = 1.0, 16, 0.1
 """Small constants: ell = 1 where noise has a tenth of the deviation that is allowed, lists a
 sixteenth as long. With its own constants lists hold all arms until K is above 100."""
-RUN = 26
-"""Sizes are compared after (S + K) 2^26 rounds."""
 HIDDEN, UNIFORM = "hidden arms", "uniform means"
 SHORT, EVERYTHING = "short lists", "broken: lists of all arms"
 Make = Callable[[Problem], lb.Plan]
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """How sizes are compared with small constants, at the worst gaps."""
+
+    sides: tuple[int, ...]
+    """S = K."""
+    run: int
+    """Regret is read after (S + K) 2^run rounds."""
+    start: float
+    step: float
+    """Gaps are 2^-k, for k = start, start + step, .."""
+
+
+QUICK, WHOLE = Growing((48, 320), 23, 3.0, 1.0), Growing((64, 128, 256), 26, 5.0, 0.5)
+QUICK_SEEDS, SEEDS = range(30, 31), range(2)
 
 
 # --- Plans ------------------------------------------------------------------------------------
@@ -105,24 +121,23 @@ def shares(
     return [lost / order(problem, T) for lost, T in zip(worst, times, strict=True)]
 
 
-def at_run(screening: bool, problem: Problem, seed: int, *, start: float, step: float) -> float:
-    """Return the share at (S + K) 2^26 rounds, hidden arms, small constants."""
+def at_run(growing: Growing, screening: bool, problem: Problem, seed: int) -> float:
+    """Return the share after the run, hidden arms, small constants."""
     S, K, _ = problem.letters
-    T = float((S + K) << RUN)
+    T, search = float((S + K) << growing.run), {"start": growing.start, "step": growing.step}
 
     def make(problem: Problem) -> lb.Plan:
         return small_constants(problem, screening=screening)
 
-    return shares(make, problem, hidden(problem, seed, SD), seed, [T], start=start, step=step)[0]
+    return shares(make, problem, hidden(problem, seed, SD), seed, [T], **search)[0]
 
 
 def measure_open(effort: Effort) -> Measured:
     """Measure the worst regret over all gaps, while T, r and S + K grow one at a time."""
-    seeds, step = range(effort.pick(1, 2)), effort.pick(0.75, 0.5)
+    seeds, growing = effort.pick(QUICK_SEEDS, SEEDS), effort.pick(QUICK, WHOLE)
     size = Problem(*effort.pick((20, 20, 3), (60, 60, 3)))
     times = TIMES[:: effort.pick(3, 1)]
     counts, wide = effort.pick(((2, 8), 24), ((2, 4, 8, 16), 48))
-    sides = effort.pick((48, 192), (64, 128, 256))
     exponents: dict[str, dict[str, tuple[float, float]]] = {"T": {}, "r": {}, "S + K": {}}
     rows: Rows = []
     largest: list[float] = []
@@ -154,26 +169,23 @@ def measure_open(effort: Effort) -> Measured:
         keep("r", name, counts, found)
         largest.append(max(max(each) for each in found))
     if not effort.quick:
-        found = [
-            [at_run(True, each, seed, start=3.0, step=1.0) for each in groups] for seed in seeds
-        ]
+        coarser = replace(growing, start=3.0, step=1.0)
+        found = [[at_run(coarser, True, each, seed) for each in groups] for seed in seeds]
         keep("r", SHORT, counts, found)
-    squares = [Problem(n, n, 2) for n in sides]
+    squares = [Problem(n, n, 2) for n in growing.sides]
     for name, screening in ((SHORT, True), (EVERYTHING, False)):
-        found = [
-            [at_run(screening, each, seed, start=5.0, step=step) for each in squares]
-            for seed in seeds
-        ]
-        keep("S + K", name, [2.0 * n for n in sides], found)
+        found = [[at_run(growing, screening, each, seed) for each in squares] for seed in seeds]
+        keep("S + K", name, [2.0 * n for n in growing.sides], found)
     return Measured(
-        seeds=len(seeds) * (2 + 3 * len(counts) + 2 * len(sides)),
+        seeds=len(seeds) * (2 + 3 * len(counts) + 2 * len(growing.sides)),
         setting={
             "size": size.letters,
             "first": times[0],
             "last": times[-1],
             "counts": counts,
             "wide": wide,
-            "sides": sides,
+            "sides": growing.sides,
+            "run": growing.run,
         },
         rows=rows,
         facts={"exponents": exponents, "largest": max(largest)},
@@ -221,7 +233,7 @@ def word_open(measured: Measured, verdict: Verdict) -> Words:
             f"{tuple(at['size'])} (beyond 2^55 a draw is exact up to 2^-18 in total variation); r "
             f"in {tuple(at['counts'])} at S = K = {at['wide']}, T = 1e15. Short lists: S = K in "
             f"{tuple(at['sides'])} with r = 2{few}; ℓ = {ELL:g} with noise of sd {SD:g}, for which "
-            f"its intervals hold all the same, lists 1/{SHORTER} as long, T = (S + K) 2^{RUN}"
+            f"its intervals hold all the same, lists 1/{SHORTER} as long, T = (S + K) 2^{at['run']}"
         ),
         takeaway=(
             "Divided by √(min(r(S + K), SK)T) ln³(SKT), the worst regret has exponents "
@@ -280,7 +292,7 @@ OPEN_QUESTION = Claim(
         "have E Reg_T ≤ C ln³(SKT) √(min(r(S + K), SK) T)"
     ),
     broken="lists hold all arms: nobody is screened, each context eliminates on its own",
-    seconds=(9.0, 77.0),
+    seconds=(6.0, 77.0),
     measure=measure_open,
     judge=judge_open,
     word=word_open,

@@ -16,8 +16,9 @@ import lumpable as lb
 from lumpable import worlds
 from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.plans import lengths, pac, reductions, regret
-from lumpable.plans.plan import Belief, Branching, Collect, Result, Sample, Split
+from lumpable.plans.plan import Belief, Branching, Collect, Result, Split
 from lumpable.plans.problem import Problem
+from lumpable.plans.seen import Sample
 
 SKEWED = Problem(50, 10, 3)
 Putting = Callable[[FloatVector], IntVector]

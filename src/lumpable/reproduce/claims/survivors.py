@@ -9,9 +9,10 @@ import numpy as np
 import lumpable as lb
 from lumpable.base import words
 from lumpable.plans import lengths, regret
-from lumpable.plans.plan import Collect, Sample
+from lumpable.plans.plan import Collect
 from lumpable.plans.problem import PAPER, Constants, Problem
 from lumpable.plans.progress import Progress
+from lumpable.plans.seen import Sample
 from lumpable.reproduce.claim import Check, Claim, Effort, Measured, Verdict, Words, rate
 from lumpable.reproduce.claims import phases
 from lumpable.reproduce.claims.sketch import Axis, Sketch, curves

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import lumpable as lb
-from lumpable.base.arrays import FloatMatrix
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.plans import bounds, pac
 from lumpable.plans.candidates_literal import Attempt, certified_rounds, depth
 from lumpable.plans.plan import Conversation, Result
@@ -41,9 +41,12 @@ SUM, PRODUCT, ONE_BY_ONE = "like S + K", "like S K", "S + K, contexts one by one
 class OneGroup(Attempt):
     """What one context has learned about an arm counts for everybody."""
 
-    def learn(self, lower: FloatMatrix) -> None:
+    def learn(self, pairs: IntVector, lower: FloatVector) -> None:
         """Take the largest lower bound of any context."""
-        super().learn(np.broadcast_to(lower.max(axis=0), lower.shape))
+        S, K, _ = self.problem.letters
+        most: FloatVector = np.full(K, -np.inf)
+        np.maximum.at(most, pairs % K, lower)
+        super().learn(np.arange(S * K), np.tile(most, S))
 
 
 @lb.algorithm
