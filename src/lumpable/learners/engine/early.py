@@ -43,7 +43,8 @@ class Beside:
 
     def __init__(self) -> None:
         self.start_anew()
-        os.register_at_fork(after_in_child=self.start_anew)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.start_anew)
 
     def start_anew(self) -> None:
         """Begin without anything under way: a child has none of its parent's threads."""
