@@ -33,6 +33,7 @@ QUICK = {
     "stores": ["test_stores"],
     "service": ["test_joining", "test_experiment"],
     "http": ["test_endpoints", "test_refusals"],
+    "playground": ["test_platform"],
     "comparisons": ["test_compare_toml", "test_compare_at", "test_comparison"],
     "reports": ["test_report"],
     "reproduce": ["test_reproduce_pac"],

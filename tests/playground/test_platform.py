@@ -216,7 +216,7 @@ def test_a_service_finds_the_tastes_over_http() -> None:
         return opened(clock=clock, arms=shop.offers[:-1], rewards="binary", window=WINDOW,
                       default=0.0)  # fmt: skip
 
-    with served(opener) as running, Client(running.url) as client:
+    with served(opener) as running, Client(running.url, timeout=300.0) as client:
         platform = Platform(Timed(client, clock), shop, come(shop, 2), window=WINDOW, new_at=1_500,
                             clock=lambda: clock.now, sleep=sleep)  # fmt: skip
         *_, takings = platform.play(3_000, pace=500.0)

@@ -78,7 +78,7 @@ class Watched:
     """A platform that somebody watches; leaving the block closes its connection."""
 
     def __init__(self, service: ChildService, scale: Scale) -> None:
-        self._service, self._client = service, Client(service.url)
+        self._service, self._client = service, Client(service.url, timeout=60.0)
         with self._gone():
             self.first = int(self._client.status()["experiment"]["decisions"])
         """Visits that the file had already."""
