@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # errors say it, once
 SCHEMA = 1
 """The version of the tables."""
 USUAL = "lumpable"
