@@ -19,7 +19,7 @@ def test_decided_at_one_rewarded_at_the_other() -> None:
             sent = service.post("/reward", {"event": "visit-1", "value": 1, "at": 1e9})
             assert sent.json == {"standing": "rewarded"}
         for service in (one, two):
-            assert service.get("/status").json["counted"] == 1
+            assert service.get("/status").json["experiment"]["counted"] == 1
         assert one.post("/forget", {"user": "ann"}).status == 200
         assert two.post("/decide", {"user": "bob", "event": "visit-2"}).status == 200
-        assert two.get("/status").json["counted"] == 0
+        assert two.get("/status").json["experiment"]["counted"] == 0

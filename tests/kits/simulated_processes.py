@@ -111,7 +111,7 @@ class Processes:
                 self.workers[k] = self.started(worker.name)
 
     def some(self) -> Worker | None:
-        return self.rng.choice([worker for worker in self.workers if worker.up] or [None])  # type: ignore[list-item]
+        return self.rng.choice([worker for worker in self.workers if worker.up] or [None])
 
     def forgetting(self, user: Name | None) -> bool:
         """Whether somebody is being forgotten: what is written of them now may be gone soon."""
