@@ -45,6 +45,8 @@ class PostgresServer:
         pid = int((self._folder / "data" / "postmaster.pid").read_text().split()[0])
         os.kill(pid, signal.SIGKILL)
         self._gone(pid)
+        for left in ("postmaster.pid", ".s.PGSQL.5432.lock", ".s.PGSQL.5432"):
+            (self._folder / "data" / left).unlink(missing_ok=True)  # of one that nobody buried
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._server.ensure_postgres_running()

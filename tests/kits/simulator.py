@@ -69,7 +69,7 @@ class Simulator(Promises):
     def step(self) -> None:
         weights = {
             self.new_request: 8, self.deliver: 14, self.commit: 9, self.pass_time: 3,
-            self.finish_fit: 1.5, self.fault: 1, self.restart: 0.9, self.compare: 1, self.burst: 2,
+            self.finish_fit: 3, self.fault: 1, self.restart: 0.9, self.compare: 1, self.burst: 2,
             self.take_snapshot: 0.9, self.follow: 2 * self.shared, self.lose: 0.6 * self.shared,
         }  # fmt: skip
         self.rng.choices(list(weights), list(weights.values()))[0]()
@@ -108,7 +108,8 @@ class Simulator(Promises):
         worker = self.rng.choice(self.workers)
         if worker.commit():
             self.say(f"{worker.name}: commit up to {self.disk.last}")
-        self.go_on_all()
+        if self.rng.random() < 0.7:
+            self.go_on_all()
 
     def pass_time(self) -> None:
         self.clock.now += self.rng.choice([0.01, 1, 1, 4, 11])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lumpable as lb
+from kits import postgres
 from kits.service import Clock, Later, bits, opened
+from kits.simulated_disk import Disk, Shared
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.snapshots import InFile
 from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.in_postgres import PostgresStore
+from lumpable.stores.law import Store
 from lumpable.stores.log_entries import Entry
 
 ARMS = ("red", "green", "blue")
@@ -134,10 +140,32 @@ def test_who_is_forgotten_is_in_no_snapshot(tmp_path: Path) -> None:
         assert b"zanzibar" not in file.read_bytes(), file
 
 
-@settings(max_examples=60, deadline=None)
-@given(data=st.data(), repeated=st.sampled_from(["first", "last", "sum"]))
+SPLIT = st.data(), st.sampled_from(["first", "last", "sum"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(*SPLIT)
 def test_evidence_is_a_function_of_the_set_of_events(data: st.DataObject, repeated: str) -> None:
-    """Shuffled, tripled, some late, some without a decision: the same digest."""
+    split_events(data, repeated)
+
+
+@pytest.mark.nightly
+@settings(max_examples=500, deadline=None)
+@given(*SPLIT)
+def test_evidence_of_many_sets_of_events(data: st.DataObject, repeated: str) -> None:
+    split_events(data, repeated)
+
+
+@settings(max_examples=2, deadline=None)
+@given(*SPLIT)
+def test_evidence_in_postgres_is_that_in_memory(data: st.DataObject, repeated: str) -> None:
+    split_events(data, repeated, postgres.server().address)
+
+
+def split_events(
+    data: st.DataObject, repeated: str, address: Callable[[], str] | None = None
+) -> None:
+    """Shuffled, tripled, some late, some without a decision, by 1 to 8 processes: one digest."""
     rng = data.draw(st.randoms(use_true_random=False))
     events = [
         Entry(kind="decided", at=k * 10**6, event=f"x{k}", user=f"u{k % 4}", arm=ARMS[k % 3],
@@ -149,24 +177,36 @@ def test_evidence_is_a_function_of_the_set_of_events(data: st.DataObject, repeat
         for _ in range(data.draw(st.integers(0, 25)))
     ]
     calls: list[Any] = [*events, *rewards]
-    digests = {run(calls, repeated, None), run(calls, repeated, rng), run(calls * 3, repeated, rng)}
+    shared, disk = data.draw(st.integers(1, 8)), Disk()
+    stores: list[Store] = [Shared(disk) for _ in range(shared)]
+    if address is not None:
+        place = address()
+        stores = [PostgresStore(place) for _ in range(shared)]
+    digests = {
+        run(calls, repeated, None, [MemoryStore()]), run(calls, repeated, rng, [MemoryStore()]),
+        run(calls * 3, repeated, rng, stores),
+    }  # fmt: skip
     assert len(digests) == 1
 
 
-def run(calls: list[Any], repeated: str, shuffle: random.Random | None) -> str:
-    """Return the evidence after all calls, long after the last window closed."""
+def run(calls: list[Any], repeated: str, shuffle: random.Random | None, stores: list[Store]) -> str:
+    """Return the evidence after all calls, by any process, long after the last window closed."""
     calls, clock = list(calls), Clock(0.0)
     if shuffle is not None:
         shuffle.shuffle(calls)
-    with opened(clock=clock, window=8, default=0.0, repeated=repeated) as e:
+    with ExitStack() as rest:
+        rules: dict[str, Any] = {"window": 8, "default": 0.0, "repeated": repeated}
+        workers = [rest.enter_context(opened(store, clock, **rules)) for store in stores]
         for call in calls:
+            e = workers[0] if shuffle is None else shuffle.choice(workers)
             if isinstance(call, Entry):
                 e.observe(str(call.user), str(call.arm), event=call.event, at=call.at / 10**6)
             else:
                 e.reward(call[0], call[1], at=call[2])
         clock.now = 1e6
-        e.decide("somebody")
-        return e.digest()
+        workers[0].decide("somebody")
+        (digest,) = {e.digest() for e in workers}
+        return digest
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 0.5, -3.25])

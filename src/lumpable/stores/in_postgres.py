@@ -15,7 +15,14 @@ from typing import Any
 from lumpable.stores.in_tables import BLANK, COLUMNS, ERASED, OWN, Row, TableStore
 from lumpable.stores.law import AlreadyDecided, Damage, SharedStore, StoreError
 from lumpable.stores.log_entries import Entry, Name
-from lumpable.stores.postgres_database import DECISIONS, Session, Statement, connected, place_of
+from lumpable.stores.postgres_database import (
+    DECISIONS,
+    Session,
+    Statement,
+    checked,
+    connected,
+    place_of,
+)
 
 TURN, ELECTION = 1, 2
 KINDS = "bigint, text, bigint, text, bigint, bigint, bigint, float8, bigint, boolean, text, bytea"
@@ -41,7 +48,7 @@ class PostgresStore(TableStore, SharedStore):
     def __init__(
         self, address: str, *, read_only: bool = False, salt: Callable[[], bytes] | None = None
     ) -> None:
-        super().__init__(place_of(address), salt)
+        super().__init__(place_of(checked(address)), salt)
         self._address, self._make = address, not read_only
         self._writing: Session | None = None
         self._reading: Session | None = None
@@ -49,6 +56,8 @@ class PostgresStore(TableStore, SharedStore):
         self._known: Row = ()
         """How many names there were when they were read: users, erasures, arms."""
         try:
+            with self._errors():
+                self._reader()
             self._read_names()
         except BaseException:
             self.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # errors say it, once
 SCHEMA = 1
 """The version of the tables."""
 USUAL = "lumpable"
@@ -35,6 +37,7 @@ CREATE TABLE aside (number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind
 INSERT INTO ever VALUES (0, 0);
 INSERT INTO about VALUES ('schema', '{SCHEMA}');
 """
+NEEDED = "psycopg", "postgres", "sharing an experiment by PostgreSQL"
 KEEPALIVES: dict[str, Any] = {
     "application_name": "lumpable", "keepalives_idle": 10, "keepalives_interval": 5,
     "keepalives_count": 3,
@@ -164,17 +167,7 @@ class Session:
 
 def connected(address: str, *, make: bool = True) -> Session:
     """Connect to a database and find its tables, or make them."""
-    psycopg = need("psycopg", "postgres", "sharing an experiment by PostgreSQL")
-    server, _, database = address.partition("//")[2].partition("?")[0].partition("/")
-    malformed = "@" in database or server.count("@") > 1
-    try:
-        if not malformed:
-            psycopg.conninfo.conninfo_to_dict(address)
-    except psycopg.ProgrammingError:
-        malformed = True
-    if malformed:  # what is wrong may be the password: it is not repeated
-        expected = "an address such as postgresql://user@host/database, with %40 for an @ in a name"
-        raise BadArgument("path", expected, "one that PostgreSQL cannot read")
+    psycopg = need(*NEEDED)
     connection = psycopg.connect(address, autocommit=True, **KEEPALIVES)
     session = Session(connection)
     try:
@@ -183,3 +176,22 @@ def connected(address: str, *, make: bool = True) -> Session:
         session.close()
         raise
     return session
+
+
+def checked(address: str) -> str:
+    """Return an address that PostgreSQL can read.
+
+    What is wrong with another one may be in its password, which is not repeated.
+    """
+    psycopg = need(*NEEDED)
+    server, _, database = address.partition("//")[2].partition("?")[0].partition("/")
+    malformed = "@" in database or server.count("@") > 1
+    try:
+        if not malformed:
+            psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.ProgrammingError:
+        malformed = True
+    if malformed:
+        expected = "an address such as postgresql://user@host/database, with %40 for an @ in a name"
+        raise BadArgument("path", expected, "one that PostgreSQL cannot read")
+    return address
