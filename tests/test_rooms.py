@@ -31,6 +31,7 @@ BELOW = {
     "stores": {"base"},
     "service": {"stores", "lumps", "base"},
     "http": {"service", "stores", "lumps", "base"},
+    "tables": {"lumps", "learners", "stores", "base"},
 }
 """What a room may know besides itself."""
 BELOW["comparisons"] = {*BELOW}
@@ -46,8 +47,9 @@ UPWARD = {
     ("comparisons.comparison", "Comparison.report", "reports"),
     ("comparisons.comparison", "Comparison._repr_html_", "reports"),
     ("lumps.use.believing", "BelievingLearner.report", "reports"),
+    ("tables.learned", "Learned.report", "reports"),
 }
-"""The four calls that go up, for the convenience of whoever holds the value."""
+"""The five calls that go up, for the convenience of whoever holds the value."""
 
 OUTSIDE = {
     "numba": {"runs", "learners", "lumps"},
@@ -57,9 +59,10 @@ OUTSIDE = {
     "altair": {"reports", "runs"},  # runs: for the type of what `Run.plot` returns
     "vl_convert": {"reports"},
     "jinja2": {"reports"},
-    "pyarrow": {"base", "worlds", "comparisons", "service"},
+    "pyarrow": {"base", "worlds", "comparisons", "service", "tables"},
     "sqlite3": {"stores"},
     "psycopg": {"stores"},
+    "duckdb": {"tables"},
     "scipy": {"comparisons", "reproduce"},
     "starlette": {"http"},
     "uvicorn": {"http"},
@@ -243,7 +246,7 @@ def test_everything_public_is_shown() -> None:
 
 
 def test_importing_the_package_compiles_nothing_and_reads_no_files() -> None:
-    heavy = ("numba", "scipy", "pyarrow", "altair", "jinja2", "click", "rich", "pandas", "msgspec")
+    heavy = "numba scipy pyarrow altair jinja2 click rich pandas msgspec duckdb".split()
     code = f"import lumpable, sys; print(*[name for name in {heavy} if name in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.split() == []
