@@ -26,7 +26,7 @@ def number(value: float, digits: int = 3) -> str:
 def figure(value: float) -> str:
     """Write a number so that those of a column have about the same number of digits.
 
-    >>> figure(0.6), figure(-12.345), figure(1234.5), figure(0.00012)
+    >>> figure(0.6), figure(-12.345), figure(1234.6), figure(0.00012)
     ('0.600', '-12.35', '1,235', '0.00012')
     """
     size = abs(value)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.words import figure
+from lumpable.base.words import counted, figure
 from lumpable.cli import bars
 from lumpable.cli.show import console, say
 
@@ -62,6 +62,8 @@ def learn(
     policy_file: Path | None,
     save: Path | None,
     rewards: str,
+    strict: bool,
+    seed: int,
     **columns: Any,
 ) -> None:
     """Learn from a log who is alike and what works for whom.
@@ -78,11 +80,15 @@ def learn(
     Exit codes: 0 done, 2 bad input, 130 stopped by Ctrl-C.
     """
     from lumpable.tables.answered import answer
+    from lumpable.tables.ingest import read_events
     from lumpable.tables.learned import learn as learn_from
 
     _check_files(html, policy_file)
     with _progress() as progress:
-        learned = learn_from(source, rewards=_rewards(rewards), progress=progress, **columns)
+        events = read_events(source, rewards=_rewards(rewards), progress=progress, **columns)
+        if strict:
+            _refuse(events.dirt)
+        learned = learn_from(events, seed=seed, progress=progress)
         progress(1.0, "asking what it says")
         found = answer(learned)
     print_answer(found)
@@ -110,6 +116,14 @@ def _check_files(html: Path | None, policy: Path | None) -> None:
     for path in (html, policy):
         if path is not None and not path.resolve().parent.is_dir():
             raise BadArgument("path", "a folder that is there", repr(str(path.parent)))
+
+
+def _refuse(dirt: Dirt) -> None:
+    """Refuse a log with rows that cannot count, and show the table of them."""
+    if dirt.faults:
+        console(err=True).print(dirt_table(dirt))
+        words = dirt.words.replace("left out", "cannot count")
+        raise BadArgument("source", why=f"{words} --strict refuses them")
 
 
 def _rewards(text: str) -> str | tuple[float, float]:
@@ -149,10 +163,8 @@ def print_answer(found: Answered) -> None:
     out.print(events.dirt.words)
     for note in events.dirt.notes:
         out.print(f"note: {note}")
-    out.print(
-        f"{events.events:,} events of {len(events.users):,} {who}s and {len(events.items):,} "
-        f"{what}s."
-    )
+    users, items = counted(len(events.users), who), counted(len(events.items), what)
+    out.print(f"{counted(events.events, 'event')} of {users} and {items}.")
     out.print(f"\nAre there groups of {who}s? {found.sentence}\n")
     out.print(group_table(found))
     out.print(found.lift_words + "\n")

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.stores.log_entries import Name
@@ -186,10 +185,8 @@ class Reading:
         sql = f"SELECT u.number AS a, i.number AS b, m, {p}, n FROM told {joins} WHERE fault = 0"
         if len(self.parts) > 1 or self.columns.id is not None:
             sql = f"SELECT a, b, m, p, sum(n)::BIGINT AS n FROM ({sql}) GROUP BY a, b, m, p"
-        found = self.con.execute(sql).fetchnumpy()
-        columns = [np.ma.getdata(found[name]) for name in ("a", "b", "m", "p", "n")]
-        order = in_order(*columns[:4])
-        return [column[order] for column in columns]
+        found = self.con.execute(f"{sql} ORDER BY a, b, m, p").fetchnumpy()
+        return [np.ma.getdata(found[name]) for name in ("a", "b", "m", "p", "n")]
 
     # --- What is wrong --------------------------------------------------------------------------
 
@@ -219,17 +216,3 @@ class Reading:
             floats = any(BROKEN.fullmatch(part.types[column]) for part in self.parts)
             notes += notes_on(column, names, floats=floats, text=text)
         return notes
-
-
-def in_order(user: IntVector, item: IntVector, reward: IntVector, p: FloatVector) -> IntVector:
-    """Return the order of rows by user, item, reward and propensity.
-
-    Most cells have one row: only the others are compared any further.
-    """
-    cell = user * (item.max(initial=0) + 1) + item
-    order: IntVector = np.argsort(cell)
-    same = np.diff(cell[order]) == 0
-    several = np.flatnonzero(np.append(same, False) | np.append(False, same))
-    rows = order[several]
-    order[several] = rows[np.lexsort((p[rows], reward[rows], cell[rows]))]
-    return order

@@ -27,6 +27,8 @@ def database(memory: str | None) -> Iterator[Any]:
     try:
         con.execute("SET temp_directory = ?", [folder])
         con.execute("SET TimeZone = 'UTC'")
+        con.execute("SET enable_progress_bar = true")  # or nobody can say how far a query is
+        con.execute("SET enable_progress_bar_print = false")
         if memory is not None:
             con.execute("SET memory_limit = ?", [memory])
         yield con

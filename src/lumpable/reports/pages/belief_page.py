@@ -134,11 +134,12 @@ def facts(rows: Beliefs, contexts_known: int | None) -> list[tuple[str, str]]:
     learner = rows.learner
     known = "" if contexts_known is None else f" of {contexts_known:,}"
     allowed = int(learner.state.allowed.sum())
+    reading = looks.looks(learner).reading.replace("Contexts", f"{rows.words.who.capitalize()}s")
     retired = f", and {learner.arms - allowed:,} retired" if allowed < learner.arms else ""
     return [
         (f"{rows.words.who}s", f"{len(rows.members):,} seen{known}"),
         (f"{rows.words.what}s", f"{allowed:,}{retired}"),
-        ("rewards", f"{learner.tells:,}. {looks.looks(learner).reading}"),
+        ("rewards", f"{learner.tells:,}. {reading}"),
         ("made", f"{datetime.now(UTC):%Y-%m-%d}, with lumpable {__version__}"),
     ]
 
@@ -188,7 +189,7 @@ def tables(rows: Beliefs) -> dict[str, Any]:
         "groups": group_table(rows),
         "arms": [arm_table(rows, g) for g in range(len(rows.groups))],
         "members": member_table(rows),
-        "evidence": evidence_table(alternatives.alternatives(rows.learner)),
+        "evidence": evidence_table(alternatives.alternatives(rows.learner, who)),
     }
 
 
