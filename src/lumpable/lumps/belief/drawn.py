@@ -62,7 +62,8 @@ class Draws:
         """Return the posterior mean of each arm for a context."""
         (place,) = self.settled(np.array([context])).tolist()
         if place >= 0:
-            return self._settled_means[place]
+            alike: FloatVector = self._settled_means[place]
+            return alike
         mean: FloatVector = self.learner.posterior_means(np.array([context]))[0]
         return mean
 
