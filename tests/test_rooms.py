@@ -32,6 +32,7 @@ BELOW = {
     "service": {"stores", "live", "lumps", "learners", "plans", "base"},
     "http": {"service", "stores", "lumps", "base"},
     "playground": {"worlds", "client", "base"},
+    "tables": {"lumps", "learners", "stores", "base"},
 }
 """What a room may know besides itself; `client` is a file that stands alone."""
 BELOW["comparisons"] = {*BELOW}
@@ -47,8 +48,9 @@ UPWARD = {
     ("comparisons.comparison", "Comparison.report", "reports"),
     ("comparisons.comparison", "Comparison._repr_html_", "reports"),
     ("lumps.use.believing", "BelievingLearner.report", "reports"),
+    ("tables.learned", "Learned.report", "reports"),
 }
-"""The four calls that go up, for the convenience of whoever holds the value."""
+"""The five calls that go up, for the convenience of whoever holds the value."""
 
 OUTSIDE = {
     "numba": {"runs", "learners", "lumps"},
@@ -58,9 +60,10 @@ OUTSIDE = {
     "altair": {"reports", "runs"},  # runs: for the type of what `Run.plot` returns
     "vl_convert": {"reports"},
     "jinja2": {"reports"},
-    "pyarrow": {"base", "worlds", "comparisons", "service"},
+    "pyarrow": {"base", "worlds", "comparisons", "service", "tables"},
     "sqlite3": {"stores"},
     "psycopg": {"stores"},
+    "duckdb": {"tables"},
     "scipy": {"comparisons", "reproduce"},
     "starlette": {"http"},
     "uvicorn": {"http"},
@@ -244,7 +247,8 @@ def test_everything_public_is_shown() -> None:
 
 
 def test_importing_the_package_compiles_nothing_and_reads_no_files() -> None:
-    heavy = ("numba", "scipy", "pyarrow", "altair", "jinja2", "click", "rich", "pandas", "msgspec")
+    heavy = ["numba", "scipy", "pyarrow", "altair", "jinja2", "click", "rich", "pandas", "msgspec"]
+    heavy += ["duckdb"]
     code = f"import lumpable, sys; print(*[name for name in {heavy} if name in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.split() == []

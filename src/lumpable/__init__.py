@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from lumpable.lumps.use.finder import PolicyFinder
     from lumpable.lumps.use.named import Lumps
     from lumpable.service.opening import open
+    from lumpable.tables.events import Events
+    from lumpable.tables.ingest import read_events
+    from lumpable.tables.learned import Learned, learn
 
 __all__ = [
     "PAPER",
@@ -56,6 +59,8 @@ __all__ = [
     "Collect",
     "Comparison",
     "Constants",
+    "Events",
+    "Learned",
     "Lumps",
     "MissingExtra",
     "Plan",
@@ -83,11 +88,13 @@ __all__ = [
     "compare",
     "compared_rates",
     "exact",
+    "learn",
     "learners",
     "lengths",
     "open",
     "pac",
     "play",
+    "read_events",
     "reductions",
     "regret",
     "regret_bounds",
@@ -100,11 +107,15 @@ __all__ = [
 
 LATER = {
     "Comparison": "lumpable.comparisons.comparison",
+    "Events": "lumpable.tables.events",
+    "Learned": "lumpable.tables.learned",
     "Lumps": "lumpable.lumps.use.named",
     "PolicyFinder": "lumpable.lumps.use.finder",
     "Session": "lumpable.live.session",
     "compare": "lumpable.comparisons.comparison",
+    "learn": "lumpable.tables.learned",
     "open": "lumpable.service.opening",
+    "read_events": "lumpable.tables.ingest",
 }
 """These import files, JSON or a compiler, so they are imported only when they are used."""
 

@@ -12,6 +12,7 @@ from scipy import stats
 import lumpable as lb
 from lumpable import Lumps
 from lumpable.base.arrays import FloatMatrix
+from lumpable.lumps.belief import drawn
 from lumpable.lumps.belief.drawn import DRAWS, FEWEST, Draws
 from lumpable.lumps.belief.posterior import averaged_posterior, beta_shape
 from lumpable.lumps.core.state import M0, OWN
@@ -288,3 +289,39 @@ def test_a_learner_with_names_can_still_be_played() -> None:
         learner: Any = kind(range(4), range(6), seed=1)
         played = lb.play(learner, world, horizon=200, seed=1)
         assert played.rounds == 200
+
+
+def test_contexts_settled_in_one_group_are_drawn_once_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows and lift are those of drawing each context, up to chance; `best` has the same rows."""
+    lumps, rng = Lumps(["a", "b"], rewards="binary"), np.random.default_rng(7)
+    context, arm = np.repeat(np.arange(30), 60), np.tile([0, 1], 900)
+    context[-59:] = 99  # somebody who is in doubt
+    mean = np.where(context % 2 == arm, 0.8, 0.2)
+    reward = (rng.random(1800) < mean).astype(float)
+    table = {"context": context, "arm": np.array(["a", "b"])[arm], "reward": reward}
+    lumps.tell_many({name: column[:1742] for name, column in table.items()})
+    core, everybody = lumps.core, np.arange(len(lumps.contexts))
+    core.adopt(core.fit(core.counts(), None))
+    assert math.isinf(core.state.value[M0])
+    settled = Draws(core, 1, 1).settled(everybody)
+    assert set(settled.tolist()) == {-1, 0, 1}
+    rows, found = lumps.policy(), lumps.lift()
+    assert all(lumps.best(row.context) == row for row in rows)
+    monkeypatch.setattr(drawn, "SURE", 2.0)  # nobody is settled
+    each, apart = lumps.policy(), lumps.lift()
+    assert rows != each
+    for one, two in zip(rows, each, strict=True):
+        assert (one.context, one.best_arm, one.runner_up) == (
+            two.context,
+            two.best_arm,
+            two.runner_up,
+        )
+        assert one.mean == pytest.approx(two.mean, rel=1e-5)
+        for name in ("low", "high", "expected_loss"):
+            wide = two.high - two.low
+            assert abs(getattr(one, name) - getattr(two, name)) < SE * wide / math.sqrt(DRAWS)
+    for name in ("lift", "low", "high"):
+        wide = apart.high - apart.low
+        assert abs(getattr(found, name) - getattr(apart, name)) < SE * wide / math.sqrt(DRAWS)

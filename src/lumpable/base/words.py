@@ -23,6 +23,18 @@ def number(value: float, digits: int = 3) -> str:
     return f"{mantissa}e{int(exponent)}" if e else mantissa
 
 
+def figure(value: float) -> str:
+    """Write a number so that those of a column have about the same number of digits.
+
+    >>> figure(0.6), figure(-12.345), figure(1234.6), figure(0.00012)
+    ('0.600', '-12.35', '1,235', '0.00012')
+    """
+    size = abs(value)
+    if 0.0 < size < 0.001:
+        return number(value, 2)
+    return f"{value:,.{3 if size < 10 else 2 if size < 100 else 1 if size < 1000 else 0}f}"
+
+
 def short(number: float) -> str:
     """Write a count with few digits.
 

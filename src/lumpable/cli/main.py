@@ -87,6 +87,7 @@ def main() -> None:
     Start here:
       lumpable demo
       lumpable play
+      lumpable learn events.csv --user customer --item offer --reward clicked
       lumpable budget --contexts 2000 --arms 500 --groups 4
       lumpable simulate pac --contexts 500 --arms 300 --groups 4 --seed 7
       lumpable simulate regret --horizon 1e14
@@ -103,6 +104,7 @@ for name, module, about in (
         "comparing",
         "Play learners against each other: the same worlds, contexts and luck for all.",
     ),
+    ("learn", "from_log", "Learn from a log who is alike and what works for whom."),
     ("report", "reporting", "Turn the rows of a comparison into one page."),
     ("play", "keep_playing", "Start a service with a simulated shop that keeps playing."),
     ("serve", "serving", "Serve decisions over HTTP, from an experiment in a file."),

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def console() -> Console:
-    """Return a console on stdout, as wide as the terminal, or 80 columns without one."""
+def console(*, err: bool = False) -> Console:
+    """Return a console on stdout or stderr, as wide as the terminal, or 80 columns without one."""
     from lumpable.cli.terminal import Plain
 
-    return Plain()
+    return Plain(stderr=err)
 
 
 def say(words: str, *, err: bool = False) -> None:

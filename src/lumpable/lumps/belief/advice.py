@@ -69,9 +69,16 @@ def advise(
     """Return a row for each of these contexts; `allowed` says which arms each may have."""
     level, rows = _level(level), []
     draws = Draws(learner, len(contexts), learner.arms)
-    for context, name, mask in zip(contexts.tolist(), context_names, allowed, strict=True):
-        mean = np.where(mask, draws.believed(context), -np.inf)
-        rows.append(Advice(name, *_compare(draws, context, mean, level, arm_names)))
+    place, known = draws.settled(contexts).tolist(), dict[tuple[int, bytes], tuple[Any, ...]]()
+    for k, (context, mask) in enumerate(zip(contexts.tolist(), allowed, strict=True)):
+        key = place[k], mask.tobytes()
+        row = known.get(key)
+        if row is None:
+            mean = np.where(mask, draws.believed(context), -np.inf)
+            row = _compare(draws, context, mean, level, arm_names)
+            if place[k] >= 0:
+                known[key] = row
+        rows.append(Advice(context_names[k], *row))
     return rows
 
 
@@ -101,6 +108,7 @@ def lift(learner: Levels, contexts: IntVector, level: float = LEVEL, *, arm_name
     level, weight = _level(level), learner.state.visits[contexts] + 1.0
     weight /= weight.sum()
     draws, allowed = Draws(learner, len(contexts), 2), learner.state.allowed
+    contexts, weight = _one_of_each(draws.settled(contexts), contexts, weight)
     all_arms = np.zeros(learner.arms)
     for context, w in zip(contexts.tolist(), weight.tolist(), strict=True):
         all_arms += w * draws.believed(context)
@@ -114,6 +122,18 @@ def lift(learner: Levels, contexts: IntVector, level: float = LEVEL, *, arm_name
         single += w * (drawn[:, 0] if best == one else drawn[:, 1])
         policy_mean += w * float(mean[best])
     return _as_lift(arm_names[one], float(all_arms[one]), policy_mean, value, single, level)
+
+
+def _one_of_each(
+    place: IntVector, contexts: IntVector, weight: FloatVector
+) -> tuple[IntVector, FloatVector]:
+    """Return contexts and weights: of those settled in one group, the first has all of it."""
+    kept = place < 0
+    for g in np.unique(place[~kept]):
+        own = place == g
+        first = int(np.argmax(own))
+        kept[first], weight[first] = True, weight[own].sum()
+    return contexts[kept], weight[kept]
 
 
 def _as_lift(

@@ -40,11 +40,11 @@ class Alternative:
     """The same in words."""
 
 
-def alternatives(learner: Levels) -> list[Alternative]:
+def alternatives(learner: Levels, who: str = "context") -> list[Alternative]:
     """Return how likely other models make what was seen: more or fewer groups, alike or not.
 
     The model believed now is among them, fitted again to all that was seen. Empty before the
-    first reward.
+    first reward. `who` is what to call a context.
     """
     counts = coins_now(learner)
     if counts.contexts == 0:
@@ -56,8 +56,8 @@ def alternatives(learner: Levels) -> list[Alternative]:
     rows: dict[str, Alternative] = {}
     for fit in tried:
         more = fit.evidence - own.evidence
-        rows.setdefault(_model(fit), Alternative(
-            _model(fit), fit is own, fit.groups, fit.m0, fit.rank, fit.evidence, more,
+        rows.setdefault(_model(fit, who), Alternative(
+            _model(fit, who), fit is own, fit.groups, fit.m0, fit.rank, fit.evidence, more,
             "believed now" if fit is own else _odds(more),
         ))  # fmt: skip
     return list(rows.values())
@@ -101,10 +101,10 @@ def _held(counts: Counts, fit: Fit, m0: float) -> Fit:
     return replace(fit, evidence=evidence(counts, fit))
 
 
-def _model(fit: Fit) -> str:
+def _model(fit: Fit, who: str) -> str:
     if fit.rank > 0:
-        return f"{counted(fit.rank, 'direction')} along which contexts differ"
-    kind = "contexts alike" if math.isinf(fit.m0) else "contexts deviate"
+        return f"{counted(fit.rank, 'direction')} along which {who}s differ"
+    kind = f"{who}s alike" if math.isinf(fit.m0) else f"{who}s deviate"
     return f"{counted(fit.groups, 'group')}, {kind}"
 
 

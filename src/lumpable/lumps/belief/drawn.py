@@ -6,7 +6,8 @@ and its own deviation, with n rewards of its own:
     mu_ij = mean_ij + m0 / (m0 + n) (theta_gj - E theta_gj + L_j f_i) + its own deviation,
 
 so that each mean is the one that the learner believes. Rewards 0 and 1 have Beta laws, others
-normal ones. Chance is a pure function of the context's and the arm's numbers.
+normal ones. Chance is a pure function of the context's and the arm's numbers. Contexts that are
+settled in a group whose members are all alike are the same: one of them is drawn for all.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ DRAWS, FEWEST = 2000, 250
 """The standard error of a probability is at most 0.011; in large tables, at most 0.032."""
 WORK = 400_000_000
 """Means that are drawn for one table at most, if not all have the fewest draws."""
-GROUPS, CONTEXTS = 23, 29
+GROUPS, CONTEXTS, MEMBERS = 23, 29, 31
 """Streams of chance."""
+SURE = 1.0 - 1e-6
+"""A context is settled in a group from this probability on: its doubt changes no draw."""
 KEPT = 20_000_000
 """Draws of groups' means that are kept; beyond this they are made again when they are needed."""
 EDGE = 1e-9
@@ -44,9 +47,23 @@ class Draws:
         """Draws of each mean, for a table of so many contexts and arms."""
         self._theta: dict[int, FloatVector] = {}
         self._spread = self.seen.spread
+        self._alike = math.isinf(self.seen.m0) and learner.effects.shape[1] == 0
+        self._settled_means = learner.group_means()
+
+    def settled(self, contexts: IntVector) -> IntVector:
+        """Return the group in which each of these is settled, its members being alike; else -1."""
+        none: IntVector = np.full(len(contexts), -1)
+        if not self._alike or len(contexts) == 0:
+            return none
+        member = self.learner.membership(contexts)
+        return np.where(member.max(axis=1) >= SURE, np.argmax(member, axis=1), none)
 
     def believed(self, context: int) -> FloatVector:
         """Return the posterior mean of each arm for a context."""
+        (place,) = self.settled(np.array([context])).tolist()
+        if place >= 0:
+            alike: FloatVector = self._settled_means[place]
+            return alike
         mean: FloatVector = self.learner.posterior_means(np.array([context]))[0]
         return mean
 
@@ -54,7 +71,8 @@ class Draws:
         """Return draws of a context's means of these arms, (draws, arms), around `mean`."""
         seen, n = self.seen, self._rewards(context)[arms]
         member, share = self._member(context), self._share(n)
-        rng = np.random.default_rng([CONTEXTS, context])
+        (place,) = self.settled(np.array([context])).tolist()
+        rng = np.random.default_rng([CONTEXTS, context] if place < 0 else [MEMBERS, place])
         group = np.searchsorted(np.cumsum(member)[:-1], rng.random(self.number), side="right")
         at = np.arange(self.number) * len(member) + group
         theta = np.column_stack([self._group_means(j)[at] for j in arms.tolist()])
@@ -105,7 +123,7 @@ class Draws:
 
     def _member(self, context: int) -> FloatVector:
         member: FloatVector = self.learner.membership(np.array([context]))[0]
-        return member
+        return np.rint(member) if self._alike and member.max() >= SURE else member
 
     def _rewards(self, context: int) -> FloatVector:
         """Return how many rewards the context had of each arm."""

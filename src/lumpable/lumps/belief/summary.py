@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -16,23 +17,32 @@ OPEN = 0.8
 """Memberships are open while the likeliest group of a context has less than this on average."""
 
 
+Answer = Literal["yes", "no", "open"]
+
+
+class Structure(NamedTuple):
+    """Whether contexts differ in a common way, and in which."""
+
+    answer: Answer
+    words: str
+
+
 def summary(learner: Levels) -> str:
     """Say in a few sentences what is believed of contexts, and what that rests on."""
-    seen = looks(learner)
-    return " ".join([_structure(learner, shown=seen.shown), *seen.notes])
+    return " ".join([structure(learner).words, *looks(learner).notes])
 
 
-def _structure(learner: Levels, *, shown: bool) -> str:
-    """Say whether contexts differ, and how.
+def structure(learner: Levels, who: str = "context") -> Structure:
+    """Say whether contexts differ, and how; `who` is what to call one.
 
     The explained share is the variance of group means between contexts, arms weighted by pulls,
     against the same plus the variance of contexts around their group that m0 implies.
     """
     seen = posterior_now(learner)
     if seen.counts.contexts == 0:
-        return "Nothing was seen yet."
+        return Structure("open", "Nothing was seen yet.")
     if seen.counts.contexts == 1:
-        return "Only one context was seen: there is no other to compare it with."
+        return Structure("open", f"Only one {who} was seen: there is no other to compare it with.")
     M, q = seen.member.shape[1], learner.state.loading.shape[1]
     between, within = explained(learner)
     own = "" if within == 0.0 else f"; individual deviation sd {number(math.sqrt(within), 2)}"
@@ -40,27 +50,36 @@ def _structure(learner: Levels, *, shown: bool) -> str:
     part = "all" if within == 0.0 else part
     if q > 0:
         explain = "explains" if q == 1 else "explain"
-        return (
-            f"Contexts differ along {counted(q, 'direction')}, which {explain} {part} of the "
-            f"difference between contexts{own}."
+        return Structure(
+            "yes",
+            f"{who.capitalize()}s differ along {counted(q, 'direction')}, which {explain} {part} "
+            f"of the difference between {who}s{own}.",
         )
-    if M == 1 and (
-        learner.last_fit is None or learner.tells < PULLS_FOR_GROUPS * seen.counts.contexts
-    ):
-        return "Groups not yet identified: too little was seen of each context."
-    if M == 1 and within == 0.0:
-        return "Contexts look alike: one group, and no sign of a difference between contexts."
     if M == 1:
-        return f"Groups not yet identified: contexts differ, but in no common way{own}."
-    if not shown:
-        return f"Contexts' rewards are of {M} kinds, but that their means differ is not shown."
+        few = learner.last_fit is None or learner.tells < PULLS_FOR_GROUPS * seen.counts.contexts
+        return _one_group(who, own, few=few)
+    if not looks(learner).shown:
+        many = f"{who.capitalize()}s' rewards are of {M} kinds"
+        return Structure("open", f"{many}, but that their means differ is not shown.")
     sure = float(seen.member.max(axis=1).mean())
     if sure < OPEN:
-        return (
-            f"{M} groups are likely, but who is in which is open: the likeliest group of a context "
-            f"has a probability of only {100.0 * sure:.0f} % on average."
+        return Structure(
+            "yes",
+            f"{M} groups are likely, but who is in which is open: the likeliest group of a {who} "
+            f"has a probability of only {100.0 * sure:.0f} % on average.",
         )
-    return f"{M} groups explain {part} of the difference between contexts{own}."
+    return Structure("yes", f"{M} groups explain {part} of the difference between {who}s{own}.")
+
+
+def _one_group(who: str, own: str, *, few: bool) -> Structure:
+    if few:
+        words = f"Groups not yet identified: too little was seen of each {who}."
+        return Structure("open", words)
+    if not own:
+        words = f"one group, and no sign of a difference between {who}s"
+        return Structure("no", f"{who.capitalize()}s look alike: {words}.")
+    words = f"Groups not yet identified: {who}s differ, but in no common way{own}."
+    return Structure("open", words)
 
 
 def explained(learner: Levels) -> tuple[float, float]:

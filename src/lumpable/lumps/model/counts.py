@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -93,10 +94,30 @@ class Counts:
         return weight
 
 
+class _Weighed(NamedTuple):
+    m0: float
+    n: FloatVector
+    s: FloatVector
+
+
+_weighed: WeakKeyDictionary[Counts, _Weighed] = WeakKeyDictionary()
+"""Cells as weighed last: EM asks for the same again and again, and large tables have many."""
+
+
+def weighed(counts: Counts, m0: float) -> tuple[FloatVector, FloatVector]:
+    """Return n and s of each cell, as much as they tell about its group's mean."""
+    if math.isinf(m0):
+        return counts.n, counts.s
+    known = _weighed.get(counts)
+    if known is None or known.m0 != m0:
+        weight = counts.weight(m0)
+        known = _weighed[counts] = _Weighed(m0, counts.n * weight, counts.s * weight)
+    return known.n, known.s
+
+
 def group_sums(counts: Counts, member: FloatMatrix, m0: float) -> tuple[FloatMatrix, FloatMatrix]:
     """Return pulls and totals of each arm and group."""
-    weight = counts.weight(m0)
-    return gathered(counts, counts.n * weight, counts.s * weight, member)
+    return gathered(counts, *weighed(counts, m0), member)
 
 
 def gathered(

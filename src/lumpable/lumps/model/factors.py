@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.model import directions, likelihoods
-from lumpable.lumps.model.counts import Counts, group_sums
+from lumpable.lumps.model.counts import Counts, group_sums, weighed
 from lumpable.lumps.model.evidence import price
 from lumpable.lumps.model.fit import Fit
 
@@ -81,8 +81,7 @@ def _fit_factors(counts: Counts, one: Fit, loading: FloatMatrix) -> Fit:
 
 def _at_strength(counts: Counts, one: Fit, m0: float, loading: FloatMatrix, steps: int) -> Fit:
     S, (K, q) = counts.contexts, loading.shape
-    weight = counts.weight(m0)
-    n, s = counts.n * weight, counts.s * weight
+    n, s = weighed(counts, m0)
     pulls, totals = group_sums(counts, one.member, m0)
     plain = replace(one, pulls=pulls, totals=totals, m0=m0)
     f, cover = np.empty((S, q)), np.empty((S, q, q))

@@ -9,7 +9,7 @@ import numpy as np
 
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.model import arithmetic
-from lumpable.lumps.model.counts import Counts
+from lumpable.lumps.model.counts import Counts, weighed
 from lumpable.lumps.model.scores import Score
 from lumpable.lumps.model.worth import Worth
 from lumpable.lumps.model.worth import widen as widen_worth
@@ -101,9 +101,9 @@ def memberships(
 
     And the sum of the logarithms of its normalisers, which grows as the fit gets better.
     """
-    weight, member = counts.weight(m0), np.empty((counts.contexts, len(share)))
+    member = np.empty((counts.contexts, len(share)))
     slope, level = arithmetic.natural(pulls, totals, kappa, centre)
-    n, s = counts.n * weight, counts.s * weight
+    n, s = weighed(counts, m0)
     bound = arithmetic.members(counts.first, counts.arm, n, s, slope, level, share, member)
     return member, bound
 

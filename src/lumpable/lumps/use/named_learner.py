@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Generic, Self
 
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use import stored
 from lumpable.lumps.use.locking import Lock, alone
@@ -76,6 +77,18 @@ class NamedLearner(ABC, Generic[Core]):
         Columns: context, arm, reward and, where rows stand for several equal rewards, count.
         """
         self._named.tell_many(table)
+
+    @alone
+    def tell_counted(
+        self, contexts: Sequence[Name], arms: Sequence[Name], *rows: IntVector | FloatVector
+    ) -> None:
+        """Report a large table whose names were numbered already.
+
+        Rows are vectors of places among `contexts`, places among `arms`, rewards and counts. All
+        count, or none does. One fit at the end sees them all.
+        """
+        context, arm, reward, count = rows
+        self._named.tell_counted(contexts, arms, (context, arm, reward, count))
 
     # --- Files and copies ---------------------------------------------------------------------
 

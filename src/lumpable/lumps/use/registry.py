@@ -222,6 +222,20 @@ class Named(Generic[Core]):
         self.register(contexts, arms)
         self.tell_rows(contexts, [self.arms.number[name] for name in arms], rows.reward, rows.count)
 
+    def tell_counted(
+        self, contexts: Sequence[Name], arms: Sequence[Name], rows: tuple[Any, Any, Any, Any]
+    ) -> None:
+        """Tell the core rows of context, arm, reward and count, by the places of these names."""
+        context, arm, reward, count = rows
+        self.accepted.check(reward)
+        known = [self.contexts.plains(contexts), self.arms.plains(arms)]
+        self.register(*known)
+        place, number = (
+            np.array([names.number[name] for name in own], dtype=np.int64)
+            for names, own in zip((self.contexts, self.arms), known, strict=True)
+        )
+        batches.tell_many(self.core, place[context], number[arm], reward, count)
+
     def tell_rows(
         self, contexts: Iterable[Name], arms: Sequence[int], reward: Any, count: Any
     ) -> None:

@@ -57,6 +57,10 @@ class Accepted:
         inside: BoolVector = (reward >= self.low) & (reward <= self.high)
         return inside & ((reward == 0.0) | (reward == 1.0)) if self.binary else inside
 
+    def check(self, reward: FloatVector) -> None:
+        """Refuse rewards one of which is not accepted, and say which."""
+        _check_rows("reward", self.words, reward, self.fine(reward))
+
     def one(self, value: object) -> float:
         """Return a reward as a float; True is 1."""
         inside = type(value) is float and self.low <= value <= self.high
@@ -96,7 +100,7 @@ def rewards_by_id(table: Any, accepted: Accepted) -> tuple[list[object], FloatVe
 
 def _rewards(column: list[Any], accepted: Accepted) -> FloatVector:
     reward = _numbers("reward", column)
-    _check_rows("reward", accepted.words, reward, accepted.fine(reward))
+    accepted.check(reward)
     return reward
 
 

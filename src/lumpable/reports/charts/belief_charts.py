@@ -157,20 +157,20 @@ def _describe_means(learner: ThreeLevels, level: float, names: Names, shown: int
     )
 
 
-def sizes(learner: ThreeLevels, level: float = LEVEL) -> Any:
-    """Draw the number of contexts in each group, with its interval."""
+def sizes(learner: ThreeLevels, level: float = LEVEL, *, who: str = "context") -> Any:
+    """Draw the number of contexts in each group, with its interval; `who` is what to call one."""
     rows = size_rows(learner, level)
     base = _by_group(rows, len(rows))
     interval = base.mark_rule(strokeWidth=2).encode(x="size_low:Q", x2="size_high:Q")
     bars = base.mark_bar(height=14).encode(
-        x=alt.X("size:Q", title="contexts", axis=axes.counts()),
+        x=alt.X("size:Q", title=f"{who}s", axis=axes.counts()),
         tooltip=["group:N", "size:Q", "size_low:Q", "size_high:Q"],
     )
     ends = "; ".join(
         f"{row['group']}: {number(row['size'])}, {row['size_low']} to {row['size_high']}"
         for row in rows
     )
-    words = f"Contexts in each group, with {100 * level:g} % intervals. {ends}."
+    words = f"{who.capitalize()}s in each group, with {100 * level:g} % intervals. {ends}."
     return alt.layer(bars, interval).properties(description=words)
 
 
@@ -183,7 +183,7 @@ def size_rows(learner: ThreeLevels, level: float = LEVEL) -> list[Row]:
     ]
 
 
-def memberships(learner: ThreeLevels) -> Any:
+def memberships(learner: ThreeLevels, *, who: str = "context") -> Any:
     """Draw how sure memberships are: contexts by the probability of their likeliest group."""
     rows = membership_rows(learner)
     sure = posterior_now(learner).member.max(axis=1)
@@ -204,8 +204,8 @@ def memberships(learner: ThreeLevels) -> Any:
         tooltip=["group:N", "probability:O", "contexts:Q"],
     ).properties(
         description=(
-            f"Contexts of each group by the probability of their likeliest group: {firm} of "
-            f"{counted(len(sure), 'context')} have at least {1.0 - 1.0 / BINS:g}."
+            f"{who.capitalize()}s of each group by the probability of their likeliest group: "
+            f"{firm} of {counted(len(sure), who)} have at least {1.0 - 1.0 / BINS:g}."
         ),
     )
 
@@ -225,7 +225,9 @@ def membership_rows(learner: ThreeLevels) -> list[Row]:
     return rows
 
 
-def together(learner: ThreeLevels, *, context_names: Names | None = None, most: int) -> Any:
+def together(
+    learner: ThreeLevels, *, context_names: Names | None = None, most: int, who: str = "context"
+) -> Any:
     """Draw how likely any two contexts are to be in one group, sorted by group.
 
     At most `most` contexts, evenly spaced. Neighbours of the same shade are one mark.
@@ -237,7 +239,7 @@ def together(learner: ThreeLevels, *, context_names: Names | None = None, most: 
         [context_names[c] if context_names is not None else int(c) for c in shown]
     )
     side = {"type": "linear", "domain": [0, max(1, len(shown))], "nice": False}
-    axis = {"title": "contexts, sorted by group", "axis": axes.bare()}
+    axis = {"title": f"{who}s, sorted by group", "axis": axes.bare()}
     probability = beliefs.together(learner, shown[:, None], shown[None, :])
     sure = float(((probability < 0.1) | (probability > 0.9)).mean()) if len(shown) else 1.0
     faded = alt.Opacity(
@@ -258,8 +260,8 @@ def together(learner: ThreeLevels, *, context_names: Names | None = None, most: 
         width=360,
         height=360,
         description=(
-            f"How likely any two of {counted(len(shown), 'context')} are to be in one group, "
-            f"of {counted(seen.counts.contexts, 'context')} seen, sorted by group. "
+            f"How likely any two of {counted(len(shown), who)} are to be in one group, "
+            f"of {counted(seen.counts.contexts, who)} seen, sorted by group. "
             f"{100 * sure:.0f} % of the pairs are sure: below 0.1 or above 0.9."
         ),
     )

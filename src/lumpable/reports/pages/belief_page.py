@@ -6,12 +6,12 @@ Takes rows and charts, computes nothing; what is not known is left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lumpable.base import checks
 from lumpable.base.version import __version__
@@ -33,6 +33,16 @@ MOST_DRAWN = 100
 """Contexts in the picture of who is together."""
 
 
+class Words(NamedTuple):
+    """What to call a context and an arm."""
+
+    who: str = "context"
+    what: str = "arm"
+
+
+PLAIN = Words()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Beliefs:
     """A learner and what it believes, as rows with names to show."""
@@ -43,6 +53,7 @@ class Beliefs:
     arms: list[Mean]
     members: list[Member]
     identified: bool
+    words: Words = PLAIN
 
     @property
     def interval(self) -> str:
@@ -69,6 +80,8 @@ def report(
     arm_names: Names | None = None,
     contexts_known: int | None = None,
     level: float = LEVEL,
+    words: Words = PLAIN,
+    log: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a page with all that is believed: the sentence, tables and pictures; return its path.
 
@@ -78,6 +91,10 @@ def report(
         How many contexts there are, seen or not, if that is known.
     level
         Probability that an interval holds the truth.
+    words
+        What the page calls contexts and arms.
+    log
+        What else a log says, for the part "What to do" (see `log_page`).
     """
     path = save.check(path, (".html",))
     seen = learner.counts().contexts
@@ -92,14 +109,18 @@ def report(
         beliefs.means(learner, level, arm_names=arms),
         beliefs.members(learner, context_names=contexts, arm_names=arms),
         beliefs.identified(learner),
+        words,
     )
     shown = {
         "title": title,
         "facts": facts(rows, contexts_known),
-        "sentence": summary.summary(learner),
+        "sentence": summary.summary(learner) if log is None else log["sentence"],
         "check": residuals.residuals(learner),
         "level": f"{100 * level:g} %",
         "seen": seen,
+        "who": words.who,
+        "what": words.what,
+        "log": log,
     }
     if seen:
         shown |= tables(rows)
@@ -113,11 +134,12 @@ def facts(rows: Beliefs, contexts_known: int | None) -> list[tuple[str, str]]:
     learner = rows.learner
     known = "" if contexts_known is None else f" of {contexts_known:,}"
     allowed = int(learner.state.allowed.sum())
+    reading = looks.looks(learner).reading.replace("Contexts", f"{rows.words.who.capitalize()}s")
     retired = f", and {learner.arms - allowed:,} retired" if allowed < learner.arms else ""
     return [
-        ("contexts", f"{len(rows.members):,} seen{known}"),
-        ("arms", f"{allowed:,}{retired}"),
-        ("rewards", f"{learner.tells:,}. {looks.looks(learner).reading}"),
+        (f"{rows.words.who}s", f"{len(rows.members):,} seen{known}"),
+        (f"{rows.words.what}s", f"{allowed:,}{retired}"),
+        ("rewards", f"{learner.tells:,}. {reading}"),
         ("made", f"{datetime.now(UTC):%Y-%m-%d}, with lumpable {__version__}"),
     ]
 
@@ -127,15 +149,15 @@ def facts(rows: Beliefs, contexts_known: int | None) -> list[tuple[str, str]]:
 
 def pictures(rows: Beliefs, context_names: Names | None, arm_names: Names | None) -> dict[str, str]:
     """Return all pictures as SVG, by name; those of memberships where groups are identified."""
-    learner, level = rows.learner, rows.level
+    learner, level, who = rows.learner, rows.level, rows.words.who
     charts = {
-        "sizes": belief_charts.sizes(learner, level),
+        "sizes": belief_charts.sizes(learner, level, who=who),
         "means": belief_charts.means(learner, level, arm_names=arm_names),
     }
     if rows.identified:
-        charts["members"] = belief_charts.memberships(learner)
+        charts["members"] = belief_charts.memberships(learner, who=who)
         charts["together"] = belief_charts.together(
-            learner, context_names=context_names, most=MOST_DRAWN
+            learner, context_names=context_names, most=MOST_DRAWN, who=who
         )
     drawn = {
         key: canvas.svg(belief_charts.in_scheme(chart, theme.PAGE).to_dict())
@@ -158,16 +180,16 @@ def part(most: int, all: int, thing: str) -> str:
 
 def tables(rows: Beliefs) -> dict[str, Any]:
     """Return all tables, by name, and how much tables and pictures show."""
-    contexts = len(rows.members)
+    contexts, (who, what) = len(rows.members), rows.words
     return {
-        "arms_drawn": part(belief_charts.MOST_ARMS, rows.learner.arms, "arm"),
-        "contexts_drawn": part(MOST_DRAWN, contexts, "context"),
-        "members_shown": part(MOST_MEMBERS, contexts, "context")
+        "arms_drawn": part(belief_charts.MOST_ARMS, rows.learner.arms, what),
+        "contexts_drawn": part(MOST_DRAWN, contexts, who),
+        "members_shown": part(MOST_MEMBERS, contexts, who)
         + (", the least sure first" if rows.identified else ""),
         "groups": group_table(rows),
         "arms": [arm_table(rows, g) for g in range(len(rows.groups))],
         "members": member_table(rows),
-        "evidence": evidence_table(alternatives.alternatives(rows.learner)),
+        "evidence": evidence_table(alternatives.alternatives(rows.learner, who)),
     }
 
 
@@ -178,9 +200,9 @@ def group_table(rows: Beliefs) -> Table:
         Column("size", lambda row: decimal(row.size)),
         Column(rows.interval, lambda row: f"{row.size_low} to {row.size_high}"),
         Column("share", lambda row: f"{100 * row.share:.0f} %"),
-        Column("best arm", attrgetter("best_arm"), number=False),
+        Column(f"best {rows.words.what}", attrgetter("best_arm"), number=False),
         Column("probability that it is the best", lambda row: percent(row.probability_best)),
-        Column("mean of the best arm", lambda row: rows.mean(row.mean)),
+        Column(f"mean of the best {rows.words.what}", lambda row: rows.mean(row.mean)),
         Column(rows.interval, rows.range),
     ]
     return of_rows("Groups", rows.groups, columns)
@@ -191,25 +213,25 @@ def arm_table(rows: Beliefs, group: int) -> Table:
     K = rows.learner.arms
     own = sorted(rows.arms[group * K : (group + 1) * K], key=lambda row: -row.mean)
     columns = [
-        Column("arm", attrgetter("arm"), number=False),
+        Column(rows.words.what, attrgetter("arm"), number=False),
         Column("pulls", lambda row: decimal(row.pulls)),
         Column("mean", lambda row: rows.mean(row.mean)),
         Column(rows.interval, rows.range),
     ]
     shown = own[: belief_charts.MOST_ARMS]
     best = f", the best {len(shown)} of {K:,}" if len(shown) < K else ""
-    return of_rows(f"Arms of group {group}{best}", shown, columns)
+    return of_rows(f"{rows.words.what.capitalize()}s of group {group}{best}", shown, columns)
 
 
 def member_table(rows: Beliefs) -> Table:
     """Return contexts, the least sure first if their groups are known."""
     shown = rows.members
     columns = [
-        Column("context", lambda row: str(row.context), number=False),
+        Column(rows.words.who, lambda row: str(row.context), number=False),
         Column("group", lambda row: str(row.group)),
         Column("probability of the group", lambda row: percent(row.probability or 0.0)),
         Column("rewards", lambda row: f"{row.rewards:,}"),
-        Column("best arm", attrgetter("best_arm"), number=False),
+        Column(f"best {rows.words.what}", attrgetter("best_arm"), number=False),
         Column("expected reward", lambda row: rows.mean(row.expected_reward)),
         Column("deviation", lambda row: rows.mean(row.deviation, "+")),
     ]
@@ -217,7 +239,7 @@ def member_table(rows: Beliefs) -> Table:
         shown = sorted(shown, key=lambda row: row.probability or 0.0)
     else:
         del columns[1:3]
-    return of_rows("Contexts", shown[:MOST_MEMBERS], columns)
+    return of_rows(f"{rows.words.who.capitalize()}s", shown[:MOST_MEMBERS], columns)
 
 
 def evidence_table(rows: Sequence[Alternative]) -> Table:

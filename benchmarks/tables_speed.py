@@ -1,0 +1,79 @@
+"""From a log to an answer: reading against a bare GROUP BY of the same file, then each step.
+
+    python benchmarks/tables_speed.py --events 1e6 --users 10000 --items 200
+
+The log is made: users of five kinds, items chosen evenly, rewards 0 and 1, in one Parquet file. The
+ratio is the median over repetitions in turn, so that a slow moment of the machine hits both. Times
+are those on the clock, and of the processor in brackets, since others may share it.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+import duckdb
+
+import lumpable as lb
+
+Made = TypeVar("Made")
+BARE = 'SELECT "user", item, reward, count(*) AS times FROM {} GROUP BY ALL'
+MADE = """
+SELECT u AS "user", i AS item, (random() < 0.1 + 0.5 * ((hash(u % 5, i) % 1000) / 1000.0))::INT AS
+reward FROM (SELECT floor(random() * {users})::INT AS u, floor(random() * {items})::INT AS i
+FROM range({events}))
+"""
+
+
+def timed(words: str, action: Callable[[], Made]) -> tuple[Made, float]:
+    clock, processor = time.perf_counter(), time.process_time()
+    made = action()
+    clock, processor = time.perf_counter() - clock, time.process_time() - processor
+    click.echo(f"{words:28} {clock:8.1f} s  ({processor:.1f} s)")
+    return made, clock
+
+
+def make(path: Path, events: int, users: int, items: int) -> None:
+    with duckdb.connect() as con:
+        con.execute("SET threads = 1")
+        con.execute("SELECT setseed(0.5)")
+        query = MADE.format(events=events, users=users, items=items)
+        con.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
+
+
+def bare(path: Path) -> None:
+    with duckdb.connect() as con:
+        con.execute(f"CREATE TABLE evidence AS {BARE.format(repr(str(path)))}")
+
+
+@click.command()
+@click.option("--events", type=float, default=1e6, show_default=True)
+@click.option("--users", default=10_000, show_default=True)
+@click.option("--items", default=200, show_default=True)
+@click.option("--repetitions", default=3, show_default=True)
+def main(events: float, users: int, items: int, repetitions: int) -> None:
+    """Measure reading, learning, the answer and the page."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "events.parquet"
+        make(path, int(events), users, items)
+        ratios = []
+        for _ in range(repetitions):
+            _, least = timed("bare GROUP BY", lambda: bare(path))
+            read, took = timed("read_events", lambda: lb.read_events(path))
+            ratios.append(took / least)
+        click.echo(f"reading takes {statistics.median(ratios):.2f} times as long")
+        learned, _ = timed("learn", lambda: lb.learn(read))
+        timed("summary", learned.summary)
+        timed("groups", learned.groups)
+        timed("policy", learned.policy)
+        timed("lift", learned.lift)
+        timed("answers again, and a page", lambda: learned.report(Path(folder) / "page.html"))
+
+
+if __name__ == "__main__":
+    main()

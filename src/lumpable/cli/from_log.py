@@ -1,0 +1,263 @@
+"""The command `lumpable learn`: a log in, an answer out. Computes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lumpable.base.errors import BadArgument
+from lumpable.base.words import counted, figure
+from lumpable.cli import bars
+from lumpable.cli.show import console, say
+
+if TYPE_CHECKING:
+    from lumpable.tables.answered import Answered
+    from lumpable.tables.dirt import Dirt
+    from lumpable.tables.judging import Value
+    from lumpable.tables.off_policy import Estimate
+
+EVERY = 5.0
+"""Seconds between two lines of progress, without a terminal."""
+ROWS = 5
+"""Rows of the policy that are shown."""
+LONGEST = 24
+"""Characters of a name that are shown."""
+
+
+@click.command("learn")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--user", default="user", show_default=True, help="The column that says who.")
+@click.option("--item", default="item", show_default=True, help="The column that says what.")
+@click.option(
+    "--reward", default="reward", show_default=True, help="The column that says what came of it."
+)
+@click.option("--time", help="A column of times; of contradicting events the first counts.")
+@click.option("--id", help="A column of event ids; a repeated event counts once.")
+@click.option("--propensity", help="A column of probabilities with which items were chosen.")
+@click.option(
+    "--rewards",
+    default="any",
+    show_default=True,
+    help="Which are accepted: any, binary, or a range such as 0:5.",
+)
+@click.option("--strict", is_flag=True, help="Refuse a log with rows that cannot count.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page.")
+@click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write what to give to whom: .csv or .parquet.",
+)
+@click.option("--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the learner.")
+@click.option("--memory", metavar="SIZE", help="What reading may hold in memory, such as 4GB.")
+@click.option("--seed", default=0, show_default=True, help="Of the learner that is saved.")
+def learn(
+    source: Path,
+    html: Path | None,
+    policy_file: Path | None,
+    save: Path | None,
+    rewards: str,
+    strict: bool,
+    seed: int,
+    **columns: Any,
+) -> None:
+    """Learn from a log who is alike and what works for whom.
+
+    SOURCE is a CSV or Parquet file, or a folder of them: a row for each event, with the user, the
+    item that they got and the reward that came of it. Rows that cannot count are left out and
+    reported. Needs the extra `warehouse`; the page needs `plot`.
+
+    \b
+    Examples:
+      lumpable learn events.csv --user customer --item offer --reward clicked
+      lumpable learn events/ --item offer --propensity p --html page.html --policy policy.csv
+
+    Exit codes: 0 done, 2 bad input, 130 stopped by Ctrl-C.
+    """
+    from lumpable.tables.answered import answer
+    from lumpable.tables.ingest import read_events
+    from lumpable.tables.learned import learn as learn_from
+
+    _check_files(html, policy_file)
+    with _progress() as progress:
+        events = read_events(source, rewards=_rewards(rewards), progress=progress, **columns)
+        if strict:
+            _refuse(events.dirt)
+        learned = learn_from(events, seed=seed, progress=progress)
+        progress(1.0, "asking what it says")
+        found = answer(learned)
+    print_answer(found)
+    if policy_file is not None:
+        from lumpable.tables import policy_rows
+
+        policy_rows.write(found.policy, policy_file)
+        say(f"policy: {policy_file}")
+    if save is not None:
+        learned.save(save)
+        say(f"learner: {save}")
+    if html is not None:
+        from lumpable.reports.pages import log_page
+
+        log_page.write(found, html)
+        say(f"page: {html}")
+
+
+def _check_files(html: Path | None, policy: Path | None) -> None:
+    """Refuse names of files before anything is read."""
+    if policy is not None and policy.suffix not in (".csv", ".parquet"):
+        raise BadArgument("--policy", "a name that ends in .csv or .parquet", repr(policy.name))
+    if html is not None and html.suffix != ".html":
+        raise BadArgument("--html", "a name that ends in .html", repr(html.name))
+    for path in (html, policy):
+        if path is not None and not path.resolve().parent.is_dir():
+            raise BadArgument("path", "a folder that is there", repr(str(path.parent)))
+
+
+def _refuse(dirt: Dirt) -> None:
+    """Refuse a log with rows that cannot count, and show the table of them."""
+    if dirt.faults:
+        console(err=True).print(dirt_table(dirt))
+        words = dirt.words.replace("left out", "cannot count")
+        raise BadArgument("source", why=f"{words} --strict refuses them")
+
+
+def _rewards(text: str) -> str | tuple[float, float]:
+    """Read which rewards are accepted.
+
+    >>> _rewards("0:5"), _rewards("binary")
+    ((0.0, 5.0), 'binary')
+    """
+    low, colon, high = text.partition(":")
+    if not colon:
+        return text
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise BadArgument("--rewards", "any, binary or a range such as 0:5", repr(text)) from None
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Any]:
+    with bars.progress(EVERY) as (_, advance):
+
+        def show(part: float, words: str) -> None:
+            advance(round(100 * part), 100, f"{words}, {100 * part:.0f} %" if part < 1 else words)
+
+        yield show
+
+
+# --- What is printed ------------------------------------------------------------------------------
+
+
+def print_answer(found: Answered) -> None:
+    """Print what a log says: dirt, the sentence, groups, what it is worth, and what to do."""
+    out, events = console(), found.learned.events
+    who, what = found.words
+    if events.dirt.faults:
+        out.print(dirt_table(events.dirt))
+    out.print(events.dirt.words)
+    for note in events.dirt.notes:
+        out.print(f"note: {note}")
+    users, items = counted(len(events.users), who), counted(len(events.items), what)
+    out.print(f"{counted(events.events, 'event')} of {users} and {items}.")
+    out.print(f"\nAre there groups of {who}s? {found.sentence}\n")
+    out.print(group_table(found))
+    out.print(found.lift_words + "\n")
+    if found.value is not None:
+        out.print(value_table(found.value))
+        for note in found.value.notes:
+            out.print(f"note: {note}")
+        out.print()
+    out.print(policy_table(found))
+    for step in found.next_steps:
+        out.print(f"next: {step}")
+
+
+def dirt_table(dirt: Dirt) -> Any:
+    """Return what was wrong, as a table."""
+    from lumpable.tables.dirt import short
+
+    rows = [
+        (fault.fault, f"{fault.rows:,}", short(fault.example) if fault.example else "",
+         ", ".join(fault.places))
+        for fault in dirt.faults
+    ]  # fmt: skip
+    return _table("Rows that cannot count", ("fault", "rows", "example", "first at"), rows, 1)
+
+
+def group_table(found: Answered) -> Any:
+    """Return the groups, as a table."""
+    who, what = found.words
+    rows = [
+        (str(row.group), f"{row.size:,.0f}", f"{row.size_low:,} to {row.size_high:,}",
+         _name(row.best_arm), _percent(row.probability_best), figure(row.mean),
+         _range(row))
+        for row in found.groups
+    ]  # fmt: skip
+    head = ("group", f"{who}s", "95 %", f"best {what}", "sure", "mean", "95 %")
+    return _table("Groups", head, rows, 1, 2, 4, 5, 6)
+
+
+def value_table(value: Value) -> Any:
+    """Return off-policy values, as a table."""
+    rows = [
+        (one.method, *_estimate(one), *_estimate(more))
+        for one, more in zip(value.estimates, value.lift, strict=True)
+    ]
+    rows.append((value.logged.method, *_estimate(value.logged), "", ""))
+    level = f"{100 * value.level:g} %"
+    title = f"What {value.policy} would have earned per event, and over one for all"
+    head = ("method", "value", level, "lift", level)
+    return _table(title, head, rows, 1, 2, 3, 4)
+
+
+def policy_table(found: Answered) -> Any:
+    """Return the first rows of the policy, as a table."""
+    who, what = found.words
+    rows = [
+        (_name(row.user), _name(row.item), figure(row.mean),
+         _range(row), _percent(row.probability_best),
+         _name(row.runner_up), "try both" if row.open else "show it")
+        for row in found.policy[:ROWS]
+    ]  # fmt: skip
+    more = f", {ROWS} of {len(found.policy):,}" if len(found.policy) > ROWS else ""
+    head = (who, f"best {what}", "mean", "95 %", "sure", "runner-up", "what to do")
+    return _table(f"Policy{more}", head, rows, 2, 3, 4)
+
+
+def _estimate(one: Estimate) -> tuple[str, str]:
+    return figure(one.value), _range(one)
+
+
+def _range(row: Any) -> str:
+    return f"{figure(row.low)} to {figure(row.high)}"
+
+
+def _table(
+    title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]], *numbers: int
+) -> Any:
+    """Return a table some of whose columns are numbers; words are folded where there is no room."""
+    from rich import box
+    from rich.table import Table
+
+    whole = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for place, name in enumerate(head):
+        right = place in numbers
+        whole.add_column(name, justify="right" if right else "left", overflow="fold", no_wrap=right)
+    for row in rows:
+        whole.add_row(*row)
+    return whole
+
+
+def _name(name: object) -> str:
+    text = "" if name is None else str(name)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _percent(probability: float) -> str:
+    return ">99 %" if probability > 0.99 else f"{100 * probability:.0f} %"

@@ -1,0 +1,73 @@
+"""Events as evidence: who had what, what came of it, and how often."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from lumpable.base.arrays import FloatVector, IntVector
+from lumpable.base.words import counted
+from lumpable.lumps.use.rewards import Accepted
+from lumpable.stores.log_entries import MICRO, Name
+from lumpable.tables.cleaning import Columns
+from lumpable.tables.dirt import Dirt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Events:
+    """What a log says, in a form that does not depend on the order of its rows.
+
+    Row k: `times[k]` events of user `users[user[k]]` with item `items[item[k]]`, each of which
+    had a reward of `reward[k]` millionths, and was chosen with probability `propensity[k]`. Rows
+    are sorted, and no two are the same.
+    """
+
+    users: tuple[Name, ...]
+    items: tuple[Name, ...]
+    user: IntVector
+    item: IntVector
+    reward: IntVector
+    times: IntVector
+    propensity: FloatVector | None
+    """None: the log does not say."""
+    columns: Columns
+    accepted: Accepted
+    dirt: Dirt
+    span: tuple[int, int] | None
+    """The first and the last time, in microseconds since 1970; None: the log does not say."""
+
+    def __repr__(self) -> str:
+        users, items = counted(len(self.users), "user"), counted(len(self.items), "item")
+        return f"Events: {self.events:,} of {users} and {items}. {self.dirt.words}"
+
+    @property
+    def events(self) -> int:
+        """How many events count."""
+        return int(self.times.sum())
+
+    @property
+    def value(self) -> FloatVector:
+        """Rewards as numbers."""
+        value: FloatVector = self.reward / MICRO
+        return value
+
+    def evidence(self) -> tuple[IntVector, IntVector, IntVector, IntVector]:
+        """Return user, item, reward in millionths and times, whatever the propensities are."""
+        columns = self.user, self.item, self.reward
+        if self.propensity is None or len(self.times) == 0:
+            return *columns, self.times
+        new = np.logical_or.reduce([np.diff(column) != 0 for column in columns])
+        at = np.flatnonzero(np.append(True, new))
+        user, item, reward = (column[at] for column in columns)
+        return user, item, reward, np.add.reduceat(self.times, at)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the evidence: the same for the same events, however they came."""
+        whole = hashlib.sha256(msgspec.msgpack.encode([self.users, self.items]))
+        for column in self.evidence():
+            whole.update(column.astype("<i8").tobytes())
+        return whole.hexdigest()

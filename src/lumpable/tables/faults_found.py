@@ -1,0 +1,129 @@
+"""Where things are wrong: the first rows of each fault, found in a second look at the files."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from lumpable.tables.cleaning import (
+    CONTRADICTED,
+    FAULTS,
+    REPEATED,
+    UNREADABLE,
+    Columns,
+    shown,
+)
+from lumpable.tables.dirt import PLACES, Fault, lines_of
+from lumpable.tables.sources import Part, opened
+
+BLOCK = 1 << 20
+Place = tuple[int, int, str]
+"""Part, row and example."""
+
+
+class Found:
+    """A second look at the parts of a source."""
+
+    def __init__(self, con: Any, parts: list[Part], queries: list[str]) -> None:
+        self.con, self.parts, self.queries = con, parts, queries
+        self.bad: dict[int, dict[int, str]] = {}
+        """Lines of CSV files that could not be read, with their text, by part."""
+
+    def unreadable(self) -> dict[int, dict[int, str]]:
+        """Return the lines of CSV files that could not be read, by part."""
+        if any(part.text for part in self.parts):
+            rows = self.con.execute(
+                "SELECT DISTINCT file_path, line_byte_position, csv_line FROM reject_errors "
+                "JOIN reject_scans USING (scan_id, file_id)"
+            ).fetchall()
+            for number, part in enumerate(self.parts):
+                at = {place: line for path, place, line in rows if path == str(part.path)}
+                if at and part.path is not None:
+                    lines = line_numbers(part.path, at)
+                    self.bad[number] = {lines[place]: text for place, text in at.items()}
+        return self.bad
+
+    def first(self, fault: int, parts: Iterable[int]) -> list[Place]:
+        """Return the first rows with a fault."""
+        found: list[Place] = []
+        for number in parts:
+            if fault == UNREADABLE:
+                lines = sorted(self.bad[number].items())[:PLACES]
+                found += [(number, line, text) for line, text in lines]
+            else:
+                found += self._ordered(
+                    f"SELECT {number} AS part, row, example FROM ({self.queries[number]}) "
+                    f"WHERE fault = {fault}"
+                )
+            if len(found) >= PLACES:
+                break
+        return found[:PLACES]
+
+    def first_ids(self, fault: int) -> list[Place]:
+        """Return the first rows that repeat an event id, or contradict another row with it."""
+        some, after = ("versions = 1", 1) if fault == REPEATED else ("versions > 1", 0)
+        every = " UNION ALL ".join(
+            f"SELECT {number} AS part, row, id FROM ({query}) WHERE fault = 0"
+            for number, query in enumerate(self.queries)
+        )
+        return self._ordered(
+            "SELECT part, row, id FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY "
+            f"part, row) AS k FROM ({every}) JOIN (SELECT id FROM twice WHERE {some}) USING (id)) "
+            f"WHERE k > {after}"
+        )
+
+    def _ordered(self, sql: str) -> list[Place]:
+        self.con.execute("SET preserve_insertion_order = true")  # rows are numbered as they stand
+        rows: list[Place] = self.con.execute(
+            f"SELECT * FROM ({sql}) ORDER BY part, row LIMIT {PLACES}"
+        ).fetchall()
+        return rows
+
+    def words(self, places: list[Place], *, lines: bool) -> tuple[str, ...]:
+        """Say where rows stand; `lines`: these are lines of a file already."""
+        said = []
+        for number, row, _ in places:
+            part = self.parts[number]
+            where = f"row {row:,}"
+            if part.text and part.path is not None:
+                bad = set(self.bad.get(number, {}))
+                at = row if lines else lines_of(part.path, part.delimiter, [row], bad).get(row)
+                where = f"record {row:,}" if at is None else f"line {at:,}"
+            several = len(self.parts) > 1
+            said.append(f"{part.name} {where}" if several else where)
+        return tuple(said)
+
+
+def faults_of(
+    found: Found, counted: list[tuple[int | None, int, int]], columns: Columns
+) -> tuple[Fault, ...]:
+    """Return all faults: `counted` has part, fault and rows."""
+    parts: dict[int, list[int]] = defaultdict(list)
+    rows: dict[int, int] = defaultdict(int)
+    for part, fault, number in counted:
+        rows[fault] += number
+        parts[fault] += [] if part is None else [part]
+    faults = []
+    for fault in sorted(rows):
+        ids = fault in (REPEATED, CONTRADICTED)
+        places = found.first_ids(fault) if ids else found.first(fault, sorted(parts[fault]))
+        example = next((text for _, _, text in places if text), "")
+        where = found.words(places, lines=fault == UNREADABLE)
+        words = shown(FAULTS[fault], columns.named)
+        faults.append(Fault(words, rows[fault], example, where))
+    return tuple(faults)
+
+
+def line_numbers(path: Path, at: Iterable[int]) -> dict[int, int]:
+    """Return on which line of a file bytes stand; the first line is 1."""
+    wanted, found, line, begin = sorted(at), dict[int, int](), 1, 0
+    with opened(path, "rb") as file:
+        while len(found) < len(wanted) and (block := file.read(BLOCK)):
+            while len(found) < len(wanted) and wanted[len(found)] < begin + len(block):
+                place = wanted[len(found)]
+                found[place] = line + block.count(b"\n", 0, place - begin)
+            line += block.count(b"\n")
+            begin += len(block)
+    return found

@@ -1,0 +1,218 @@
+"""Read a table of events: clean every row, add up those that are the same, say what was wrong.
+
+One pass of DuckDB over each file; a second one, only where something was wrong, finds out where.
+Nothing is held but what was added up, and DuckDB may put that on the disk.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lumpable.base.errors import BadArgument
+from lumpable.lumps.use.rewards import Accepted
+from lumpable.stores.log_entries import Name
+from lumpable.tables import cleaning
+from lumpable.tables.cleaning import BROKEN, CONTRADICTED, REPEATED, UNREADABLE, Columns
+from lumpable.tables.dirt import Dirt
+from lumpable.tables.events import Events
+from lumpable.tables.faults_found import Found, faults_of
+from lumpable.tables.naming_notes import notes_on
+from lumpable.tables.queries import Progress, database, run
+from lumpable.tables.sources import Part, parts_of
+
+NO_TIMES = "NULL::BIGINT AS first, NULL::BIGINT AS last"
+Names = tuple[Name, ...]
+
+
+def read_events(
+    source: Any,
+    user: str = "user",
+    item: str = "item",
+    reward: str = "reward",
+    *,
+    time: str | None = None,
+    id: str | None = None,
+    propensity: str | None = None,
+    rewards: str | tuple[float, float] = "any",
+    strict: bool = False,
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> Events:
+    """Read a log of events: who had what, and what came of it (extra `warehouse`).
+
+    Rows that cannot count are left out and reported in `.dirt`. Rewards are rounded to millionths.
+
+    Parameters
+    ----------
+    source
+        A CSV or Parquet file, a folder of them, or a frame of pandas, polars or pyarrow.
+    user, item, reward
+        The columns that say who, what, and what came of it.
+    time
+        A column of times: of events with one id that contradict each other the first counts.
+    id
+        A column of event ids: a repeated event counts once.
+    propensity
+        A column with the probability with which the item was chosen, for off-policy values.
+    rewards
+        Which rewards are accepted: "any", "binary" or a range (low, high).
+    strict
+        Raise an error with the table of what is wrong instead of leaving rows out.
+    memory
+        What DuckDB may hold in memory, such as "4GB"; the rest goes to the disk.
+    progress
+        Called now and then with the part that is done and words.
+    """
+    columns, accepted = Columns(user, item, reward, time, id, propensity), Accepted.of(rewards)
+    for role, column in columns.named.items():
+        if not isinstance(column, str):
+            raise BadArgument(role, "the name of a column", repr(column))
+    with database(memory) as con:
+        parts = parts_of(con, source, columns.named.values())
+        reading = Reading(con, parts, columns, accepted, progress)
+        events = reading.events()
+    if strict:
+        events.dirt.refuse()
+    if len(events.times) == 0:
+        why = f"no event counts. {events.dirt}" if events.dirt.rows else "it has no rows"
+        raise BadArgument("source", why=why)
+    return events
+
+
+class Reading:
+    """One reading of a source, in tables of a DuckDB."""
+
+    def __init__(
+        self, con: Any, parts: list[Part], columns: Columns, accepted: Accepted,
+        progress: Progress | None,
+    ) -> None:  # fmt: skip
+        self.con, self.parts, self.columns, self.progress = con, parts, columns, progress
+        zones = columns.time is not None and self._mixed_zones(columns.time)
+        self.queries = [cleaning.cleaned(part, columns, accepted, zones=zones) for part in parts]
+        self.accepted = accepted
+        self.named = {
+            letter: [f"{letter}_{kind}" for kind in cleaning.name_kinds(parts, column)]
+            for letter, column in (("u", columns.user), ("i", columns.item))
+        }
+        """The columns that hold names of users and of items."""
+        extra = ["p"] if columns.propensity is not None else []
+        self.keys = ", ".join([*self.named["u"], *self.named["i"], "m", *extra])
+        """What must be the same for rows to be added up."""
+
+    def _mixed_zones(self, column: str) -> bool:
+        rows = [self._one(cleaning.zones_of(part, column)) for part in self.parts]
+        return any(zoned for zoned, _ in rows) and any(naive for _, naive in rows)
+
+    def _one(self, sql: str) -> tuple[Any, ...]:
+        row: tuple[Any, ...] = self.con.execute(sql).fetchone()
+        return row
+
+    def events(self) -> Events:
+        """Read everything."""
+        self.con.execute("SET preserve_insertion_order = false")
+        self._gather()
+        if self.columns.id is not None:
+            self._once_each()
+        users, items = self._names("u"), self._names("i")
+        user, item, reward, propensity, times = self._rows()
+        span = self._one("SELECT min(first), max(last) FROM told WHERE fault = 0")
+        return Events(
+            users, items, user, item, reward, times,
+            None if self.columns.propensity is None else propensity, self.columns, self.accepted,
+            self._dirt(users, items), None if span[0] is None else span,
+        )  # fmt: skip
+
+    def _gather(self) -> None:
+        """Make `told`: equal rows of each part, added up."""
+        keys = f"fault, {self.keys}" + (", id" if self.columns.id is not None else "")
+        times = "min(t) AS first, max(t) AS last" if self.columns.time is not None else NO_TIMES
+        for number, (part, query) in enumerate(zip(self.parts, self.queries, strict=True)):
+            make = "CREATE TEMP TABLE told AS" if number == 0 else "INSERT INTO told"
+            span = number / len(self.parts), (number + 1) / len(self.parts)
+            sql = (
+                f"{make} SELECT {number} AS part, {keys}, count(*) AS n, {times} "
+                f"FROM ({query}) GROUP BY {keys}"
+            )
+            run(self.con, sql, self.progress, f"reading {part.name or 'the frame'}", span)
+
+    def _once_each(self) -> None:
+        """Let each event id count once in `told`; keep what came several times in `twice`.
+
+        Of events with one id that differ the first counts, if it is known which that is.
+        """
+        for sql in (
+            f"CREATE TEMP TABLE versions AS SELECT id, {self.keys}, sum(n)::BIGINT AS n, "
+            f"min(first) AS first, max(last) AS last FROM told WHERE fault = 0 "
+            f"GROUP BY id, {self.keys}",
+            "CREATE TEMP TABLE twice AS SELECT id, count(*) AS versions, sum(n)::BIGINT AS n, "
+            "min(first) AS first FROM versions GROUP BY id HAVING sum(n) > 1",
+            "CREATE TEMP TABLE winners AS SELECT id, first FROM versions v JOIN twice "
+            "USING (id, first) WHERE twice.versions > 1 GROUP BY id, first HAVING count(*) = 1",
+            "CREATE TEMP TABLE better AS SELECT * FROM told WHERE fault > 0 UNION ALL BY NAME "
+            f"SELECT 0 AS part, 0::UTINYINT AS fault, {self.keys}, id, 1::BIGINT AS n, "
+            "v.first AS first, v.last AS last FROM versions v LEFT JOIN twice USING (id) "
+            "LEFT JOIN winners w USING (id) "
+            "WHERE coalesce(twice.versions, 1) = 1 OR v.first = w.first",
+            "DROP TABLE told; ALTER TABLE better RENAME TO told",
+        ):
+            self.con.execute(sql)
+
+    def _names(self, letter: str) -> tuple[Name, ...]:
+        """Number the names of users or items: integers first, then text, each in order."""
+        columns = ", ".join(self.named[letter])
+        order = ", ".join(f"{column} NULLS LAST" for column in self.named[letter])
+        self.con.execute(
+            f"CREATE TEMP TABLE {letter}_names AS SELECT {columns}, "
+            f"row_number() OVER (ORDER BY {order}) - 1 AS number "
+            f"FROM (SELECT DISTINCT {columns} FROM told WHERE fault = 0)"
+        )
+        rows = self.con.execute(f"SELECT {columns} FROM {letter}_names ORDER BY number").fetchall()
+        return tuple(next(name for name in row if name is not None) for row in rows)
+
+    def _rows(self) -> list[Any]:
+        """Return all that was told as columns: numbers of user and item, m, p and times."""
+        joins = " ".join(
+            f"JOIN {letter}_names {letter} ON "
+            + " AND ".join(
+                f"told.{name} {'=' if len(names) == 1 else 'IS NOT DISTINCT FROM'} {letter}.{name}"
+                for name in names
+            )
+            for letter, names in self.named.items()
+        )
+        p = "p" if self.columns.propensity is not None else "0.0::DOUBLE AS p"
+        sql = f"SELECT u.number AS a, i.number AS b, m, {p}, n FROM told {joins} WHERE fault = 0"
+        if len(self.parts) > 1 or self.columns.id is not None:
+            sql = f"SELECT a, b, m, p, sum(n)::BIGINT AS n FROM ({sql}) GROUP BY a, b, m, p"
+        found = self.con.execute(f"{sql} ORDER BY a, b, m, p").fetchnumpy()
+        return [np.ma.getdata(found[name]) for name in ("a", "b", "m", "p", "n")]
+
+    # --- What is wrong --------------------------------------------------------------------------
+
+    def _dirt(self, users: Names, items: Names) -> Dirt:
+        counted = self.con.execute(
+            "SELECT part, fault, sum(n)::BIGINT FROM told WHERE fault > 0 GROUP BY ALL"
+        ).fetchall()
+        found = Found(self.con, self.parts, self.queries)
+        bad = found.unreadable()
+        counted += [(part, UNREADABLE, len(lines)) for part, lines in bad.items()]
+        good = int(self._one("SELECT coalesce(sum(n), 0) FROM told WHERE fault = 0")[0])
+        if self.columns.id is not None:
+            again, against = self._one(
+                "SELECT coalesce(sum(n - 1) FILTER (versions = 1), 0)::BIGINT, "
+                "coalesce(sum(n) FILTER (versions > 1), 0)::BIGINT - "
+                "(SELECT count(*) FROM winners) FROM twice"
+            )
+            counted += [(None, REPEATED, again), (None, CONTRADICTED, against)]
+        faults = faults_of(found, [row for row in counted if row[2] > 0], self.columns)
+        rows = good + sum(fault.rows for fault in faults)
+        return Dirt(rows, faults, tuple(self._notes(users, items)))
+
+    def _notes(self, users: Names, items: Names) -> list[str]:
+        text, notes = any(part.text for part in self.parts), list[str]()
+        for role, names in (("user", users), ("item", items)):
+            column = self.columns.named[role]
+            floats = any(BROKEN.fullmatch(part.types[column]) for part in self.parts)
+            notes += notes_on(column, names, floats=floats, text=text)
+        return notes

@@ -1,0 +1,208 @@
+"""Where events come from: files, folders of them and frames, each as parts that DuckDB reads.
+
+Everything goes through DuckDB, so that a table gives the same evidence in whatever form it comes.
+Fields of CSV files are text, and an empty one is missing; other words, such as NULL or NA, are
+names like any other. Knows nothing of what a column means.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lumpable.base.errors import BadArgument
+from lumpable.base.words import nearest
+
+CSV, PARQUET = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".parquet",)
+DELIMITERS = ",;\t"
+TAGGED = "TAGGED"
+"""The type of a frame's column of Python objects: text whose first letter says what it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A table that DuckDB reads in one go."""
+
+    name: str
+    """Of the file; empty for a frame."""
+    relation: str
+    """What stands behind FROM."""
+    row: str
+    """The number of a row, from 0 on, as SQL; for CSV files, of a record."""
+    types: Mapping[str, str]
+    """DuckDB's type of each column."""
+    path: Path | None = None
+    delimiter: str = ""
+    """Of CSV files."""
+
+    @property
+    def text(self) -> bool:
+        """Whether it is a CSV file."""
+        return self.delimiter != ""
+
+
+def parts_of(con: Any, source: Any, columns: Iterable[str]) -> list[Part]:
+    """Return the parts of a file, a folder or a frame; all must have these columns."""
+    columns = list(columns)
+    if isinstance(source, str | Path):
+        return [_file(con, path, columns) for path in _files(Path(source))]
+    return [_frame(con, source, columns)]
+
+
+def quoted(name: str) -> str:
+    """Return a column's name as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as SQL.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = [one for one in sorted(path.rglob("*")) if _shown(one, path) and _kind(one)]
+        if not found:
+            raise BadArgument("source", why=f"no CSV or Parquet file is in {str(path)!r}")
+        return found
+    if not path.is_file():
+        raise BadArgument("source", why=f"no such file or folder: {str(path)!r}")
+    if not _kind(path):
+        expected = "a file that ends in .csv, .tsv (or those with .gz) or .parquet, or a folder"
+        raise BadArgument("source", expected, repr(path.name))
+    return [path]
+
+
+def _shown(path: Path, folder: Path) -> bool:
+    """Whether a file of a folder is meant: not one that others hide or have not finished."""
+    parts = path.relative_to(folder).parts
+    return path.is_file() and not any(part.startswith((".", "_")) for part in parts)
+
+
+def _kind(path: Path) -> str:
+    name = path.name.lower()
+    return "csv" if name.endswith(CSV) else "parquet" if name.endswith(PARQUET) else ""
+
+
+def _file(con: Any, path: Path, columns: list[str]) -> Part:
+    if path.stat().st_size == 0:
+        raise BadArgument("source", why=f"{str(path)!r} is empty")
+    if _kind(path) == "parquet":
+        return _parquet(con, path, columns)
+    delimiter, header = _header(path)
+    for column in _there(columns, header, str(path)):
+        if header.count(column) > 1:
+            raise BadArgument("source", f"one column {column!r} in {str(path)!r}", "two or more")
+    unique = [name if header.index(name) == k else f"{name}:{k}" for k, name in enumerate(header)]
+    spec = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in unique)
+    relation = (
+        f"read_csv({literal(str(path))}, auto_detect=false, header=true, columns={{{spec}}}, "
+        f"delim={literal(delimiter)}, quote='\"', escape='\"', nullstr='', "
+        "store_rejects=true, rejects_limit=0)"
+    )
+    types = dict.fromkeys(unique, "VARCHAR")
+    return Part(path.name, relation, "row_number() OVER () - 1", types, path, delimiter)
+
+
+def _parquet(con: Any, path: Path, columns: list[str]) -> Part:
+    import duckdb
+
+    relation = f"read_parquet({literal(str(path))}, file_row_number=true)"
+    try:
+        types = _types(con, relation)
+    except duckdb.Error as cause:
+        first = str(cause).splitlines()[0]
+        raise BadArgument("source", why=f"{str(path)!r} is not a Parquet file: {first}") from None
+    del types["file_row_number"]
+    _there(columns, list(types), str(path))
+    return Part(path.name, relation, "file_row_number", types, path)
+
+
+def _header(path: Path) -> tuple[str, list[str]]:
+    """Return the delimiter of a CSV file, the one that its first line has most of, and names."""
+    with opened(path, "rb") as file:
+        try:
+            line = file.readline().decode("utf-8-sig")
+            delimiter = max(DELIMITERS, key=line.count)
+            return delimiter, next(csv.reader([line], delimiter=delimiter), [])
+        except UnicodeDecodeError as cause:
+            raise BadArgument("source", why=f"{str(path)!r} is not UTF-8 text: {cause}") from None
+        except (csv.Error, gzip.BadGzipFile) as cause:
+            raise BadArgument("source", why=f"{str(path)!r} is not a CSV file: {cause}") from None
+
+
+def opened(path: Path, mode: str, **options: Any) -> Any:
+    """Open a CSV file, packed or not."""
+    packed = path.name.lower().endswith(".gz")
+    return gzip.open(path, mode, **options) if packed else path.open(mode, **options)
+
+
+def _there(columns: list[str], header: list[str], where: str) -> list[str]:
+    for column in columns:
+        if column not in header:
+            near = nearest(column, header)
+            listed = ", ".join(map(repr, header[:20])) + (", .." if len(header) > 20 else "")
+            raise BadArgument("source", f"a column {column!r} in {where}", f"{listed}{near}")
+    return columns
+
+
+def _types(con: Any, relation: str) -> dict[str, str]:
+    rows = con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    return {row[0]: row[1] for row in rows}
+
+
+# --- Frames ---------------------------------------------------------------------------------------
+
+
+def _frame(con: Any, source: Any, columns: list[str]) -> Part:
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(source, eager_only=True)
+    except TypeError as cause:
+        got = type(source).__name__
+        expected = "a CSV or Parquet file, a folder of them, or a data frame"
+        raise BadArgument("source", expected, got) from cause
+    frame = frame.select(dict.fromkeys(_there(columns, frame.columns, "the frame")))
+    tagged = [name for name in frame.columns if frame.schema[name] == nw.Object]
+    for name in tagged:
+        texts = [_tag(value) for value in frame[name].to_list()]
+        column = nw.new_series(name, texts, nw.String, backend=frame.implementation)
+        frame = frame.with_columns(column)
+    con.register("frame", frame)
+    types = _types(con, "frame") | dict.fromkeys(tagged, TAGGED)
+    return Part("", "frame", "row_number() OVER () - 1", types)
+
+
+def _tag(value: object) -> str | None:
+    """Return a Python object as text: n.. for whole numbers, f.. for floats, s.. for text.
+
+    Others have an o, and truth values a b.
+
+    >>> [_tag(value) for value in (17, "17", 17.0, None, float("nan"), True, ["a"])]
+    ['n17', 's17', 'f17.0', None, None, 'b1', "o['a']"]
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, str):
+        return f"s{value}"
+    if isinstance(value, bool | np.bool_):
+        return f"b{int(value)}"
+    if isinstance(value, int | np.integer):
+        return f"n{int(value)}"
+    if isinstance(value, float | np.floating):
+        return None if np.isnan(value) else f"f{float(value)!r}"
+    return f"o{value.isoformat()}" if hasattr(value, "isoformat") else f"o{value}"

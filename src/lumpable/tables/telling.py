@@ -1,0 +1,27 @@
+"""Tell a learner what a log says."""
+
+from __future__ import annotations
+
+import warnings
+
+from lumpable.lumps.use.named import Lumps
+from lumpable.stores.log_entries import MICRO
+from lumpable.tables.events import Events
+
+
+def tell(events: Events, seed: int = 0) -> Lumps:
+    """Return a learner that was told these events; users and items keep their numbers.
+
+    It may be asked about other items later. Names that are easily mistaken for each other were
+    reported when the log was read.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        lumps = Lumps(
+            events.items, events.users, rewards=events.accepted.given, new_arms=True, seed=seed
+        )
+        user, item, reward, times = events.evidence()
+        some = times > 0
+        rows = (user[some], item[some], reward[some] / MICRO, times[some])
+        lumps.tell_counted(events.users, events.items, *rows)
+    return lumps

@@ -1,0 +1,261 @@
+"""Evidence is what the rows say, whatever their form and order; dirt is counted, with rows."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import random
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from made_logs import in_all_forms, two_tastes, write_csv
+
+import lumpable as lb
+from lumpable import BadArgument, read_events
+from lumpable.stores.log_entries import micro
+from lumpable.tables.events import Events
+
+ODD = [
+    "NULL",
+    "null",
+    "NA",
+    "nan",
+    "None",
+    "ü",
+    "名前",
+    "a,b",
+    'say "hi"',
+    "two\nlines",
+    " x ",
+    "💡",
+]
+"""Names that a reader may take for something else."""
+
+
+def rows(events: Events) -> list[tuple[Any, ...]]:
+    """Return evidence with names."""
+    user, item, reward, times = (column.tolist() for column in events.evidence())
+    return [
+        (events.users[u], events.items[i], r, n)
+        for u, i, r, n in zip(user, item, reward, times, strict=True)
+    ]
+
+
+def faults(events: Events) -> dict[str, tuple[int, str, tuple[str, ...]]]:
+    """Return what was wrong, by its words."""
+    return {one.fault: (one.rows, one.example, one.places) for one in events.dirt.faults}
+
+
+def test_a_table_gives_the_same_evidence_in_every_form(tmp_path: Path) -> None:
+    log = two_tastes(20, 300, seed=1)
+    log["user"] = [ODD[k % len(ODD)] for k in range(300)]
+    log["reward"] = [round(0.37 * k % 5, 3) for k in range(300)]
+    found = {
+        form: read_events(source, item="offer", propensity="p")
+        for form, source in in_all_forms(tmp_path, log).items()
+    }
+    assert len({events.digest for events in found.values()}) == 1
+    assert found["csv"].users == tuple(sorted(ODD))
+    assert found["csv"].events == 300
+    assert not any(events.dirt.faults for events in found.values())
+    p = found["csv"].propensity
+    assert p is not None
+    assert all(np.array_equal(p, events.propensity) for events in found.values())  # type: ignore[arg-type]
+
+
+def test_the_order_of_rows_changes_nothing_and_repeated_rows_count_again() -> None:
+    frame = pl.DataFrame(two_tastes(8, 200, seed=2))
+    told = read_events(frame, item="offer", propensity="p")
+    shuffled = read_events(frame.sample(fraction=1.0, shuffle=True, seed=3), item="offer")
+    twice = read_events(pl.concat([frame, frame]), item="offer")
+    assert told.digest == shuffled.digest != twice.digest
+    assert [(*row[:3], 2 * row[3]) for row in rows(told)] == rows(twice)
+    other = frame.with_columns(pl.col("reward").replace({0: 1}).alias("reward"))
+    assert read_events(other, item="offer").digest != told.digest
+
+
+@pytest.mark.parametrize("form", ["text", "float", "decimal"])
+def test_rewards_are_rounded_to_millionths_as_everywhere_else(tmp_path: Path, form: str) -> None:
+    rng = random.Random(4)
+    values = [
+        *((rng.randint(-4000, 4000) + 0.5) * 1e-6 for _ in range(300)),  # halves, nearly
+        *(rng.randint(-(10**6), 10**6) / 2.0**21 for _ in range(300)),
+        *(round(rng.uniform(-9, 9), rng.randint(0, 9)) for _ in range(300)),
+        *(rng.uniform(-9e9, 9e9) for _ in range(300)),
+        *(0.0, -0.0, 2.5e-6, 3.5e-6, 5e-324, 9007199254.7409),
+    ]
+    if form == "decimal":
+        values = [float(Decimal(f"{value:.8f}")) for value in values if abs(value) < 1e6]
+    columns: dict[str, Any] = {"user": list(range(len(values))), "item": ["a"] * len(values)}
+    source: Any = pl.DataFrame(columns | {"reward": values})
+    if form == "decimal":
+        source = source.with_columns(pl.col("reward").cast(pl.Decimal(20, 8)))
+    if form == "text":
+        source = write_csv(tmp_path / "log.csv", columns | {"reward": list(map(repr, values))})
+    events = read_events(source)
+    found = {int(name): reward for name, _, reward, _ in rows(events)}
+    assert found == {number: micro(value) for number, value in enumerate(values)}
+
+
+def test_names_are_told_apart_where_the_source_can_tell(tmp_path: Path) -> None:
+    """17 and "17" are two names, 17.0 is 17; fields of a CSV file are text."""
+    mixed = pd.DataFrame({"user": [17, "17", 17.0, "x", 0.5, True, None], "item": "a", "reward": 1})
+    events = read_events(mixed)
+    assert [(row[0], row[3]) for row in rows(events)] == [(17, 2), ("17", 1), ("x", 1)]
+    assert faults(events) == {
+        "user is missing": (1, "", ("row 6",)),
+        "user is no name": (2, "0.5", ("row 4", "row 5")),
+    }
+    assert any("are two names" in note for note in events.dirt.notes)
+    floats = read_events(pl.DataFrame({"user": [17.0, None, 0.5], "item": "a", "reward": 1}))
+    assert floats.users == (17,)
+    assert floats.dirt.notes == ("user: came as floats such as 17.0, read as integers such as 17",)
+    text = write_csv(
+        tmp_path / "log.csv", {"user": [17, "17", "17.0"], "item": list("aab"), "reward": [1, 1, 0]}
+    )
+    assert read_events(text).users == ("17", "17.0")
+    assert any("fields of a CSV file are text" in note for note in read_events(text).dirt.notes)
+
+
+DIRTY = """user,item,reward,p,t,event,note
+ann,a,1,0.5,2026-01-01T10:00:00Z,e1,"two
+lines"
+,a,1,0.5,2026-01-01T10:00:00Z,e2,
+ann,"",1,0.5,2026-01-01T10:00:00Z,e3,
+
+ann,a,,0.5,2026-01-01T10:00:00Z,e4,
+ann,a,many,0.5,2026-01-01T10:00:00Z,e5,
+ann,a,NaN,0.5,2026-01-01T10:00:00Z,e6,
+ann,a,-inf,0.5,2026-01-01T10:00:00Z,e7,
+ann,a,5.01,0.5,2026-01-01T10:00:00Z,e8,
+ann,a,1,,2026-01-01T10:00:00Z,e9,
+ann,a,1,0,2026-01-01T10:00:00Z,e10,
+ann,a,1,1.01,2026-01-01T10:00:00Z,e11,
+ann,a,1,0.5,,e12,
+ann,a,1,0.5,noon,e13,
+ann,a,1,0.5,2026-01-01 10:00:00,e14,
+ann,a,1,0.5,2026-01-01T10:00:00Z,,
+ann,a,1
+ann,a,1,0.5,2026-01-01T12:00:00+02:00,e1,
+ann,b,4,0.5,2026-01-01T10:00:00Z,e15,
+ann,b,3,0.5,2026-01-01T09:00:00Z,e15,
+bob,b,2,0.5,2026-01-02T00:00:00Z,e16,
+"""
+WRONG = {
+    "row cannot be read": (1, "ann,a,1", ("line 19",)),
+    "user is missing": (1, "", ("line 4",)),
+    "item is missing": (1, "", ("line 5",)),
+    "reward is missing": (1, "", ("line 7",)),
+    "reward is no number": (1, "many", ("line 8",)),
+    "reward is NaN": (1, "NaN", ("line 9",)),
+    "reward is infinite": (1, "-inf", ("line 10",)),
+    "reward is out of range": (1, "5.01", ("line 11",)),
+    "p is missing": (1, "", ("line 12",)),
+    "p is outside (0, 1]": (2, "0", ("line 13", "line 14")),
+    "t is missing": (1, "", ("line 15",)),
+    "t cannot be read": (1, "noon", ("line 16",)),
+    "t has no zone, others have": (1, "2026-01-01 10:00:00", ("line 17",)),
+    "event id is missing": (1, "", ("line 18",)),
+    "event id repeats the same": (1, "e1", ("line 20",)),
+    "event id contradicts another": (1, "e15", ("line 21", "line 22")),
+}
+COLUMNS: dict[str, Any] = {
+    "propensity": "p", "time": "t", "id": "event", "rewards": (0, 5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_every_kind_of_dirt_is_counted_with_its_lines(tmp_path: Path, packed: bool) -> None:
+    path = tmp_path / ("log.csv.gz" if packed else "log.csv")
+    path.write_bytes(gzip.compress(DIRTY.encode()) if packed else DIRTY.encode())
+    events = read_events(path, **COLUMNS)
+    assert faults(events) == WRONG
+    kept = [("ann", "a", 1), ("ann", "b", 3), ("bob", "b", 2)]
+    assert rows(events) == [(user, item, reward * 10**6, 1) for user, item, reward in kept]
+    assert events.dirt.rows == 20
+    assert events.dirt.dropped == 17
+    day = 1767225600 * 10**6  # 2026-01-01
+    assert events.span == (day + 9 * 3600 * 10**6, day + 24 * 3600 * 10**6)
+    with pytest.raises(BadArgument, match="17 of 20 rows left out") as refused:
+        read_events(path, **COLUMNS, strict=True)
+    assert all(f"{words}: " in str(refused.value) for words in WRONG)
+
+
+def test_rows_of_parquet_files_and_frames_are_numbered_from_0(tmp_path: Path) -> None:
+    frame = pl.DataFrame({
+        "user": [1, None, 3, 3], "item": ["a"] * 4, "reward": [1.0, 2.0, math.nan, math.inf],
+    })  # fmt: skip
+    (tmp_path / "parts").mkdir()
+    frame.write_parquet(tmp_path / "parts" / "one.parquet")
+    frame.write_parquet(tmp_path / "parts" / "two.parquet")
+    whole, parts = read_events(frame), read_events(tmp_path / "parts")
+    assert {words: places for words, (_, _, places) in faults(whole).items()} == {
+        "user is missing": ("row 1",),
+        "reward is NaN": ("row 2",),
+        "reward is infinite": ("row 3",),
+    }
+    assert faults(parts)["user is missing"][2] == ("one.parquet row 1", "two.parquet row 1")
+    assert rows(parts) == [(1, "a", 10**6, 2)]
+
+
+def test_events_that_contradict_each_other_count_only_if_it_is_known_which_was_first() -> None:
+    frame = pl.DataFrame({
+        "user": ["a", "a", "b"], "item": ["x", "x", "y"], "reward": [1, 0, 1],
+        "id": [7, 7, 8], "at": ["2026-01-01", "2026-01-02", "2026-01-01"],
+    })  # fmt: skip
+    assert rows(read_events(frame, id="id")) == [("b", "y", 10**6, 1)]
+    assert rows(read_events(frame, id="id", time="at"))[0] == ("a", "x", 10**6, 1)
+    same_time = frame.with_columns(pl.lit("2026-01-01").alias("at"))
+    assert rows(read_events(same_time, id="id", time="at")) == [("b", "y", 10**6, 1)]
+
+
+def test_bad_sources_are_refused_in_words(tmp_path: Path) -> None:
+    log: dict[str, list[Any]] = {"customer": ["a"], "item": ["x"], "reward": [1], "at": [3]}
+    path = write_csv(tmp_path / "log.csv", log)
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "head.csv").write_text("user,item,reward\n")
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
+    (tmp_path / "none").mkdir()
+    frame = pl.DataFrame({"user": [[1]], "item": ["x"], "reward": [1], "at": [3]})
+    for source, options, words in (
+        (path, {"user": "custommer"}, "'reward', 'at'; the nearest is 'customer'"),
+        (tmp_path / "empty.csv", {}, "is empty"),
+        (tmp_path / "head.csv", {}, "it has no rows"),
+        (tmp_path / "torn.parquet", {}, "is not a Parquet file"),
+        (tmp_path / "none", {}, "no CSV or Parquet file"),
+        (tmp_path / "gone.csv", {}, "no such file"),
+        (tmp_path, {"user": "customer"}, "is empty"),
+        (tmp_path / "none.txt", {}, "no such file"),
+        (frame, {}, "expected strings or whole numbers in column 'user', got type BIGINT"),
+        (frame, {"user": "item", "time": "at"}, "expected times, or text"),
+        (frame, {"user": "item", "reward": "user"}, "expected numbers in column 'user'"),
+        (frame, {"user": 3}, "the name of a column"),
+        (7, {}, "or a data frame, got int"),
+        (path, {"user": "customer", "rewards": "some"}, "rewards: expected 'any'"),
+        (path, {"user": "customer", "rewards": (2, 3)}, "no event counts"),
+    ):  # fmt: skip
+        with pytest.raises(BadArgument) as refused:
+            read_events(source, **options)
+        assert words in str(refused.value), str(refused.value)
+
+
+def test_progress_goes_from_0_to_1_and_ends_there(tmp_path: Path) -> None:
+    frame = pl.DataFrame(two_tastes(8, 100, seed=5))
+    for name in ("a", "b"):
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    said: list[tuple[float, str]] = []
+    read_events(tmp_path, item="offer", progress=lambda *one: said.append(one))
+    parts = [part for part, _ in said]
+    assert parts == sorted(parts)
+    assert parts[-1] == 1.0
+    assert {words for _, words in said} == {"reading a.parquet", "reading b.parquet"}
+
+
+def test_events_are_shown_in_a_line() -> None:
+    events = lb.read_events(pl.DataFrame(two_tastes(8, 100, seed=5)), item="offer")
+    assert repr(events) == "Events: 100 of 8 users and 4 items. All 100 rows count."
