@@ -34,7 +34,7 @@ simulated exactly in law, request by request.
   of u √(r(S+K)/T), and all others are worse by as much (`worlds.hidden_arms`). So for the same u
   gaps grow with the size.
 - **Figures.** Means over {seeds} seeds, the same worlds for all methods, with standard errors in
-  brackets. With so few seeds the errors themselves are rough.
+  brackets. With so few seeds the errors themselves are rough.{fewer}
 
 {verdict}
 
@@ -71,7 +71,10 @@ By more than two standard errors, at all sizes of this page:
 {regrets}
 
 {left_out}
-"""
+{single}"""
+
+
+FEWER = " Some\n  sizes have fewer seeds so far: see the table of regret."
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,11 @@ class Cell:
     seconds: float
     """What all runs took, one after another."""
 
+    @property
+    def seeds(self) -> int:
+        """How many worlds were run."""
+        return len(self.at_random)
+
     def against_standard(self, form: str) -> Ratio:
         """The regret of a form of candidates divided by that of the standard algorithm."""
         return ratio(self.regret[form], self.regret[STANDARD], STANDARD)
@@ -108,6 +116,11 @@ class Cell:
 
 Asked = Mapping[Size, float | None]
 """How many times below Algorithm 6 candidates must be, by size; None if nothing is asked."""
+
+
+def enough(cells: Sequence[Cell]) -> list[Cell]:
+    """Return those with two seeds or more: an error can be given."""
+    return [cell for cell in cells if cell.seeds > 1]
 
 
 def bars(cell: Cell, asked: Asked) -> list[Bar]:
@@ -131,7 +144,8 @@ def bar_table(cells: Sequence[Cell], asked: Asked) -> str:
             row = [str(cell.size), cell.world, f"at least {here[0].low:,.0f}"]
             row += [*map(_measured, here), f"{best}: {_times(cell.below_clusters(best))}"]
             rows.append(row)
-    return table(["size", "world", "asked for", *FORMS, "best method"], rows)
+    heads = ["size", "world", "asked for", *FORMS, "best method"]
+    return table(heads, rows) if rows else "No size with a bar was run."
 
 
 def verdict(cells: Sequence[Cell], asked: Asked) -> str:
@@ -155,13 +169,17 @@ def _times(found: Ratio) -> str:
 
 
 def page(cells: Sequence[Cell], asked: Asked, about: About) -> str:
-    """Return the page in Markdown."""
-    minutes = sum(cell.seconds for cell in cells) / 60
+    """Return the page in Markdown; cells with fewer than two seeds are named at the end."""
+    few = [cell for cell in cells if cell.seeds < 2]
+    cells = enough(cells)
+    minutes = sum(cell.seconds for cell in [*cells, *few]) / 60
+    fewer = any(cell.seeds < about.seeds for cell in cells)
     return TEXT.format(
         command=about.command, date=about.date, minutes=minutes, commit=about.commit,
         horizon=f"{about.horizon:.0e}".replace("e+", "e").replace("e0", "e"), seeds=about.seeds,
         verdict=verdict(cells, asked), bars=bar_table(cells, asked), squares=square_table(cells),
         losses=loss_table(cells), regrets=regret_table(cells), left_out=_left_out(cells),
+        fewer=FEWER * fewer, single=_single(few),
     )  # fmt: skip
 
 
@@ -213,6 +231,8 @@ def loss_table(cells: Sequence[Cell]) -> str:
             found = [(cell.against_standard(form), cell.size) for cell in cells
                      if cell.world == world]  # fmt: skip
             lost = [each for each, _ in found if each.value - 2 * each.error > 1]
+            if not found:
+                continue
             worst, at_worst = max(found, key=lambda each: each[0].value)
             best, at_best = min(found, key=lambda each: each[0].value)
             rows.append([form, world, f"{len(lost)} of {len(found)}", f"{worst} at {at_worst}",
@@ -223,12 +243,12 @@ def loss_table(cells: Sequence[Cell]) -> str:
 def regret_table(cells: Sequence[Cell]) -> str:
     """Return the mean regret of every method, a row for each size and world."""
     rows = [
-        [str(cell.size), cell.world,
+        [str(cell.size), cell.world, str(cell.seeds),
          *(amount(cell.regret[name]) if name in cell.regret else "" for name in METHODS),
          amount(cell.at_random)]
         for cell in cells
     ]  # fmt: skip
-    return table(["size", "world", *METHODS, "arms at random"], rows)
+    return table(["size", "world", "seeds", *METHODS, "arms at random"], rows)
 
 
 def amount(values: Sequence[float]) -> str:
@@ -251,3 +271,19 @@ def _left_out(cells: Sequence[Cell]) -> str:
         return "Every method ran at every size."
     named = ", ".join(map(str, sizes))
     return f"Algorithm 6 and fresh phases were not run at {named}, to save time."
+
+
+def _single(few: Sequence[Cell]) -> str:
+    """Return what was run with one seed, and name what was not run."""
+    rows = [
+        [str(cell.size), cell.world, *(f"{cell.regret[form][0] / cell.regret[STANDARD][0]:.2f}"
+                                       for form in FORMS)]
+        for cell in few if cell.seeds
+    ]  # fmt: skip
+    parts = []
+    if rows:
+        words = "One seed, so that no error can be given: regret divided by the standard one's."
+        parts += [words, table(["size", "world", *FORMS], rows)]
+    if missing := [f"{cell.size} with {cell.world}" for cell in few if not cell.seeds]:
+        parts.append(f"Not run yet: {'; '.join(missing)}.")
+    return "".join(f"\n{part}\n" for part in parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 from pathlib import Path
 
 import beyond
@@ -128,6 +129,22 @@ def test_a_tiny_run_writes_a_page_and_goes_on_where_it_was(
     CliRunner().invoke(beyond.main, words, catch_exceptions=False)
     assert len(again) == 1
     assert out.read_text() == first
+
+    other = "(6, 6, 2) random means "
+    left = [line for line in every if f'"{other}candidates ' not in line]  # neither of its seeds
+    once = next(line for line in every if '"(6, 6, 2) hidden arms, 40 standard ' in line)
+    left.remove(once)
+    kept.write_text("".join(left) + every[-1][:9])
+    done = CliRunner().invoke(beyond.main, [*words, "--kept"], catch_exceptions=False)
+    assert len(again) == 1  # nothing was run
+    assert "8 of 8 bars met" in done.output
+    part = out.read_text()
+    assert "Made by `python benchmarks/beyond.py --tiny --kept`" in part
+    assert "Not run yet: (6, 6, 2) with random means.\n" in part
+    single = part.partition("One seed, so that no error can be given")[2]
+    assert re.search(r"\| \(6, 6, 2\) +\| hidden arms, 40 \| \d\.\d\d +\| \d\.\d\d", single)
+    assert "(6, 6, 2) | random means" not in " ".join(part.split())
+    assert kept.read_text().endswith(every[-1][:9])  # a reader changes nothing
 
 
 def test_sizes_are_those_asked_for() -> None:
