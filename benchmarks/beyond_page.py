@@ -151,6 +151,8 @@ def bar_table(cells: Sequence[Cell], asked: Asked) -> str:
 def verdict(cells: Sequence[Cell], asked: Asked) -> str:
     """Say how many bars are met, and in which worlds the others were missed."""
     judged = [(cell.world, bar.met) for cell in cells for bar in bars(cell, asked)]
+    if not judged:
+        return "No bar is asked for at these sizes."
     missed = Counter(world for world, met in judged if not met)
     words = f"**{len(judged) - missed.total()} of {len(judged)} bars met.**"
     named = "; ".join(f"{world}: {number}" for world, number in missed.items())
@@ -284,6 +286,11 @@ def _single(few: Sequence[Cell]) -> str:
     if rows:
         words = "One seed, so that no error can be given: regret divided by the standard one's."
         parts += [words, table(["size", "world", *FORMS], rows)]
-    if missing := [f"{cell.size} with {cell.world}" for cell in few if not cell.seeds]:
-        parts.append(f"Not run yet: {'; '.join(missing)}.")
+    missing: dict[Size, list[str]] = {}
+    for cell in few:
+        if not cell.seeds:
+            missing.setdefault(cell.size, []).append(cell.world)
+    if missing:
+        named = [f"{size}: {'; '.join(worlds)}" for size, worlds in missing.items()]
+        parts.append("Not run yet:\n\n" + "\n".join(f"- {each}" for each in named))
     return "".join(f"\n{part}\n" for part in parts)

@@ -79,6 +79,7 @@ def test_a_bar_asks_how_many_times_below_algorithm_6() -> None:
     assert "(9, 9, 2)" not in shown
     said = beyond_page.verdict(cells, asked)
     assert said == "**1 of 2 bars met.** Missed in random means: 1."
+    assert beyond_page.verdict(cells[1:], asked) == "No bar is asked for at these sizes."
 
 
 def test_a_crossing_lasts_and_is_no_luck() -> None:
@@ -140,7 +141,7 @@ def test_a_tiny_run_writes_a_page_and_goes_on_where_it_was(
     assert "8 of 8 bars met" in done.output
     part = out.read_text()
     assert "Made by `python benchmarks/beyond.py --tiny --kept`" in part
-    assert "Not run yet: (6, 6, 2) with random means.\n" in part
+    assert "Not run yet:\n\n- (6, 6, 2): random means\n" in part
     single = part.partition("One seed, so that no error can be given")[2]
     assert re.search(r"\| \(6, 6, 2\) +\| hidden arms, 40 \| \d\.\d\d +\| \d\.\d\d", single)
     assert "(6, 6, 2) | random means" not in " ".join(part.split())
