@@ -85,6 +85,16 @@ def cells(plays: Plays, found: Mapping[str, Mapping[str, float]]) -> list[Cell]:
     return made
 
 
+def title(given: Sequence[tuple[int, int, int]]) -> str:
+    """Return the heading of the page; it names the sizes if they were chosen one by one.
+
+    >>> title([(2500, 2500, 2), (2500, 2500, 8), (5000, 5000, 2)])
+    'How much candidates lose: 2,500 and 5,000 contexts'
+    """
+    numbers = " and ".join(f"{n:,}" for n in sorted({contexts for contexts, _, _ in given}))
+    return "How much candidates lose" + f": {numbers} contexts" * bool(given)
+
+
 def chosen(given: Sequence[tuple[int, int, int]], quick: bool, large: bool) -> list[Size]:
     """Return the sizes that were asked for, in order."""
     if given:
@@ -126,7 +136,9 @@ def main(
     command = "python benchmarks/beyond.py" + " --quick" * quick + " --large" * large
     command += " --tiny" * tiny + " --kept" * only_kept + (f" --seeds {seeds}" if seeds else "")
     command += "".join(" --sizes {} {} {}".format(*each) for each in sizes)
-    about = About(command, measured.said, f"{datetime.date.today():%Y-%m-%d}", horizon, number)
+    about = About(
+        title(sizes), command, measured.said, f"{datetime.date.today():%Y-%m-%d}", horizon, number
+    )
     out.write_text(page(found, times, about))
     judged = enough(found)
     click.echo("\n".join(line(bar) for cell in judged for bar in bars(cell, times)))

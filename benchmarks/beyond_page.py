@@ -14,7 +14,7 @@ from protocol.ratios import Ratio, ratio
 from tables import table
 
 TEXT = """\
-# How much candidates lose
+# {title}
 
 Made by `{command}` on {date}.
 All runs took {minutes:.0f} minutes, one after another.
@@ -36,21 +36,7 @@ simulated exactly in law, request by request.
 - **Figures.** Means over {seeds} seeds, the same worlds for all methods, with standard errors in
   brackets. With so few seeds the errors themselves are rough.{fewer}
 
-{verdict}
-
-## Against Algorithm 6
-
-How many times less candidates lose than Algorithm 6, which is told r. The bars were fixed before
-these runs, and are asked of every world.
-
-{bars}
-
-Where Algorithm 6 loses as much as arms drawn at random (the last column of the
-[table of regret](#regret)), it has learnt nothing by then. With small gaps even that is little, and
-there is less to save: the last column here says how many times less the best method of this page
-loses.
-
-## Against the standard algorithm
+{clusters}## Against the standard algorithm
 
 The regret of candidates divided by that of the standard algorithm, by the number of contexts and
 arms: below 1, candidates lose less. The crossing is where that begins, by more than two standard
@@ -74,12 +60,29 @@ By more than two standard errors, at all sizes of this page:
 {single}"""
 
 
-FEWER = " Some\n  sizes have fewer seeds so far: see the table of regret."
+CLUSTERS_PART = """\
+{verdict}
+
+## Against Algorithm 6
+
+How many times less candidates lose than Algorithm 6, which is told r. The bars were fixed before
+these runs, and are asked of every world.
+
+{bars}
+
+Where Algorithm 6 loses as much as arms drawn at random (the last column of the
+[table of regret](#regret)), it has learnt nothing by then. With small gaps even that is little, and
+there is less to save: the last column here says how many times less the best method of this page
+loses.
+
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
     """What the page says of its own making."""
+
+    title: str
 
     command: str
     commit: str
@@ -135,6 +138,12 @@ def bars(cell: Cell, asked: Asked) -> list[Bar]:
     ]
 
 
+def _against_clusters(cells: Sequence[Cell], asked: Asked) -> str:
+    """Return the part about bars; empty if none is asked for at these sizes."""
+    words = CLUSTERS_PART.format(verdict=verdict(cells, asked), bars=bar_table(cells, asked))
+    return words * any(asked.get(cell.size) for cell in cells)
+
+
 def bar_table(cells: Sequence[Cell], asked: Asked) -> str:
     """Return how many times less both forms lose, and the best method, at sizes with a bar."""
     rows = []
@@ -144,15 +153,12 @@ def bar_table(cells: Sequence[Cell], asked: Asked) -> str:
             row = [str(cell.size), cell.world, f"at least {here[0].low:,.0f}"]
             row += [*map(_measured, here), f"{best}: {_times(cell.below_clusters(best))}"]
             rows.append(row)
-    heads = ["size", "world", "asked for", *FORMS, "best method"]
-    return table(heads, rows) if rows else "No size with a bar was run."
+    return table(["size", "world", "asked for", *FORMS, "best method"], rows)
 
 
 def verdict(cells: Sequence[Cell], asked: Asked) -> str:
     """Say how many bars are met, and in which worlds the others were missed."""
     judged = [(cell.world, bar.met) for cell in cells for bar in bars(cell, asked)]
-    if not judged:
-        return "No bar is asked for at these sizes."
     missed = Counter(world for world, met in judged if not met)
     words = f"**{len(judged) - missed.total()} of {len(judged)} bars met.**"
     named = "; ".join(f"{world}: {number}" for world, number in missed.items())
@@ -175,13 +181,14 @@ def page(cells: Sequence[Cell], asked: Asked, about: About) -> str:
     few = [cell for cell in cells if cell.seeds < 2]
     cells = enough(cells)
     minutes = sum(cell.seconds for cell in [*cells, *few]) / 60
-    fewer = any(cell.seeds < about.seeds for cell in cells)
+    some = "\n  Some sizes have fewer seeds so far: see the table of regret."
+    fewer = some * any(cell.seeds < about.seeds for cell in cells)
     return TEXT.format(
         command=about.command, date=about.date, minutes=minutes, commit=about.commit,
         horizon=f"{about.horizon:.0e}".replace("e+", "e").replace("e0", "e"), seeds=about.seeds,
-        verdict=verdict(cells, asked), bars=bar_table(cells, asked), squares=square_table(cells),
+        title=about.title, clusters=_against_clusters(cells, asked), squares=square_table(cells),
         losses=loss_table(cells), regrets=regret_table(cells), left_out=_left_out(cells),
-        fewer=FEWER * fewer, single=_single(few),
+        fewer=fewer, single=_single(few),
     )  # fmt: skip
 
 
@@ -284,13 +291,13 @@ def _single(few: Sequence[Cell]) -> str:
     ]  # fmt: skip
     parts = []
     if rows:
-        words = "One seed, so that no error can be given: regret divided by the standard one's."
-        parts += [words, table(["size", "world", *FORMS], rows)]
-    missing: dict[Size, list[str]] = {}
-    for cell in few:
-        if not cell.seeds:
-            missing.setdefault(cell.size, []).append(cell.world)
-    if missing:
-        named = [f"{size}: {'; '.join(worlds)}" for size, worlds in missing.items()]
-        parts.append("Not run yet:\n\n" + "\n".join(f"- {each}" for each in named))
+        parts.append(
+            "One seed, so that no error can be given: regret divided by the standard one's."
+        )
+        parts.append(table(["size", "world", *FORMS], rows))
+    if missing := [cell for cell in few if not cell.seeds]:
+        parts.append("Not run yet:\n")
+    for size in dict.fromkeys(cell.size for cell in missing):
+        named = "; ".join(cell.world for cell in missing if cell.size == size)
+        parts[-1] += f"\n- {size}: {named}"
     return "".join(f"\n{part}\n" for part in parts)

@@ -30,6 +30,7 @@ def cell(n: int, regret: dict[str, float], *, world: str = RANDOM) -> Cell:
 
 def test_examples() -> None:
     assert doctest.testmod(beyond_page) == (0, 3)
+    assert doctest.testmod(beyond) == (0, 1)
 
 
 # --- Plays --------------------------------------------------------------------------------------
@@ -79,7 +80,6 @@ def test_a_bar_asks_how_many_times_below_algorithm_6() -> None:
     assert "(9, 9, 2)" not in shown
     said = beyond_page.verdict(cells, asked)
     assert said == "**1 of 2 bars met.** Missed in random means: 1."
-    assert beyond_page.verdict(cells[1:], asked) == "No bar is asked for at these sizes."
 
 
 def test_a_crossing_lasts_and_is_no_luck() -> None:
@@ -99,6 +99,16 @@ def test_losses_are_counted_by_world_and_form() -> None:
     worst, best = "1.50 (0.00) at (9, 9, 2)", "0.50 (0.00) at (8, 8, 2)"
     assert f"| candidates | random means | 1 of 2 | {worst} | {best} |" in plain
     assert "| candidates, told T | random means | 0 of 2 |" in plain
+
+
+def test_a_page_without_bars_does_not_speak_of_them() -> None:
+    lost = {OURS: 10.0, TOLD_T: 4.0, CLUSTERS: 500.0, STANDARD: 1.0}
+    about = beyond_page.About("Title", "command", "commit", "today", 10**9, 2)
+    assert "Against Algorithm 6" in beyond_page.page([cell(8, lost)], {Size(8, 8, 2): 9.0}, about)
+    without = beyond_page.page([cell(9, lost)], {Size(8, 8, 2): 9.0}, about)
+    assert without.startswith("# Title\n")
+    assert "Against Algorithm 6" not in without
+    assert "Against the standard algorithm" in without
 
 
 # --- The command --------------------------------------------------------------------------------
