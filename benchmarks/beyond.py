@@ -3,6 +3,7 @@
     python benchmarks/beyond.py                       # up to 1,000 contexts and arms
     python benchmarks/beyond.py --large               # 2,500 and 5,000 too: hours, gigabytes
     python benchmarks/beyond.py --sizes 300 300 3     # this size alone; give it several times
+    python benchmarks/beyond.py --large --kept        # a page of what has been run so far
 
 Writes docs/measured/beyond.md. Rows are kept in practical/ as they come, and a run that was stopped
 goes on where it was. Seeds follow from the last commit of the plans and of what runs them.
@@ -11,15 +12,15 @@ goes on where it was. Seeds follow from the last commit of the plans and of what
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import beyond_runs
 import click
-from beyond_page import About, Cell, bars, page, verdict
+from beyond_page import About, Cell, bars, enough, page, verdict
 from beyond_runs import WORLDS, Play, Size
 from protocol import frozen
-from resumed import Measure, carry_out, line
+from resumed import Measure, carry_out, kept, line
 
 PLANS = ("src/lumpable/plans", "src/lumpable/runs")
 """What is measured, and what runs it: seeds follow from its last commit."""
@@ -45,11 +46,13 @@ def measure(commit: str | None, *, changed: bool) -> Measure:
     return Measure(found, same, found[:12] if same else f"{found[:12]}-{frozen.digest(PLANS)}")
 
 
-def ran(
-    sizes: Sequence[Size], horizon: int, measured: Measure, seeds: int, rows: Path, jobs: int
-) -> list[Cell]:
-    """Run every method of every size in every world: the same worlds and seeds for all."""
-    plays = {
+Plays = dict[tuple[Size, str], dict[str, list[Play]]]
+"""By size and world, and by method: one for each seed."""
+
+
+def listed(sizes: Sequence[Size], horizon: int, measured: Measure, seeds: int) -> Plays:
+    """Return every method of every size in every world: the same worlds and seeds for all."""
+    return {
         (size, world): {
             method: [
                 Play(size, world, method, horizon, seed)
@@ -60,18 +63,36 @@ def ran(
         for size in sizes
         for world in WORLDS
     }
+
+
+def ran(plays: Plays, file: Path, jobs: int) -> list[Cell]:
+    """Run them, but for those that the file holds."""
     every = {play.key: play for each in plays.values() for some in each.values() for play in some}
-    found = carry_out(beyond_runs.played, every, rows / measured.folder / "beyond.jsonl", jobs)
-    return [
-        Cell(
-            size,
-            world,
-            {method: [found[play.key]["regret"] for play in some] for method, some in each.items()},
-            [found[play.key]["at random"] for play in each[beyond_runs.OURS]],
-            sum(found[play.key]["seconds"] for some in each.values() for play in some),
-        )
-        for (size, world), each in plays.items()
-    ]
+    return cells(plays, carry_out(beyond_runs.played, every, file, jobs))
+
+
+def cells(plays: Plays, found: Mapping[str, Mapping[str, float]]) -> list[Cell]:
+    """Return what was lost by size and world, of the seeds with which every method was run."""
+    made = []
+    for (size, world), each in plays.items():
+        together = zip(*each.values(), strict=True)
+        seeds = [some for some in together if all(play.key in found for play in some)]
+        rows = [{play.method: found[play.key] for play in some} for some in seeds]
+        regret = {method: [row[method]["regret"] for row in rows] for method in each}
+        at_random = [row[beyond_runs.OURS]["at random"] for row in rows]
+        seconds = sum(one["seconds"] for row in rows for one in row.values())
+        made.append(Cell(size, world, regret, at_random, seconds))
+    return made
+
+
+def title(given: Sequence[tuple[int, int, int]]) -> str:
+    """Return the heading of the page; it names the sizes if they were chosen one by one.
+
+    >>> title([(2500, 2500, 2), (2500, 2500, 8), (5000, 5000, 2)])
+    'How much candidates lose: 2,500 and 5,000 contexts'
+    """
+    numbers = " and ".join(f"{n:,}" for n in sorted({contexts for contexts, _, _ in given}))
+    return "How much candidates lose" + f": {numbers} contexts" * bool(given)
 
 
 def chosen(given: Sequence[tuple[int, int, int]], quick: bool, large: bool) -> list[Size]:
@@ -91,6 +112,9 @@ def chosen(given: Sequence[tuple[int, int, int]], quick: bool, large: bool) -> l
 @click.option("--tiny", is_flag=True, help="A trial of the command itself: tiny worlds, 2 seeds.")
 @click.option("--freeze", help="The commit that seeds follow from; by default the plans' last.")
 @click.option("--changed", is_flag=True, help="Measure changes that are not in the commit, too.")
+@click.option(
+    "--kept", "only_kept", is_flag=True, help="Run nothing: a page of rows that are kept."
+)
 @click.option("--jobs", default=1, type=click.IntRange(1), show_default=True, help="Processes.")
 @click.option("--rows", default=frozen.ROOT / "practical", type=Path, help="Where rows are kept.")
 @click.option(
@@ -98,22 +122,27 @@ def chosen(given: Sequence[tuple[int, int, int]], quick: bool, large: bool) -> l
 )
 def main(
     sizes: tuple[tuple[int, int, int], ...], seeds: int | None, quick: bool, large: bool,
-    tiny: bool, freeze: str | None, changed: bool, jobs: int, rows: Path, out: Path,
+    tiny: bool, freeze: str | None, changed: bool, only_kept: bool, jobs: int, rows: Path,
+    out: Path,
 ) -> None:  # fmt: skip
     """Run everything, print every bar and write the page."""
     measured = measure(freeze, changed=changed or tiny)
     number = seeds or (FEWEST if tiny or quick else SEEDS)
     horizon = TINY_HORIZON if tiny else HORIZON
     asked = list(TINY) if tiny else chosen(sizes, quick, large)
-    cells = ran(asked, horizon, measured, number, rows, jobs)
+    plays, file = listed(asked, horizon, measured, number), rows / measured.folder / "beyond.jsonl"
+    found = cells(plays, kept(file)) if only_kept else ran(plays, file, jobs)
     times = TINY if tiny else TIMES
     command = "python benchmarks/beyond.py" + " --quick" * quick + " --large" * large
-    command += " --tiny" * tiny + (f" --seeds {seeds}" if seeds else "")
+    command += " --tiny" * tiny + " --kept" * only_kept + (f" --seeds {seeds}" if seeds else "")
     command += "".join(" --sizes {} {} {}".format(*each) for each in sizes)
-    about = About(command, measured.said, f"{datetime.date.today():%Y-%m-%d}", horizon, number)
-    out.write_text(page(cells, times, about))
-    click.echo("\n".join(line(bar) for cell in cells for bar in bars(cell, times)))
-    click.echo(verdict(cells, times))
+    about = About(
+        title(sizes), command, measured.said, f"{datetime.date.today():%Y-%m-%d}", horizon, number
+    )
+    out.write_text(page(found, times, about))
+    judged = enough(found)
+    click.echo("\n".join(line(bar) for cell in judged for bar in bars(cell, times)))
+    click.echo(verdict(judged, times))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from protocol.ratios import Ratio, ratio
 from tables import table
 
 TEXT = """\
-# How much candidates lose
+# {title}
 
 Made by `{command}` on {date}.
 All runs took {minutes:.0f} minutes, one after another.
@@ -34,23 +34,9 @@ simulated exactly in law, request by request.
   of u √(r(S+K)/T), and all others are worse by as much (`worlds.hidden_arms`). So for the same u
   gaps grow with the size.
 - **Figures.** Means over {seeds} seeds, the same worlds for all methods, with standard errors in
-  brackets. With so few seeds the errors themselves are rough.
+  brackets. With so few seeds the errors themselves are rough.{fewer}
 
-{verdict}
-
-## Against Algorithm 6
-
-How many times less candidates lose than Algorithm 6, which is told r. The bars were fixed before
-these runs, and are asked of every world.
-
-{bars}
-
-Where Algorithm 6 loses as much as arms drawn at random (the last column of the
-[table of regret](#regret)), it has learnt nothing by then. With small gaps even that is little, and
-there is less to save: the last column here says how many times less the best method of this page
-loses.
-
-## Against the standard algorithm
+{clusters}## Against the standard algorithm
 
 The regret of candidates divided by that of the standard algorithm, by the number of contexts and
 arms: below 1, candidates lose less. The crossing is where that begins, by more than two standard
@@ -71,12 +57,32 @@ By more than two standard errors, at all sizes of this page:
 {regrets}
 
 {left_out}
+{single}"""
+
+
+CLUSTERS_PART = """\
+{verdict}
+
+## Against Algorithm 6
+
+How many times less candidates lose than Algorithm 6, which is told r. The bars were fixed before
+these runs, and are asked of every world.
+
+{bars}
+
+Where Algorithm 6 loses as much as arms drawn at random (the last column of the
+[table of regret](#regret)), it has learnt nothing by then. With small gaps even that is little, and
+there is less to save: the last column here says how many times less the best method of this page
+loses.
+
 """
 
 
 @dataclass(frozen=True, slots=True)
 class About:
     """What the page says of its own making."""
+
+    title: str
 
     command: str
     commit: str
@@ -97,6 +103,11 @@ class Cell:
     seconds: float
     """What all runs took, one after another."""
 
+    @property
+    def seeds(self) -> int:
+        """How many worlds were run."""
+        return len(self.at_random)
+
     def against_standard(self, form: str) -> Ratio:
         """The regret of a form of candidates divided by that of the standard algorithm."""
         return ratio(self.regret[form], self.regret[STANDARD], STANDARD)
@@ -110,6 +121,11 @@ Asked = Mapping[Size, float | None]
 """How many times below Algorithm 6 candidates must be, by size; None if nothing is asked."""
 
 
+def enough(cells: Sequence[Cell]) -> list[Cell]:
+    """Return those with two seeds or more: an error can be given."""
+    return [cell for cell in cells if cell.seeds > 1]
+
+
 def bars(cell: Cell, asked: Asked) -> list[Bar]:
     """Return a bar for each form of candidates, if one is asked for at this size."""
     times = asked.get(cell.size)
@@ -120,6 +136,12 @@ def bars(cell: Cell, asked: Asked) -> list[Bar]:
         Bar(f"{form} in {cell.size}, {cell.world}", low=times, value=below.value, error=below.error)
         for form, below in found.items()
     ]
+
+
+def _against_clusters(cells: Sequence[Cell], asked: Asked) -> str:
+    """Return the part about bars; empty if none is asked for at these sizes."""
+    words = CLUSTERS_PART.format(verdict=verdict(cells, asked), bars=bar_table(cells, asked))
+    return words * any(asked.get(cell.size) for cell in cells)
 
 
 def bar_table(cells: Sequence[Cell], asked: Asked) -> str:
@@ -155,13 +177,18 @@ def _times(found: Ratio) -> str:
 
 
 def page(cells: Sequence[Cell], asked: Asked, about: About) -> str:
-    """Return the page in Markdown."""
-    minutes = sum(cell.seconds for cell in cells) / 60
+    """Return the page in Markdown; cells with fewer than two seeds are named at the end."""
+    few = [cell for cell in cells if cell.seeds < 2]
+    cells = enough(cells)
+    minutes = sum(cell.seconds for cell in [*cells, *few]) / 60
+    some = "\n  Some sizes have fewer seeds so far: see the table of regret."
+    fewer = some * any(cell.seeds < about.seeds for cell in cells)
     return TEXT.format(
         command=about.command, date=about.date, minutes=minutes, commit=about.commit,
         horizon=f"{about.horizon:.0e}".replace("e+", "e").replace("e0", "e"), seeds=about.seeds,
-        verdict=verdict(cells, asked), bars=bar_table(cells, asked), squares=square_table(cells),
+        title=about.title, clusters=_against_clusters(cells, asked), squares=square_table(cells),
         losses=loss_table(cells), regrets=regret_table(cells), left_out=_left_out(cells),
+        fewer=fewer, single=_single(few),
     )  # fmt: skip
 
 
@@ -213,6 +240,8 @@ def loss_table(cells: Sequence[Cell]) -> str:
             found = [(cell.against_standard(form), cell.size) for cell in cells
                      if cell.world == world]  # fmt: skip
             lost = [each for each, _ in found if each.value - 2 * each.error > 1]
+            if not found:
+                continue
             worst, at_worst = max(found, key=lambda each: each[0].value)
             best, at_best = min(found, key=lambda each: each[0].value)
             rows.append([form, world, f"{len(lost)} of {len(found)}", f"{worst} at {at_worst}",
@@ -223,12 +252,12 @@ def loss_table(cells: Sequence[Cell]) -> str:
 def regret_table(cells: Sequence[Cell]) -> str:
     """Return the mean regret of every method, a row for each size and world."""
     rows = [
-        [str(cell.size), cell.world,
+        [str(cell.size), cell.world, str(cell.seeds),
          *(amount(cell.regret[name]) if name in cell.regret else "" for name in METHODS),
          amount(cell.at_random)]
         for cell in cells
     ]  # fmt: skip
-    return table(["size", "world", *METHODS, "arms at random"], rows)
+    return table(["size", "world", "seeds", *METHODS, "arms at random"], rows)
 
 
 def amount(values: Sequence[float]) -> str:
@@ -251,3 +280,24 @@ def _left_out(cells: Sequence[Cell]) -> str:
         return "Every method ran at every size."
     named = ", ".join(map(str, sizes))
     return f"Algorithm 6 and fresh phases were not run at {named}, to save time."
+
+
+def _single(few: Sequence[Cell]) -> str:
+    """Return what was run with one seed, and name what was not run."""
+    rows = [
+        [str(cell.size), cell.world, *(f"{cell.regret[form][0] / cell.regret[STANDARD][0]:.2f}"
+                                       for form in FORMS)]
+        for cell in few if cell.seeds
+    ]  # fmt: skip
+    parts = []
+    if rows:
+        parts.append(
+            "One seed, so that no error can be given: regret divided by the standard one's."
+        )
+        parts.append(table(["size", "world", *FORMS], rows))
+    if missing := [cell for cell in few if not cell.seeds]:
+        parts.append("Not run yet:\n")
+    for size in dict.fromkeys(cell.size for cell in missing):
+        named = "; ".join(cell.world for cell in missing if cell.size == size)
+        parts[-1] += f"\n- {size}: {named}"
+    return "".join(f"\n{part}\n" for part in parts)

@@ -61,16 +61,15 @@ def measure(judges: Sequence[str], commit: str | None, *, changed: bool) -> Meas
 
 
 def kept(file: Path) -> dict[str, Any]:
-    """Return the rows of a file by key; a last line that was cut off is cut away."""
-    if not file.exists():
-        return {}
-    whole = file.read_bytes()
-    end = whole.rfind(b"\n") + 1
-    if end < len(whole):
-        with file.open("r+b") as opened:
-            opened.truncate(end)
-    lines = [json.loads(line) for line in whole[:end].splitlines()]
+    """Return the rows of a file by key, without a last line that was cut off."""
+    whole = file.read_bytes()[: _end(file)] if file.exists() else b""
+    lines = [json.loads(line) for line in whole.splitlines()]
     return {line["key"]: line["row"] for line in lines}
+
+
+def _end(file: Path) -> int:
+    """Return where the last whole line ends."""
+    return file.read_bytes().rfind(b"\n") + 1
 
 
 def carry_out(
@@ -88,6 +87,7 @@ def carry_out(
     failed: dict[str, BaseException] = {}
     began = spoke = time.monotonic()
     with file.open("a", encoding="utf-8") as opened:
+        opened.truncate(_end(file))  # a line that was cut off is written again
         for answer in (event.answer for event in events if event.answer is not None):
             if answer.error is not None:
                 failed[answer.key] = answer.error

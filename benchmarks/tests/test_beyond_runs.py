@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 from pathlib import Path
 
 import beyond
@@ -29,6 +30,7 @@ def cell(n: int, regret: dict[str, float], *, world: str = RANDOM) -> Cell:
 
 def test_examples() -> None:
     assert doctest.testmod(beyond_page) == (0, 3)
+    assert doctest.testmod(beyond) == (0, 1)
 
 
 # --- Plays --------------------------------------------------------------------------------------
@@ -99,6 +101,16 @@ def test_losses_are_counted_by_world_and_form() -> None:
     assert "| candidates, told T | random means | 0 of 2 |" in plain
 
 
+def test_a_page_without_bars_does_not_speak_of_them() -> None:
+    lost = {OURS: 10.0, TOLD_T: 4.0, CLUSTERS: 500.0, STANDARD: 1.0}
+    about = beyond_page.About("Title", "command", "commit", "today", 10**9, 2)
+    assert "Against Algorithm 6" in beyond_page.page([cell(8, lost)], {Size(8, 8, 2): 9.0}, about)
+    without = beyond_page.page([cell(9, lost)], {Size(8, 8, 2): 9.0}, about)
+    assert without.startswith("# Title\n")
+    assert "Against Algorithm 6" not in without
+    assert "Against the standard algorithm" in without
+
+
 # --- The command --------------------------------------------------------------------------------
 
 
@@ -128,6 +140,22 @@ def test_a_tiny_run_writes_a_page_and_goes_on_where_it_was(
     CliRunner().invoke(beyond.main, words, catch_exceptions=False)
     assert len(again) == 1
     assert out.read_text() == first
+
+    other = "(6, 6, 2) random means "
+    left = [line for line in every if f'"{other}candidates ' not in line]  # neither of its seeds
+    once = next(line for line in every if '"(6, 6, 2) hidden arms, 40 standard ' in line)
+    left.remove(once)
+    kept.write_text("".join(left) + every[-1][:9])
+    done = CliRunner().invoke(beyond.main, [*words, "--kept"], catch_exceptions=False)
+    assert len(again) == 1  # nothing was run
+    assert "8 of 8 bars met" in done.output
+    part = out.read_text()
+    assert "Made by `python benchmarks/beyond.py --tiny --kept`" in part
+    assert "Not run yet:\n\n- (6, 6, 2): random means\n" in part
+    single = part.partition("One seed, so that no error can be given")[2]
+    assert re.search(r"\| \(6, 6, 2\) +\| hidden arms, 40 \| \d\.\d\d +\| \d\.\d\d", single)
+    assert "(6, 6, 2) | random means" not in " ".join(part.split())
+    assert kept.read_text().endswith(every[-1][:9])  # a reader changes nothing
 
 
 def test_sizes_are_those_asked_for() -> None:

@@ -17,7 +17,7 @@ from lumpable.plans.clusters import Clusters
 from lumpable.plans.fresh_lengths import FreshPhase, Stages, fresh_phase
 from lumpable.plans.intervals import Intervals, components
 from lumpable.plans.regret import fresh_guesses, fresh_phases
-from lumpable.plans.seen import Sample
+from lumpable.plans.seen import Sample, Seen
 from twins.scripted import Script
 
 NAN = math.nan
@@ -140,8 +140,8 @@ def test_who_was_not_seen_goes_with_the_largest_part() -> None:
 
 
 def test_a_mean_that_is_not_finite_is_no_finished_play() -> None:
-    sample = Sample(np.ones((1, 4), dtype=np.int64), np.zeros((1, 4)))
-    object.__setattr__(sample, "mean", np.array([[0.0, math.inf, -math.inf, NAN]]))
+    means = np.array([0.0, math.inf, -math.inf, NAN])  # no executor gives such means
+    sample = Sample.of((1, 4), Seen(np.arange(4), np.ones(4, dtype=np.int64), means))
     seen = Intervals.around(sample, np.full((1, 4), 0.5))
     assert np.array_equal(seen.lower, [[-0.5, NAN, NAN, NAN]], equal_nan=True)
     assert np.array_equal(seen.upper, [[0.5, NAN, NAN, NAN]], equal_nan=True)

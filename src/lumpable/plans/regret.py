@@ -157,7 +157,8 @@ def candidates(
     neither r nor T is an input: `problem.groups` is ignored. All data are pooled and forgotten
     block by block; with a `horizon` they are never forgotten, and the bounds are narrower.
     `literal` is the form that the theorem is proved for first: nothing is kept, every estimate is
-    fresh. It has the same order and much larger constants, and takes no horizon.
+    fresh. It has the same order and much larger constants, and takes no horizon; simulating it at
+    large sizes takes minutes, because its tests ask for nearly all pairs again and again.
     """
     if literal and horizon is not None:
         raise BadArgument(
