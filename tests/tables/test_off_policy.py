@@ -14,7 +14,7 @@ import lumpable as lb
 from lumpable import BadArgument
 from lumpable.tables import off_policy
 from lumpable.tables.betting import betting_interval
-from lumpable.tables.judging import WITHOUT
+from lumpable.tables.judged_policies import WITHOUT
 from lumpable.tables.off_policy import BETTING, DIRECT, IPS, ROBUST, SNIPS, Estimate, Fold
 
 CHANCE = 1e-6

@@ -17,7 +17,7 @@ from lumpable.cli.show import console, say
 if TYPE_CHECKING:
     from lumpable.tables.answered import Answered
     from lumpable.tables.dirt import Dirt
-    from lumpable.tables.judging import Value
+    from lumpable.tables.judged_policies import Value
     from lumpable.tables.off_policy import Estimate
 
 EVERY = 5.0

@@ -8,7 +8,7 @@ from lumpable.base.words import counted, figure
 from lumpable.lumps.belief.advice import Lift
 from lumpable.lumps.belief.beliefs import Group
 from lumpable.tables.group_profiles import Profile, profiles
-from lumpable.tables.judging import Value
+from lumpable.tables.judged_policies import Value
 from lumpable.tables.learned import Learned
 from lumpable.tables.policy_rows import PolicyRow
 

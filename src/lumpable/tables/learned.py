@@ -16,7 +16,7 @@ from lumpable.stores.log_entries import Name
 from lumpable.tables import policy_rows
 from lumpable.tables.events import Events
 from lumpable.tables.ingest import read_events
-from lumpable.tables.judging import Value, value_of
+from lumpable.tables.judged_policies import Value, value_of
 from lumpable.tables.policy_rows import PolicyRow
 from lumpable.tables.queries import Progress
 from lumpable.tables.telling import tell

@@ -15,7 +15,7 @@ from lumpable.reports.pages import belief_page
 from lumpable.reports.pages.belief_page import Words
 from lumpable.tables.answered import LEVEL, Answered, answer
 from lumpable.tables.dirt import short
-from lumpable.tables.judging import WITHOUT, Value
+from lumpable.tables.judged_policies import WITHOUT, Value
 from lumpable.tables.learned import Learned
 
 MOST_ROWS = 100
