@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tables import table
+from page_tables import table
 
 from lumpable import worlds
 from lumpable.comparisons import roster

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from beyond_runs import CLUSTERS, FORMS, METHODS, STANDARD, WORLDS, Size
+from page_tables import table
 from protocol.bars import Bar
 from protocol.ratios import Ratio, ratio
-from tables import table
 
 TEXT = """\
 # {title}

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import best_arms
 import numpy as np
+from page_tables import table
 from scipy import stats
-from tables import table
 
 from lumpable import worlds
 from lumpable.comparisons import roster

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from law_bars import by_law, false_groups, intervals, lifts, mean, middle, number, share, sure
 from law_runs import ITSELF, LOGGED, USERS, Run
+from page_tables import table
 from protocol.bars import Bar
 from protocol.page import bar_table, verdict
-from tables import table
 
 TEXT = """\
 # Groups under other laws

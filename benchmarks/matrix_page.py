@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from matrix_bars import Judged, by_family, of
 from matrix_runs import ALONE, ALONE_SPREAD, LAWS, SETTINGS
+from page_tables import table
 from protocol.bars import Bar
 from protocol.page import bar_table, verdict
-from tables import table
 
 TEXT = """\
 # Lumps on matrices of means
