@@ -1,7 +1,7 @@
 """Candidates against Algorithm 6 and against the standard algorithm: regret after 1e12 rounds.
 
     python benchmarks/beyond.py                       # up to 1,000 contexts and arms
-    python benchmarks/beyond.py --large               # 2,500 and 5,000 too: hours, gigabytes
+    python benchmarks/beyond.py --large               # 2,500 and 5,000 too: an hour or two
     python benchmarks/beyond.py --sizes 300 300 3     # this size alone; give it several times
     python benchmarks/beyond.py --large --kept        # a page of what has been run so far
 
