@@ -70,12 +70,13 @@ def marginal(
     y: FloatVector, spread: FloatVector, t0: float
 ) -> tuple[float, FloatVector, FloatMatrix]:
     """Return the log density of averages around an unknown p0, and the law of theta, at length."""
-    vague = 1e6
-    prior = t0 * np.eye(len(y)) + vague
-    cover = prior + np.diag(spread)
-    gain = prior @ np.linalg.inv(cover)
-    likely = float(stats.multivariate_normal(np.zeros(len(y)), cover).logpdf(y))
-    return likely, gain @ y, prior - gain @ prior
+    vague, n = 1e6, len(y)
+    prior = t0 * np.eye(n) + vague
+    likely = float(stats.multivariate_normal(np.zeros(n), prior + np.diag(spread)).logpdf(y))
+    # by precisions: differences of covariances as large as this would lose all digits
+    precision = (np.eye(n) - vague / (t0 + n * vague)) / t0 + np.diag(1.0 / spread)
+    cover = np.linalg.inv(precision)
+    return likely, cover @ (y / spread), cover
 
 
 def test_moments_are_those_of_the_joint_law_of_all_means() -> None:

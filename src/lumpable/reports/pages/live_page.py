@@ -13,10 +13,6 @@ from lumpable.reports.kit.render import render, static
 
 SCRIPTS = ("live_words.js", "live_charts.js", "live.js")
 SHEETS = ("page.css", "report.css", "live.css")
-ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="5" cy="6" r="4" '
-    'fill="#0072B2"/><circle cx="11" cy="10" r="4" fill="#D55E00"/></svg>'
-)
 
 
 def files(title: str) -> dict[str, tuple[str, bytes]]:
@@ -28,7 +24,7 @@ def files(title: str) -> dict[str, tuple[str, bytes]]:
         "vega.js": ("text/javascript", canvas.script()),
         "live.js": ("text/javascript", "\n".join(['"use strict";', *map(static, SCRIPTS)])),
         "live.css": ("text/css", "\n".join([render("colours.css"), *map(static, SHEETS)])),
-        "icon.svg": ("image/svg+xml", ICON),
+        "icon.svg": ("image/svg+xml", static("icon.svg")),
     }
     found, named = {}, {}
     for name, (kind, text) in texts.items():
