@@ -75,7 +75,7 @@ def marginal(
     likely = float(stats.multivariate_normal(np.zeros(n), prior + np.diag(spread)).logpdf(y))
     # by precisions: differences of covariances as large as this would lose all digits
     precision = (np.eye(n) - vague / (t0 + n * vague)) / t0 + np.diag(1.0 / spread)
-    cover = np.linalg.inv(precision)
+    cover: FloatMatrix = np.linalg.inv(precision).astype(np.float64)
     return likely, cover @ (y / spread), cover
 
 
