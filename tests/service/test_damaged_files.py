@@ -99,7 +99,7 @@ def test_sizes_are_checked_before_memory_is_taken(
     whole: tuple[Path, str], tmp_path: Path, field: str
 ) -> None:
     folder, digest = whole
-    for size in (0, 1, 2**20, 2**31 - 1, 2**61, -1):
+    for size in (0, 2**31 - 1, 2**61, -1):
         path = copied(folder, tmp_path / "here")
         value = [size, size] if field == "fitted" else size
         rewritten(Path(f"{path}.snapshot"), lambda said, v=value: said.update({field: v}))  # type: ignore[misc]

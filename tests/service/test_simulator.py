@@ -172,11 +172,13 @@ def trust_any_snapshot(patch: Any) -> None:
 BUGS: list[Callable[[Any], None]] = [
     acknowledge_before_commit, answer_a_repeat_at_once, count_a_repeat, write_a_repeat,
     lose_what_was_handed_in, go_on_after_a_failed_commit, adopt_an_old_fit, leave_closed_windows,
-    keep_who_was_forgotten, lose_open_windows,
-    write_without_the_turn, do_not_catch_up, everybody_fits,
-    adopt_the_fit_of_something_else, keep_the_turn, keep_snapshots_of_who_was_forgotten,
+    keep_who_was_forgotten, write_without_the_turn, do_not_catch_up, everybody_fits, keep_the_turn,
+]  # fmt: skip
+RARER: list[Callable[[Any], None]] = [
+    lose_open_windows, adopt_the_fit_of_something_else, keep_snapshots_of_who_was_forgotten,
     trust_any_snapshot,
 ]  # fmt: skip
+"""Those that take the most seeds."""
 
 
 def found(bug: Callable[[Any], None], folder: Path, patch: Any, most: int) -> int:
@@ -190,7 +192,11 @@ def found(bug: Callable[[Any], None], folder: Path, patch: Any, most: int) -> in
     return 0
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
+@pytest.mark.parametrize(
+    "bug",
+    [*BUGS, *(pytest.param(bug, marks=pytest.mark.nightly) for bug in RARER)],
+    ids=lambda bug: bug.__name__,
+)
 def test_bugs_are_found(
     bug: Callable[[Any], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
