@@ -15,7 +15,7 @@ from lumpable import BadArgument
 from lumpable.tables import off_policy
 from lumpable.tables.betting import betting_interval
 from lumpable.tables.judged_policies import WITHOUT
-from lumpable.tables.off_policy import BETTING, DIRECT, IPS, ROBUST, SNIPS, Estimate, Fold
+from lumpable.tables.off_policy import BETTING, DIRECT, IPS, ROBUST, SNIPS, Fold, PolicyEstimate
 
 CHANCE = 1e-6
 """How likely a test of coverage fails by chance, at most."""
@@ -202,7 +202,7 @@ def test_policies_that_are_none_are_refused() -> None:
 def test_no_weight_is_no_number() -> None:
     """Where the policy never chose what was logged, SNIPS has nothing to say."""
     fold = Fold(np.array([2]), np.ones(1), np.zeros(1), np.ones(1), np.ones(1))
-    found: dict[str, Estimate] = {row.method: row for row in off_policy.estimates([fold])}
+    found: dict[str, PolicyEstimate] = {row.method: row for row in off_policy.estimates([fold])}
     assert math.isnan(found[SNIPS].value)
     assert found[IPS].value == 0.0
     assert off_policy.weights([fold]).effective == 0.0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lumpable.tables.answered import Answered
     from lumpable.tables.dirt import Dirt
     from lumpable.tables.judged_policies import Value
-    from lumpable.tables.off_policy import Estimate
+    from lumpable.tables.off_policy import PolicyEstimate
 
 EVERY = 5.0
 """Seconds between two lines of progress, without a terminal."""
@@ -230,7 +230,7 @@ def policy_table(found: Answered) -> Any:
     return _table(f"Policy{more}", head, rows, 2, 3, 4)
 
 
-def _estimate(one: Estimate) -> tuple[str, str]:
+def _estimate(one: PolicyEstimate) -> tuple[str, str]:
     return figure(one.value), _range(one)
 
 

@@ -18,7 +18,7 @@ LONGEST = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class RowFault:
     """Something that is wrong with some rows."""
 
     fault: str
@@ -35,7 +35,7 @@ class Dirt:
 
     rows: int
     """Rows that were read."""
-    faults: tuple[Fault, ...]
+    faults: tuple[RowFault, ...]
     notes: tuple[str, ...]
     """What was done that one should know, with rows that count."""
 
@@ -67,7 +67,7 @@ class Dirt:
         return "\n".join(map(_line, self.faults))
 
 
-def _line(fault: Fault) -> str:
+def _line(fault: RowFault) -> str:
     example = f", such as {short(fault.example)}" if fault.example else ""
     return f"  {fault.fault}: {counted(fault.rows, 'row')}{example}; {', '.join(fault.places)}"
 

@@ -15,7 +15,7 @@ from lumpable.tables.cleaning import (
     Columns,
     shown,
 )
-from lumpable.tables.dirt import PLACES, Fault, lines_of
+from lumpable.tables.dirt import PLACES, RowFault, lines_of
 from lumpable.tables.sources import Part, opened
 
 BLOCK = 1 << 20
@@ -98,7 +98,7 @@ class Found:
 
 def faults_of(
     found: Found, counted: list[tuple[int | None, int, int]], columns: Columns
-) -> tuple[Fault, ...]:
+) -> tuple[RowFault, ...]:
     """Return all faults: `counted` has part, fault and rows."""
     parts: dict[int, list[int]] = defaultdict(list)
     rows: dict[int, int] = defaultdict(int)
@@ -112,7 +112,7 @@ def faults_of(
         example = next((text for _, _, text in places if text), "")
         where = found.words(places, lines=fault == UNREADABLE)
         words = shown(FAULTS[fault], columns.named)
-        faults.append(Fault(words, rows[fault], example, where))
+        faults.append(RowFault(words, rows[fault], example, where))
     return tuple(faults)
 
 

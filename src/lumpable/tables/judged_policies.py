@@ -23,7 +23,7 @@ from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.stores.log_entries import Name
 from lumpable.tables import off_policy
 from lumpable.tables.events import Events
-from lumpable.tables.off_policy import DIRECT, Estimate, Fold, Weights
+from lumpable.tables.off_policy import DIRECT, Fold, PolicyEstimate, Weights
 from lumpable.tables.telling import tell
 
 CUT = 37
@@ -50,10 +50,10 @@ class Value:
     """What a policy is worth per event, and what it earns more than one item for all."""
 
     policy: str
-    estimates: tuple[Estimate, ...]
-    lift: tuple[Estimate, ...]
+    estimates: tuple[PolicyEstimate, ...]
+    lift: tuple[PolicyEstimate, ...]
     """Over one item for all, chosen on the other half as well."""
-    logged: Estimate
+    logged: PolicyEstimate
     """What the events earned as they were."""
     weights: Weights | None
     """None without propensities."""

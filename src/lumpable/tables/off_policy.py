@@ -28,7 +28,7 @@ SHUFFLED = 41
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class PolicyEstimate:
     """A value, by one method, with the ends of an interval."""
 
     method: str
@@ -74,7 +74,7 @@ class Weights:
 def estimates(
     folds: Sequence[Fold], other: Sequence[Fold] | None = None, level: float = 0.95,
     methods: Sequence[str] = (IPS, SNIPS, DIRECT, ROBUST),
-) -> list[Estimate]:  # fmt: skip
+) -> list[PolicyEstimate]:  # fmt: skip
     """Return the value of a policy, or what it earns more than another one on the same rows."""
     rows, z = [], NormalDist().inv_cdf((1.0 + level) / 2.0)
     times = np.concatenate([fold.times for fold in folds]).astype(np.float64)
@@ -88,7 +88,7 @@ def estimates(
             share = [float(fold.times.sum()) / float(times.sum()) for fold in folds]
             error += sum(part**2 * doubt for part, doubt in zip(share, doubts, strict=True))
         wide = z * math.sqrt(error)
-        rows.append(Estimate(method, mean, mean - wide, mean + wide))
+        rows.append(PolicyEstimate(method, mean, mean - wide, mean + wide))
     return rows
 
 
@@ -116,12 +116,12 @@ def _mean(each: FloatVector, times: FloatVector) -> tuple[float, float]:
     return mean, spread / events
 
 
-def mean_logged(folds: Sequence[Fold], level: float = 0.95) -> Estimate:
+def mean_logged(folds: Sequence[Fold], level: float = 0.95) -> PolicyEstimate:
     """Return what the events earned as they were, per event."""
     reward = np.concatenate([fold.reward for fold in folds])
     mean, error = _mean(reward, np.concatenate([fold.times for fold in folds]).astype(np.float64))
     wide = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(error)
-    return Estimate("as logged", mean, mean - wide, mean + wide)
+    return PolicyEstimate("as logged", mean, mean - wide, mean + wide)
 
 
 # --- Weights --------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def weights(folds: Sequence[Fold]) -> Weights:
 def by_betting(
     folds: Sequence[Fold], ends: tuple[float, float], largest: float,
     other: Sequence[Fold] | None = None, level: float = 0.95,
-) -> Estimate:  # fmt: skip
+) -> PolicyEstimate:  # fmt: skip
     """Return the IPS value, or the difference of two, with an interval that needs no normal law.
 
     Rewards lie between `ends`, weights between 0 and `largest`. Folds are judged apart, each with
@@ -163,4 +163,4 @@ def by_betting(
         x = np.repeat(x, fold.times)[order]
         found = np.array([float(x.mean()), *betting_interval(x, level)])
         whole += len(x) / events * (shift + unit * found)
-    return Estimate(BETTING, *(float(one) for one in whole))
+    return PolicyEstimate(BETTING, *(float(one) for one in whole))
