@@ -66,8 +66,9 @@ def listed(sizes: Sequence[Size], horizon: int, measured: Measure, seeds: int) -
 
 
 def ran(plays: Plays, file: Path, jobs: int) -> list[Cell]:
-    """Run them, but for those that the file holds."""
-    every = {play.key: play for each in plays.values() for some in each.values() for play in some}
+    """Run them, but for those that the file holds: one seed of everything before the next."""
+    by_seed = zip(*(some for each in plays.values() for some in each.values()), strict=True)
+    every = {play.key: play for some in by_seed for play in some}
     return cells(plays, carry_out(beyond_runs.played, every, file, jobs))
 
 
