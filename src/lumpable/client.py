@@ -171,6 +171,14 @@ class Client:
         """Return the arm that the learner, whatever it is, would recommend to each known user."""
         return {row["user"]: row["arm"] for row in self.get("/recommended")["recommended"]}
 
+    def beliefs(self) -> dict[str, Any]:
+        """Return what is believed, at a glance: it may be a minute old."""
+        return self.get("/beliefs")
+
+    def activity(self) -> dict[str, Any]:
+        """Return decisions and rewards over time, and what was gained over the hold-back."""
+        return self.get("/activity")
+
     def status(self) -> dict[str, Any]:
         """Return counts of what happened, and settings."""
         return self.get("/status")
