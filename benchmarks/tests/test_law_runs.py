@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import doctest
 import json
-import re
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
