@@ -36,10 +36,9 @@ def likeliest(log_weight: FloatMatrix, share: FloatVector, context: int | None) 
 
 def count(pulls: Mapping[int, Pull], groups: int, arms: int) -> FloatMatrix:
     """Return the number of pulls under way, groups by arms."""
-    pending = np.zeros((groups, arms))
-    for pull in pulls.values():
-        pending[pull.group, pull.arm] += 1.0
-    return pending
+    cell = np.array([group * arms + arm for _, arm, _, group in pulls.values()], dtype=np.int64)
+    pending: FloatMatrix = np.bincount(cell, minlength=groups * arms).astype(np.float64)
+    return pending.reshape(groups, arms)
 
 
 def regroup(
@@ -49,10 +48,11 @@ def regroup(
     """Return the same pulls, each in the group that is likeliest now."""
     if not pulls:
         return {}
-    group, unknown = log_weight.argmax(axis=1).tolist(), int(share.argmax())
+    # the last one stands for contexts that are unknown
+    group = [*log_weight.argmax(axis=1).tolist(), int(share.argmax())]
+    place = numbers.get
     return {
-        id: pull._replace(
-            group=group[numbers[pull.context]] if pull.context in numbers else unknown
-        )
+        id: pull if pull.group == (now := group[place(pull.context, -1)])
+        else pull._replace(group=now)
         for id, pull in pulls.items()
-    }
+    }  # fmt: skip
