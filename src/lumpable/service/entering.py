@@ -70,7 +70,8 @@ class Entering(Changing):
         with self._changing() as entries:
             new = self._new(rows)
             for arms in {id(row.allowed): row.allowed for row in rows}.values():  # often one list
-                self._open(arms or (), entries)
+                if arms:
+                    self._open(arms, entries)
             self._check(new)
             if len(new) == len(rows):  # none was decided, and each comes once
                 return [self._decided(entries, row, activate) for row in rows]

@@ -31,7 +31,8 @@ class Pull(NamedTuple):
 
 def likeliest(log_weight: FloatMatrix, share: FloatVector, context: int | None) -> int:
     """Return the likeliest group of a context; None: of an unknown one."""
-    return int((share if context is None else log_weight[context]).argmax())
+    weights = (share if context is None else log_weight[context]).tolist()
+    return int(weights.index(max(weights)))  # argmax would let another thread run, and wait for it
 
 
 def count(pulls: Mapping[int, Pull], groups: int, arms: int) -> FloatMatrix:
