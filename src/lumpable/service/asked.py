@@ -15,8 +15,8 @@ LONGEST_ID = 200
 def new_id() -> str:
     """Return an id that no other event has, after all earlier ones.
 
-    A database keeps ids in order. One that goes to the end touches a page that is there already; one
-    at random would touch a page of its own, which then has to be written.
+    A database keeps ids in order. One that goes to the end touches a page that is at hand; one at
+    random would touch a page of its own, which then has to be written.
     """
     return f"{time.time_ns() // 1000:014x}{secrets.token_hex(6)}"
 
