@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from lumpable import Lumps
-from lumpable.lumps.core.under_way import count
+from lumpable.lumps.core.under_way import Pull, count, regroup
 
 WAYS: dict[str, Callable[[Any], Any]] = {
     "deepcopy": copy.deepcopy,
@@ -58,6 +58,43 @@ def test_a_copy_beside_a_thread_is_whole(way: str) -> None:
         assert each._book.made == core.tells + each.outstanding
         assert np.array_equal(core.state.pending, count(core.under_way, *core.state.pending.shape))
         each.tell("ann", "red", 1.0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_copy_and_its_original_go_on_apart(way: str) -> None:
+    """Names and pulls are copied at once, and all the same what comes to one does not to other."""
+    lumps = Lumps(["red", "green"], ["ann"], new_arms=True, seed=1)
+    for t in range(12):
+        lumps.tell("ann", "red", float(t % 2))
+    lumps.decide("ann")
+    twin = WAYS[way](lumps)
+    before = lumps.contexts, lumps.arms, lumps.outstanding, lumps.core.tells, lumps.ask("ann")
+    for t in range(30):
+        twin.tell(f"user {t}", "blue", 1.0)
+    twin.decide("bob")
+    assert (lumps.contexts, lumps.arms, lumps.outstanding, lumps.core.tells,
+            lumps.ask("ann")) == before  # fmt: skip
+    assert len(twin.contexts) == 31
+    assert twin.outstanding == 2
+
+
+def test_pulls_under_way_are_counted_where_they_are_likeliest() -> None:
+    rng = np.random.default_rng(0)
+    numbers = {f"user {i}": i for i in range(20)}
+    log_weight, share = rng.normal(size=(32, 3)), rng.normal(size=3)
+    pulls = {
+        id: Pull(f"user {rng.integers(30)}", int(rng.integers(4)), 0.5, int(rng.integers(2)))
+        for id in range(200)
+    }
+    moved = regroup(pulls, numbers, log_weight, share)
+    pending = np.zeros((3, 4))
+    for (id, pull), (same, before) in zip(moved.items(), pulls.items(), strict=True):
+        weights = log_weight[numbers[pull.context]] if pull.context in numbers else share
+        assert id == same
+        assert pull == before._replace(group=int(np.argmax(weights)))
+        pending[pull.group, pull.arm] += 1.0
+    assert np.array_equal(count(moved, 3, 4), pending)
+    assert np.array_equal(count({}, 3, 4), np.zeros((3, 4)))
 
 
 FORKS = """

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lumpable import client
+from lumpable.service import asked
 from lumpable.service.joining import Event, outcome, standing
 from lumpable.service.settings import Settings
 from lumpable.stores.log_entries import Entry
@@ -86,3 +88,11 @@ def test_neither_order_nor_repetition_matters(
 )
 def test_standings(entries: list[Entry], now: int, word: str) -> None:
     assert standing(Event.of(entries), Settings(window=10, default=2), now) == word
+
+
+def test_ids_of_events_differ_and_later_ones_come_later() -> None:
+    """Those of one microsecond, whose first 14 digits are equal, may stand in any order."""
+    ids = [asked.new_id() for _ in range(2_000)]
+    assert len(set(ids)) == len(ids)
+    assert [id[:14] for id in ids] == sorted(id[:14] for id in ids)
+    assert {len(client.new_id()), *map(len, ids)} == {26}

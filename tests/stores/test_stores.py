@@ -48,6 +48,17 @@ ENTRIES = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.parametrize("rows", [49, 50, 51, 121])
+def test_a_large_commit_is_read_back_whole(rows: int, shelf: Shelf) -> None:
+    written = [rewarded(f"e{k}", k) for k in range(rows)]
+    with shelf.open() as store:
+        first = store.last
+        store.append(written)
+    with shelf.open() as store:
+        assert list(store.entries(first)) == list(enumerate(written, first + 1))
+        assert store.verify() == []
+
+
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=st.lists(st.lists(ENTRIES, max_size=4), max_size=4))
 def test_what_was_written_is_read_back(batches: list[list[Entry]], shelf: Shelf) -> None:

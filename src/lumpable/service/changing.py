@@ -7,7 +7,6 @@ from there.
 
 from __future__ import annotations
 
-import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
+from lumpable.service import asked
 from lumpable.service.fits_beside import Fitter
 from lumpable.service.following import Follower
 from lumpable.service.ledger import Ledger
@@ -46,7 +46,7 @@ class Changing(Reading):
 
     def __init__(
         self, store: Store, settings: Settings, fitter: Fitter, *, snapshot: Path | None = None,
-        clock: Callable[[], int] = now, new_id: Callable[[], str] = lambda: secrets.token_hex(8),
+        clock: Callable[[], int] = now, new_id: Callable[[], str] = asked.new_id,
         writer: Callable[[Store], Writer] = Writer,
     ) -> None:  # fmt: skip
         self.settings = settings
@@ -125,9 +125,13 @@ class Changing(Reading):
             self._own.unwaited = None
 
     def _enter(self, entries: list[Entry], entry: Entry) -> None:
-        with self._doubting():
+        """Apply an entry and collect it. As `_doubting`, which costs too much for every one."""
+        try:
             self._ledger.apply(entry)
             entries.append(entry)
+        except BaseException:
+            self._doubtful = True
+            raise
 
     @contextmanager
     def _doubting(self, *harmless: type[Exception]) -> Iterator[None]:

@@ -70,8 +70,11 @@ class Entering(Changing):
         with self._changing() as entries:
             new = self._new(rows)
             for arms in {id(row.allowed): row.allowed for row in rows}.values():  # often one list
-                self._open(arms or (), entries)
+                if arms:
+                    self._open(arms, entries)
             self._check(new)
+            if len(new) == len(rows):  # none was decided, and each comes once
+                return [self._decided(entries, row, activate) for row in rows]
             return [
                 self._known(row.event, row.user) or self._decided(entries, row, activate)
                 for row in rows
@@ -81,7 +84,9 @@ class Entering(Changing):
         """Refuse, before anything changes, what could not be decided."""
         ledger, times = self._ledger, Counter(row.user for row in rows)
         ledger.learner.check_users(times)
-        for row in {(row.user, id(row.allowed)): row for row in rows}.values():
+        limited = self.settings.at_most is not None  # else the arms are the same for all users
+        cases = {(row.user if limited else None, id(row.allowed)): row for row in rows}
+        for row in cases.values():
             choices = ledger.choices(row.user, row.allowed, times[row.user])
             deciding.check(self.settings, choices)
             if choices is not ledger.open and self.settings.mode == "serve":

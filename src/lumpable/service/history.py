@@ -123,7 +123,9 @@ class History:
     def learned(self, decision: Entry, before: int | None, after: int | None) -> None:
         """Take notice that a decision comes to something else."""
         by, minute = decision.detail, self.minutes.get(decision.at // MINUTE)
-        sums = [self.outcomes.setdefault(by, Sums())]
+        if by not in self.outcomes:
+            self.outcomes[by] = Sums()
+        sums = [self.outcomes[by]]
         if minute is not None and by in (LEARNER, HELD_BACK):
             sums.append(minute.own if by == LEARNER else minute.held)
         for each in sums:

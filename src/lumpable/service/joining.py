@@ -19,12 +19,12 @@ Unusual = Literal["late", "undecided", "repeated", "missed", "defaulted"]
 reward when the window closed."""
 
 
-class Event(msgspec.Struct):
-    """All entries of one event."""
+class Event(msgspec.Struct, gc=False):
+    """All entries of one event; many are kept, so the collector of cycles leaves them out."""
 
     decision: Entry | None = None
-    rewards: frozenset[tuple[int, int, str]] = frozenset()
-    """Time, value and what tells several apart: the same one sent twice is one."""
+    rewards: tuple[tuple[int, int, str], ...] = ()
+    """Time, value and what tells several apart, sorted: the same one sent twice is one."""
     shown: bool = False
     expired: bool = False
     number: int = 0
@@ -37,7 +37,7 @@ class Event(msgspec.Struct):
             self.decision = entry
             self.shown = self.shown or bool(entry.active)
         elif entry.kind == "rewarded" and entry.value is not None:
-            self.rewards |= {(entry.at, entry.value, entry.detail)}
+            self.rewards = tuple(sorted({*self.rewards, (entry.at, entry.value, entry.detail)}))
         elif entry.kind == "activated":
             self.shown = True
         elif entry.kind == "expired":
@@ -59,15 +59,14 @@ def in_time(event: Event, rules: Settings) -> list[tuple[int, int]]:
         return []
     return [
         (at, value)
-        for at, value, _ in sorted(event.rewards)
+        for at, value, _ in event.rewards
         if window is None or abs(at - decision.at) <= window
     ]
 
 
 def outcome(event: Event, rules: Settings) -> int | None:
     """Return the reward that an event tells the learner; None: nothing, or nothing yet."""
-    values = [value for _, value in in_time(event, rules)]
-    if values:
+    if event.rewards and (values := [value for _, value in in_time(event, rules)]):
         if rules.repeated == "sum":
             return sum(values)
         return values[0 if rules.repeated == "first" else -1]
@@ -84,7 +83,7 @@ def closed(event: Event, rules: Settings, now: int) -> bool:
 def standing(event: Event, rules: Settings, now: int) -> Standing:
     """Say in a word where an event stands."""
     if event.decision is None:
-        first = min(event.rewards)[0] if event.rewards else now
+        first = event.rewards[0][0] if event.rewards else now
         parked = rules.window is None or now <= first + rules.window
         return "early" if parked else "orphan"
     if in_time(event, rules):

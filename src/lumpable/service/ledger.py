@@ -7,7 +7,8 @@ restart, or years later in an audit.
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+import itertools
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
@@ -24,6 +25,8 @@ from lumpable.stores.log_entries import Entry, Name, plain
 
 MOST_EVENTS = 200_000
 """Events that are kept in memory, about; older ones are looked up in the log."""
+AT_A_TIME = 1_000
+"""So many of them go at a time, while a caller waits."""
 MOST_UNDER_WAY = 100_000
 """Decisions that the learner counts as under way; the oldest are given up."""
 
@@ -72,8 +75,9 @@ class Ledger:
         """Whether there may be events that are not in memory."""
         self._closing: list[tuple[int, str, Name]] = []
         """When the windows of decisions close, the next one first, and whose they are."""
-        self._under_way: dict[str, int] = {}
-        """Events whose rewards are to come, the oldest first, and the learner's numbers of them."""
+        self._under_way: OrderedDict[str, int] = OrderedDict()
+        """Events whose rewards are to come, the oldest first, and the learner's numbers of them.
+        (Of a plain dict that lost many, the first one takes long to find.)"""
 
     # --- From a log, and from a snapshot ----------------------------------------------------------
 
@@ -114,7 +118,7 @@ class Ledger:
         ledger.number, ledger.version, ledger.paused = kept.number, kept.version, set(kept.paused)
         ledger.shown = {user: Counter(dict(seen)) for user, seen in kept.shown}
         ledger.tally = Counter(kept.tally)
-        ledger._closing, ledger._under_way = kept.closing, dict(kept.under_way)
+        ledger._closing, ledger._under_way = kept.closing, OrderedDict(kept.under_way)
         ledger.history = History.of(kept.history)
         return ledger
 
@@ -202,7 +206,7 @@ class Ledger:
 
     def _make_room(self) -> None:
         """Let the oldest events go; the newest may not be in the log yet."""
-        for id in list(self.events)[: MOST_EVENTS // 4]:
+        for id in list(itertools.islice(self.events, AT_A_TIME)):
             if self.events[id].number < self.number - MOST_EVENTS // 2:
                 del self.events[id]
                 self._let_go = True

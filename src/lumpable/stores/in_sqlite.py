@@ -17,7 +17,9 @@ from lumpable.stores.log_entries import Name
 from lumpable.stores.sqlite_file import connected, store_errors
 from lumpable.stores.writer_lock import WriterLock
 
-INSERT = f"INSERT INTO log ({COLUMNS}) VALUES ({', '.join('?' * len(COLUMNS.split(', ')))})"
+PLACES = f"({', '.join('?' * len(COLUMNS.split(', ')))})"
+ROWS = 50
+"""Of the log that one statement writes: each one lets another thread run, and waits for it."""
 
 
 class SQLiteStore(TableStore):
@@ -74,7 +76,11 @@ class SQLiteStore(TableStore):
             with self._change():
                 self._db.executemany("INSERT INTO users VALUES (?, ?, ?)", users)
                 self._db.executemany("INSERT INTO arms VALUES (?, ?)", arms)
-                self._db.executemany(INSERT, log)
+                for first in range(0, len(log), ROWS):
+                    rows = log[first : first + ROWS]
+                    places = ", ".join([PLACES] * len(rows))
+                    given = [value for row in rows for value in row]
+                    self._db.execute(f"INSERT INTO log ({COLUMNS}) VALUES {places}", given)
                 self._db.execute("INSERT INTO chain VALUES (?, ?)", link)
         except sqlite3.IntegrityError as error:
             if "log.event" not in str(error):

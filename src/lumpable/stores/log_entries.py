@@ -24,7 +24,7 @@ MOST = 2**53
 """Rewards in millionths are below this, so that they are exact as floats, too."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """Something that happened; each kind uses some of the fields.
 
     - decided: an arm for a user; `detail` says by whom, `active` whether its reward may default

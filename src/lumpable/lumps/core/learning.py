@@ -105,9 +105,8 @@ class Levels(Compiled):
         """
         if allowed is None and not self.at_once:
             return super().ask(context)
-        if allowed is None:
-            allowed = self.state.allowed
-        context = checks.whole("context", context, 0, self.contexts - 1)
+        if type(context) is not int or not 0 <= context < self.contexts:
+            context = checks.whole("context", context, 0, self.contexts - 1)
         return self._ask_among(self._address, context, self.mask(allowed))
 
     def mask(self, allowed: BoolVector | None) -> BoolVector:

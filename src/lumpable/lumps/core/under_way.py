@@ -31,15 +31,15 @@ class Pull(NamedTuple):
 
 def likeliest(log_weight: FloatMatrix, share: FloatVector, context: int | None) -> int:
     """Return the likeliest group of a context; None: of an unknown one."""
-    return int((share if context is None else log_weight[context]).argmax())
+    weights = (share if context is None else log_weight[context]).tolist()
+    return int(weights.index(max(weights)))  # argmax would let another thread run, and wait for it
 
 
 def count(pulls: Mapping[int, Pull], groups: int, arms: int) -> FloatMatrix:
     """Return the number of pulls under way, groups by arms."""
-    pending = np.zeros((groups, arms))
-    for pull in pulls.values():
-        pending[pull.group, pull.arm] += 1.0
-    return pending
+    cell = np.array([group * arms + arm for _, arm, _, group in pulls.values()], dtype=np.int64)
+    pending: FloatMatrix = np.bincount(cell, minlength=groups * arms).astype(np.float64)
+    return pending.reshape(groups, arms)
 
 
 def regroup(
@@ -49,10 +49,11 @@ def regroup(
     """Return the same pulls, each in the group that is likeliest now."""
     if not pulls:
         return {}
-    group, unknown = log_weight.argmax(axis=1).tolist(), int(share.argmax())
+    # the last one stands for contexts that are unknown
+    group = [*log_weight.argmax(axis=1).tolist(), int(share.argmax())]
+    place = numbers.get
     return {
-        id: pull._replace(
-            group=group[numbers[pull.context]] if pull.context in numbers else unknown
-        )
+        id: pull if pull.group == (now := group[place(pull.context, -1)])
+        else pull._replace(group=now)
         for id, pull in pulls.items()
-    }
+    }  # fmt: skip

@@ -39,7 +39,8 @@ class Believer(AdvisingLearner):
     def expect(self, number: int, context: Name, arm: Name, propensity: float) -> None:
         """Count a decision whose reward is to come: until then, others try its arm less."""
         named = self._named
-        named.register([], [arm])
+        if arm not in named.arms.number:
+            named.register([], [arm])
         self.core.expect(number, context, named.arms.number[arm], propensity)
 
     @alone

@@ -111,6 +111,7 @@ class NamedLearner(ABC, Generic[Core]):
         """Return a learner that goes on apart from this one, with the same next choices."""
         twin = type(self).__new__(type(self))
         memo[id(self)] = twin
+        memo.update(self._copied())
         twin.__setstate__(copy.deepcopy(vars(self), memo))
         return twin
 
@@ -120,7 +121,17 @@ class NamedLearner(ABC, Generic[Core]):
     @alone
     def __getstate__(self) -> dict[str, Any]:
         """Return all that a pickle holds: copied, as others may go on learning meanwhile."""
-        return copy.deepcopy(vars(self))
+        return copy.deepcopy(vars(self), self._copied())
+
+    def _copied(self) -> dict[int, Any]:
+        """Return copies of what is long, by the ids that `deepcopy` looks for.
+
+        Names, pulls and fits never change: one by one they would take long while others wait.
+        """
+        contexts, arms, core = self._named.contexts, self._named.arms, self.core
+        long: list[Any] = [contexts.number, contexts.listed, arms.number, arms.listed]
+        copied = {id(held): held.copy() for held in (*long, core.under_way)}
+        return copied | {id(core.last_fit): core.last_fit}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

@@ -91,7 +91,7 @@ class Names:
 
     def _compare(self, name: Name, others: Mapping[Name, object]) -> None:
         """Say it if a name stands among others as a string here and as an integer there."""
-        twin = _twin(name)
+        twin = _twin(name) if others else None
         if twin is not None and twin in others:
             number, text = sorted((name, twin), key=lambda one: isinstance(one, str))
             kinds = f"{self.kind}s: {number!r} (an integer) and {text!r} (a string)"
