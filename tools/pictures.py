@@ -1,7 +1,8 @@
 """Draw every picture of the documentation: `python tools/pictures.py [name ...]`.
 
 Each picture shows a real run of the package through its public names, with fixed seeds. They are
-kept in docs/pictures; docs/reference/making.md lists them. Takes about a minute.
+kept in docs/pictures; docs/reference/making.md lists them. Takes about a minute. Those of the worked
+examples are in worked_pictures.py.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import polars as pl
 
 import lumpable as lb
+import worked_pictures
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 ARMS = ("news", "sport", "music", "film", "food", "travel", "games", "books", "garden", "science")
@@ -532,6 +534,12 @@ DRAWN: dict[str, Callable[[], Chart]] = {
     "elimination.svg": elimination,
     "two-goals.svg": two_goals,
     "growth.svg": growth,
+    "offers-groups.svg": worked_pictures.offers_groups,
+    "offers-worth.svg": worked_pictures.offers_worth,
+    "solvers-matrix.png": worked_pictures.solvers_matrix,
+    "solvers-worth.svg": worked_pictures.solvers_worth,
+    "models-teams.svg": worked_pictures.models_teams,
+    "models-misled.svg": worked_pictures.models_misled,
 }
 """Pictures by file name, and what draws each."""
 
