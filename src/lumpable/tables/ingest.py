@@ -47,7 +47,8 @@ def read_events(
     Parameters
     ----------
     source
-        A CSV or Parquet file, a folder of them, or a frame of pandas, polars or pyarrow.
+        A CSV or Parquet file, a folder of them, or a frame of pandas, polars (also a lazy one) or
+        pyarrow. For a table of an engine, see `evidence_from`.
     user, item, reward
         The columns that say who, what, and what came of it.
     time

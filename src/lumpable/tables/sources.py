@@ -170,12 +170,17 @@ def _types(con: Any, relation: str) -> dict[str, str]:
 def _frame(con: Any, source: Any, columns: list[str]) -> Part:
     import narwhals as nw
 
+    lazy = nw.dependencies.is_polars_lazyframe(source)
     try:
-        frame = nw.from_native(source, eager_only=True)
+        frame = nw.from_native(source.head(0).collect() if lazy else source, eager_only=True)
     except TypeError as cause:
         got = type(source).__name__
         expected = "a CSV or Parquet file, a folder of them, or a data frame"
         raise BadArgument("source", expected, got) from cause
+    if lazy:
+        names = list(dict.fromkeys(_there(columns, frame.columns, "the frame")))
+        con.register("frame", source.select(names))  # read in batches, as DuckDB asks for them
+        return Part("", "frame", "row_number() OVER () - 1", _types(con, "frame"))
     frame = frame.select(dict.fromkeys(_there(columns, frame.columns, "the frame")))
     tagged = [name for name in frame.columns if frame.schema[name] == nw.Object]
     for name in tagged:
