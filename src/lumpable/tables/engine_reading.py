@@ -18,6 +18,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.naming import EXACT
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.stores.log_entries import Name
+from lumpable.tables.adding_up import added_up
 from lumpable.tables.cleaning import FAULTS, Columns, shown
 from lumpable.tables.dirt import Dirt, RowFault
 from lumpable.tables.engine_connections import Table, Values, dialect_of, pages
@@ -177,7 +178,7 @@ class Gathered:
             self.add([[]] * (4 if self.columns.propensity is None else 5))
         user, item, reward, times, *chance = map(np.concatenate, zip(*self.pages, strict=True))
         keys = [user_number[user], item_number[item], reward, *chance]
-        keys, times = _added_up(keys, times)
+        keys, times = added_up(keys, times)
         propensity: FloatVector | None = keys[3] if chance else None
         return Events(
             users, items, keys[0], keys[1], keys[2], times, propensity, self.columns, accepted,
@@ -208,17 +209,6 @@ class Gathered:
             if fault == GOOD:
                 return _micros(first, self.columns.time), _micros(last, self.columns.time)
         return None
-
-
-def _added_up(keys: list[Any], times: IntVector) -> tuple[list[Any], IntVector]:
-    """Sort rows and add up those that are the same."""
-    order = np.lexsort(keys[::-1])
-    keys, times = [key[order] for key in keys], times[order]
-    if len(times) == 0:
-        return keys, times
-    new = np.logical_or.reduce([np.diff(key) != 0 for key in keys])
-    at = np.flatnonzero(np.append(True, new))
-    return [key[at] for key in keys], np.add.reduceat(times, at)
 
 
 def _micros(value: Any, column: str) -> int:
