@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,9 @@ def added_up(keys: list[Any], times: IntVector) -> tuple[list[Any], IntVector]:
     """
     if len(times) == 0:
         return keys, times
-    packed = _Packed.of(keys, times)
+    packed = packed_up(keys, times)
     if packed is not None:
-        return packed.added_up()
+        return packed
     order = np.lexsort(keys[::-1])
     keys, times = [key[order] for key in keys], times[order]
     new = np.logical_or.reduce([np.diff(key) != 0 for key in keys])
@@ -48,46 +49,57 @@ def numbered(names: IntVector) -> tuple[list[int], IntVector]:
     return (np.flatnonzero(there[: len(there) if len(names) else 0]) + low).tolist(), place
 
 
-class _Packed:
-    """Rows as one whole number each: sorting these is several times quicker than sorting rows."""
+def widths_of(lows: Sequence[int], highs: Sequence[int]) -> list[int] | None:
+    """Return how many bits columns take; None: they do not fit into one whole number.
 
-    def __init__(self, columns: list[IntVector], lows: list[int], widths: list[int]) -> None:
-        self.lows, self.widths = lows, widths
-        self.rows = np.zeros(len(columns[0]), np.int64)
-        for column, low, width in zip(columns, lows, widths, strict=True):
-            self.rows <<= width
-            self.rows += column
-            self.rows -= low
+    >>> widths_of([0, -5], [1, 2]), widths_of([0, 0], [2**40, 2**40])
+    ([1, 3], None)
+    """
+    widths = [(high - low).bit_length() for low, high in zip(lows, highs, strict=True)]
+    return widths if sum(widths) <= BITS else None
 
-    @classmethod
-    def of(cls, keys: list[Any], times: IntVector) -> _Packed | None:
-        """Return the rows in this form; None: they are no whole numbers, or do not fit."""
-        columns = [*keys, times]
-        if any(column.dtype.kind != "i" for column in columns):
-            return None
-        lows = [int(column.min()) for column in columns]
-        widths = [
-            (int(column.max()) - low).bit_length()
-            for column, low in zip(columns, lows, strict=True)
-        ]
-        return cls(columns, lows, widths) if sum(widths) <= BITS else None
 
-    def added_up(self) -> tuple[list[Any], IntVector]:
-        self.rows.sort()
-        times = self._taken(len(self.widths) - 1)
-        self.rows >>= self.widths[-1]
-        new = np.append(True, self.rows[1:] != self.rows[:-1])
-        if not new.all():
-            at = np.flatnonzero(new)
-            self.rows, times = self.rows[at], np.add.reduceat(times, at)
-        keys = []
-        for place in range(len(self.widths) - 2, -1, -1):
-            keys.append(self._taken(place))
-            self.rows >>= self.widths[place]
-        return keys[::-1], times
+def unpacked(rows: IntVector, lows: Sequence[int], widths: Sequence[int]) -> list[Any]:
+    """Return the columns of packed rows, which are used up."""
+    columns = list[Any]()
+    for low, width in zip(reversed(lows), reversed(widths), strict=True):
+        column = rows & ((1 << width) - 1)
+        column += low
+        columns.append(column)
+        rows >>= width
+    return columns[::-1]
 
-    def _taken(self, place: int) -> IntVector:
-        """Return the column that stands last in the rows."""
-        column: IntVector = self.rows & ((1 << self.widths[place]) - 1)
-        column += self.lows[place]
-        return column
+
+def packed_up(keys: list[Any], times: IntVector) -> tuple[list[Any], IntVector] | None:
+    """Add up rows as one whole number each: sorting these is several times quicker.
+
+    None: they are no whole numbers, or do not fit.
+    """
+    columns = [*keys, times]
+    if any(column.dtype.kind != "i" for column in columns):
+        return None
+    lows = [int(column.min()) for column in columns]
+    widths = widths_of(lows, [int(column.max()) for column in columns])
+    if widths is None:
+        return None
+    rows = np.zeros(len(times), np.int64)
+    for column, low, width in zip(columns, lows, widths, strict=True):
+        rows <<= width
+        rows += column
+        rows -= low
+    rows.sort()
+    times = (rows & ((1 << widths[-1]) - 1)) + lows[-1]
+    rows >>= widths[-1]
+    at = starts(rows)
+    if len(at) < len(rows):
+        rows, times = rows[at], np.add.reduceat(times, at)
+    return unpacked(rows, lows[:-1], widths[:-1]), times
+
+
+def starts(rows: IntVector) -> IntVector:
+    """Return where each new value begins in sorted rows, of which there are some.
+
+    >>> starts(np.array([3, 3, 5])).tolist()
+    [0, 2]
+    """
+    return np.flatnonzero(np.append(True, rows[1:] != rows[:-1]))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lumpable.base.arrays import IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.stores.log_entries import Name
@@ -20,12 +21,16 @@ from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
 from lumpable.tables.faults_found import Found, faults_of
 from lumpable.tables.naming_notes import notes_on
+from lumpable.tables.packed_reading import Field, PackedReading
 from lumpable.tables.queries import Progress, database, run
 from lumpable.tables.sources import Part, parts_of
 
 NO_TIMES = "NULL::BIGINT AS first, NULL::BIGINT AS last"
-"""Without times, nothing is first."""
 Names = tuple[Name, ...]
+Told = tuple[
+    Names, Names, list[Any], IntVector, list[tuple[int, int, int]], tuple[int, int] | None
+]  # fmt: skip
+"""Users, items, sorted rows, how often each came, what is wrong (part, fault, rows), and times."""
 
 
 def read_events(
@@ -115,77 +120,81 @@ class Reading:
     def events(self) -> Events:
         """Read everything."""
         self.con.execute("SET preserve_insertion_order = false")
-        self._gather()
-        if self.columns.id is not None:
-            self._once_each()
-        users, items, keys, times = self._rows()
-        span = None
-        if self.columns.time is not None and len(times):
-            span = self._one("SELECT min(first), max(last) FROM told")
+        users, items, keys, times, wrong, span = self._packed() or self._grouped()
         return Events(
             users, items, keys[0], keys[1], keys[2], times,
             None if self.columns.propensity is None else keys[3], self.columns, self.accepted,
-            self._dirt(users, items, int(times.sum())), span,
+            self._dirt(users, items, int(times.sum()), wrong), span,
         )  # fmt: skip
 
+    def _packed(self) -> Told | None:
+        """Read rows as one whole number each, if that is possible: this is quicker."""
+        plain = self.columns.id is None and self.columns.propensity is None
+        kinds = all(len(names) == 1 for names in self.named.values())
+        if not (plain and kinds and all(part.rows is not None for part in self.parts)):
+            return None
+        every = " UNION ALL ".join(f"FROM ({query}) WHERE fault = 0" for query in self.queries)
+        named = {letter: self._names(letter, every) for letter in self.named}
+        if any(join and not names for names, _, join in named.values()):
+            return None  # nothing counts
+        fields = [
+            Field(sql, (0, len(names) - 1) if names else ()) for names, sql, _ in named.values()
+        ]
+        joins = " ".join(join for _, _, join in named.values())
+        reading = PackedReading(self.con, self.parts, self.queries, self.progress)
+        found = reading.rows([*fields, Field("m")], joins)
+        if found is None:
+            return None
+        users, items = self._numbered(named, found.keys)
+        return users, items, found.keys, found.times, found.wrong, found.span
+
+    def _grouped(self) -> Told:
+        """Read and group rows."""
+        self._gather()
+        if self.columns.id is not None:
+            self._once_each()
+        named = {letter: self._names(letter, "FROM told WHERE fault = 0") for letter in self.named}
+        joins = " ".join(join for _, _, join in named.values())
+        wanted = [*(f"{sql} AS {letter}" for letter, (_, sql, _) in named.items()), "m"]
+        wanted += ["p"] if self.columns.propensity is not None else []
+        sql = f"SELECT {', '.join(wanted)}, n FROM told c {joins} WHERE fault = 0"
+        *keys, times = map(np.ma.getdata, self.con.execute(sql).fetchnumpy().values())
+        users, items = self._numbered(named, keys)
+        keys, times = added_up(keys, times)
+        wrong = self.con.execute(
+            "SELECT part, fault, sum(n)::BIGINT FROM told WHERE fault > 0 GROUP BY ALL"
+        ).fetchall()
+        first, last = self._one("SELECT min(first), max(last) FROM told WHERE fault = 0")
+        return users, items, keys, times, wrong, None if first is None else (first, last)
+
     def _gather(self) -> None:
-        """Make `told`, equal rows of each part added up, and `wrong`, how many have which fault."""
-        self.con.execute("CREATE TEMP TABLE wrong (part INTEGER, fault UTINYINT, n BIGINT)")
-        for number, part in enumerate(self.parts):
-            read = self._read_counted if part.counted else self._read_once
-            read(number, "CREATE TEMP TABLE told AS" if number == 0 else "INSERT INTO told")
-
-    def _read_counted(self, number: int, make: str) -> None:
-        """Read what counts; only if that is not all, look again for what is wrong."""
-        before = 0 if number == 0 else self._told()
-        self._run(number, f"{make} SELECT {self._sums(number, 'WHERE fault = 0')}")
-        rows = self._one(f"SELECT count(*) FROM {self.parts[number].relation}")[0]
-        if rows > self._told() - before:
-            self.con.execute(
-                f"INSERT INTO wrong SELECT {number}, fault, count(*) FROM ({self.queries[number]}) "
-                "WHERE fault > 0 GROUP BY fault"
+        """Make `told`: equal rows of each part, added up."""
+        keys = f"fault, {self.keys}" + (", id" if self.columns.id is not None else "")
+        times = "min(t) AS first, max(t) AS last" if self.columns.time is not None else NO_TIMES
+        for number, (part, query) in enumerate(zip(self.parts, self.queries, strict=True)):
+            make = "CREATE TEMP TABLE told AS" if number == 0 else "INSERT INTO told"
+            span = number / len(self.parts), (number + 1) / len(self.parts)
+            sql = (
+                f"{make} SELECT {number} AS part, {keys}, count(*) AS n, {times} "
+                f"FROM ({query}) GROUP BY {keys}"
             )
-
-    def _read_once(self, number: int, make: str) -> None:
-        """Read everything in one go, as reading a text twice takes twice as long."""
-        whole = f"CREATE TEMP TABLE whole AS SELECT fault, {self._sums(number, '')}, fault"
-        self._run(number, whole)
-        for sql in (
-            f"{make} SELECT * EXCLUDE fault FROM whole WHERE fault = 0",
-            f"INSERT INTO wrong SELECT {number}, fault, sum(n) FROM whole WHERE fault > 0 "
-            "GROUP BY fault",
-            "DROP TABLE whole",
-        ):
-            self.con.execute(sql)
-
-    def _sums(self, number: int, where: str) -> str:
-        """Return what is selected of a part, and by what it is grouped."""
-        keys = self.keys + (", id" if self.columns.id is not None else "")
-        times = ", min(t) AS first, max(t) AS last" if self.columns.time is not None else ""
-        return f"{keys}, count(*) AS n{times} FROM ({self.queries[number]}) {where} GROUP BY {keys}"
-
-    def _run(self, number: int, sql: str) -> None:
-        span = number / len(self.parts), (number + 1) / len(self.parts)
-        run(self.con, sql, self.progress, f"reading {self.parts[number].name or 'the frame'}", span)
-
-    def _told(self) -> int:
-        return int(self._one("SELECT coalesce(sum(n), 0) FROM told")[0])
+            run(self.con, sql, self.progress, f"reading {part.name or 'the frame'}", span)
 
     def _once_each(self) -> None:
         """Let each event id count once in `told`; keep what came several times in `twice`.
 
         Of events with one id that differ the first counts, if it is known which that is.
         """
-        timed = self.columns.time is not None
-        first = "min(first) AS first, max(last) AS last" if timed else NO_TIMES
         for sql in (
-            f"CREATE TEMP TABLE versions AS SELECT id, {self.keys}, sum(n)::BIGINT AS n, {first} "
-            f"FROM told GROUP BY id, {self.keys}",
+            f"CREATE TEMP TABLE versions AS SELECT id, {self.keys}, sum(n)::BIGINT AS n, "
+            f"min(first) AS first, max(last) AS last FROM told WHERE fault = 0 "
+            f"GROUP BY id, {self.keys}",
             "CREATE TEMP TABLE twice AS SELECT id, count(*) AS versions, sum(n)::BIGINT AS n, "
             "min(first) AS first FROM versions GROUP BY id HAVING sum(n) > 1",
             "CREATE TEMP TABLE winners AS SELECT id, first FROM versions v JOIN twice "
             "USING (id, first) WHERE twice.versions > 1 GROUP BY id, first HAVING count(*) = 1",
-            f"CREATE TEMP TABLE better AS SELECT {self.keys}, 1::BIGINT AS n, "
+            "CREATE TEMP TABLE better AS SELECT * FROM told WHERE fault > 0 UNION ALL BY NAME "
+            f"SELECT 0 AS part, 0::UTINYINT AS fault, {self.keys}, id, 1::BIGINT AS n, "
             "v.first AS first, v.last AS last FROM versions v LEFT JOIN twice USING (id) "
             "LEFT JOIN winners w USING (id) "
             "WHERE coalesce(twice.versions, 1) = 1 OR v.first = w.first",
@@ -193,49 +202,45 @@ class Reading:
         ):
             self.con.execute(sql)
 
-    def _rows(self) -> tuple[Names, Names, list[Any], Any]:
-        """Return users, items, and all that was told as columns: their numbers, m, p, and times."""
-        named = {letter: self._names(letter) for letter in self.named}
-        joins = " ".join(join for _, _, join in named.values())
-        wanted = [f"{sql} AS {letter}" for letter, (_, sql, _) in named.items()] + ["m", "n"]
-        wanted += ["p"] if self.columns.propensity is not None else []
-        sql = f"SELECT {', '.join(wanted)} FROM told {joins}"
-        found = {key: np.ma.getdata(one) for key, one in self.con.execute(sql).fetchnumpy().items()}
-        listed = list[Names]()
-        for letter, (names, _, _) in named.items():
-            if names is None:
-                whole, found[letter] = numbered(found[letter])
-                names = tuple(whole)
-            listed.append(names)
-        times = found.pop("n")
-        keys, times = added_up([found[key] for key in ("u", "i", "m", "p") if key in found], times)
-        return listed[0], listed[1], keys, times
-
-    def _names(self, letter: str) -> tuple[Names | None, str, str]:
+    def _names(self, letter: str, source: str) -> tuple[Names, str, str]:
         """Return names of users or items in order, the SQL of a name's number, and of its table.
 
-        Integers come first, then text. Where all are integers they are numbered later, from what
-        comes out, which is quicker: no names are returned.
+        Integers come first, then text. Where all are integers there is no table and no name here:
+        they are numbered later, which is quicker.
         """
         if self.named[letter] == [f"{letter}_int"]:
-            return None, f"told.{letter}_int", ""
+            return (), f"{letter}_int", ""
         columns = ", ".join(self.named[letter])
         order = ", ".join(f"{column} NULLS LAST" for column in self.named[letter])
         self.con.execute(
-            f"CREATE TEMP TABLE {letter}_names AS SELECT {columns}, "
+            f"CREATE OR REPLACE TEMP TABLE {letter}_names AS SELECT {columns}, "
             f"row_number() OVER (ORDER BY {order}) - 1 AS number "
-            f"FROM (SELECT DISTINCT {columns} FROM told)"
+            f"FROM (SELECT DISTINCT {columns} FROM ({source}))"
         )
         rows = self.con.execute(f"SELECT {columns} FROM {letter}_names ORDER BY number").fetchall()
         equal = "=" if len(self.named[letter]) == 1 else "IS NOT DISTINCT FROM"
-        same = " AND ".join(f"told.{name} {equal} {letter}.{name}" for name in self.named[letter])
+        same = " AND ".join(f"c.{name} {equal} {letter}.{name}" for name in self.named[letter])
         names = tuple(next(name for name in row if name is not None) for row in rows)
         return names, f"{letter}.number", f"JOIN {letter}_names {letter} ON {same}"
 
+    def _numbered(
+        self, named: dict[str, tuple[Names, str, str]], keys: list[Any]
+    ) -> tuple[Names, Names]:
+        """Return users and items; whole numbers become places in `keys`."""
+        listed = list[Names]()
+        for place, (names, _, join) in enumerate(named.values()):
+            if not join:
+                whole, keys[place] = numbered(keys[place])
+                names = tuple(whole)
+            listed.append(names)
+        return listed[0], listed[1]
+
     # --- What is wrong --------------------------------------------------------------------------
 
-    def _dirt(self, users: Names, items: Names, good: int) -> Dirt:
-        counted = self.con.execute("SELECT part, fault, n FROM wrong").fetchall()
+    def _dirt(
+        self, users: Names, items: Names, good: int, wrong: list[tuple[int, int, int]]
+    ) -> Dirt:
+        counted: list[tuple[int | None, int, int]] = [*wrong]
         found = Found(self.con, self.parts, self.queries)
         bad = found.unreadable()
         counted += [(part, UNREADABLE, len(lines)) for part, lines in bad.items()]

@@ -40,8 +40,8 @@ class Part:
     path: Path | None = None
     delimiter: str = ""
     """Of CSV files."""
-    counted: bool = False
-    """Whether it is known how many rows it has, without reading it."""
+    rows: int | None = None
+    """How many rows it has, if that is known without reading it."""
 
     @property
     def text(self) -> bool:
@@ -130,7 +130,8 @@ def _parquet(con: Any, path: Path, columns: list[str]) -> Part:
         raise BadArgument("source", why=f"{str(path)!r} is not a Parquet file: {first}") from None
     del types["file_row_number"]
     _there(columns, list(types), str(path))
-    return Part(path.name, relation, "file_row_number", types, path, counted=True)
+    rows = con.execute(f"SELECT count(*) FROM {relation}").fetchone()[0]
+    return Part(path.name, relation, "file_row_number", types, path, rows=rows)
 
 
 def _header(path: Path) -> tuple[str, list[str]]:
@@ -191,7 +192,7 @@ def _frame(con: Any, source: Any, columns: list[str]) -> Part:
         frame = frame.with_columns(column)
     con.register("frame", frame)
     types = _types(con, "frame") | dict.fromkeys(tagged, TAGGED)
-    return Part("", "frame", "row_number() OVER () - 1", types, counted=True)
+    return Part("", "frame", "row_number() OVER () - 1", types, rows=len(frame))
 
 
 def _tag(value: object) -> str | None:
