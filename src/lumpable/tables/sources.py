@@ -182,7 +182,7 @@ def _frame(con: Any, source: Any, columns: list[str]) -> Part:
         raise BadArgument("source", expected, got) from cause
     if lazy:
         names = list(dict.fromkeys(_there(columns, frame.columns, "the frame")))
-        con.register("frame", source.select(names))  # read in batches, as DuckDB asks for them
+        con.register("frame", source.select(names))  # only these columns are made
         return Part("", "frame", "row_number() OVER () - 1", _types(con, "frame"))
     frame = frame.select(dict.fromkeys(_there(columns, frame.columns, "the frame")))
     tagged = [name for name in frame.columns if frame.schema[name] == nw.Object]
