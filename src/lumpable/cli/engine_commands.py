@@ -41,21 +41,7 @@ table_options = stack(
 )
 
 
-@click.group("sql")
-def sql() -> None:
-    """Print the queries of evidence, for the engine that holds the events.
-
-    The engine leaves out what cannot count and adds up the rest. Names are quoted, so write them
-    as the engine stores them (Snowflake: in capitals, unless they were made in quotes).
-
-    \b
-    Examples:
-      lumpable sql evidence --dialect spark --table events --item offer --reward clicked
-      lumpable sql faults --dialect postgres --table sales.events --id event --time at
-    """
-
-
-@sql.command("evidence")
+@click.command("evidence")
 @table_options
 def evidence(**given: Any) -> None:
     """Print the query of evidence: who had what, what came of it, and how often.
@@ -71,7 +57,7 @@ def evidence(**given: Any) -> None:
     click.echo(_asked(**given).evidence(), nl=False)
 
 
-@sql.command("faults")
+@click.command("faults")
 @table_options
 def faults(**given: Any) -> None:
     """Print the query of what evidence leaves out: each fault, its rows, first and last time.

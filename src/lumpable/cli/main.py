@@ -105,7 +105,6 @@ for name, module, about in (
         "Play learners against each other: the same worlds, contexts and luck for all.",
     ),
     ("learn", "from_log", "Learn from a log who is alike and what works for whom."),
-    ("sql", "engine_commands", "Print the queries of evidence, for the engine that holds events."),
     ("report", "reporting", "Turn the rows of a comparison into one page."),
     ("play", "keep_playing", "Start a service with a simulated shop that keeps playing."),
     ("serve", "serving", "Serve decisions over HTTP, from an experiment in a file."),
@@ -123,6 +122,27 @@ for name, module, about in (
     ),
 ):
     main.add_command(Later(name, f"lumpable.cli.{module}", about))
+
+
+@main.group("sql")
+def sql() -> None:
+    """Print the queries of evidence, for the engine that holds the events.
+
+    The engine leaves out what cannot count and adds up the rest. Names are quoted, so write them
+    as the engine stores them (Snowflake: in capitals, unless they were made in quotes).
+
+    \b
+    Examples:
+      lumpable sql evidence --dialect spark --table events --item offer --reward clicked
+      lumpable sql faults --dialect postgres --table sales.events --id event --time at
+    """
+
+
+for name, about in (
+    ("evidence", "Print the query of evidence: who had what, what came of it, how often."),
+    ("faults", "Print the query of what evidence leaves out, by fault."),
+):
+    sql.add_command(Later(name, "lumpable.cli.engine_commands", about))
 
 
 @main.command("budget")
