@@ -130,7 +130,7 @@ def _refuse(dirt: Dirt) -> None:
 def accepted_rewards(text: str) -> str | tuple[float, float]:
     """Read which rewards are accepted.
 
-    >>> _rewards("0:5"), _rewards("binary")
+    >>> accepted_rewards("0:5"), accepted_rewards("binary")
     ((0.0, 5.0), 'binary')
     """
     low, colon, high = text.partition(":")
