@@ -34,7 +34,7 @@ QUICK = {
     "service": ["test_joining", "test_experiment"],
     "http": ["test_endpoints", "test_refusals"],
     "playground": ["test_platform"],
-    "tables": ["test_ingest", "test_learn"],
+    "tables": ["test_ingest", "test_learn", "test_engines", "test_packed_reading"],
     "comparisons": ["test_compare_toml", "test_compare_at", "test_comparison"],
     "reports": ["test_report"],
     "reproduce": ["test_reproduce_pac"],

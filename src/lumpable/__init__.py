@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lumpable.lumps.use.finder import PolicyFinder
     from lumpable.lumps.use.named import Lumps
     from lumpable.service.opening import open
+    from lumpable.tables.engine_reading import evidence_from
     from lumpable.tables.events import Events
     from lumpable.tables.ingest import read_events
     from lumpable.tables.learned import Learned, learn
@@ -87,6 +88,7 @@ __all__ = [
     "citation",
     "compare",
     "compared_rates",
+    "evidence_from",
     "exact",
     "learn",
     "learners",
@@ -113,6 +115,7 @@ LATER = {
     "PolicyFinder": "lumpable.lumps.use.finder",
     "Session": "lumpable.live.session",
     "compare": "lumpable.comparisons.comparison",
+    "evidence_from": "lumpable.tables.engine_reading",
     "learn": "lumpable.tables.learned",
     "open": "lumpable.service.opening",
     "read_events": "lumpable.tables.ingest",

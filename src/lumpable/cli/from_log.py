@@ -85,7 +85,8 @@ def learn(
 
     _check_files(html, policy_file)
     with _progress() as progress:
-        events = read_events(source, rewards=_rewards(rewards), progress=progress, **columns)
+        accepted = accepted_rewards(rewards)
+        events = read_events(source, rewards=accepted, progress=progress, **columns)
         if strict:
             _refuse(events.dirt)
         learned = learn_from(events, seed=seed, progress=progress)
@@ -126,10 +127,10 @@ def _refuse(dirt: Dirt) -> None:
         raise BadArgument("source", why=f"{words} --strict refuses them")
 
 
-def _rewards(text: str) -> str | tuple[float, float]:
+def accepted_rewards(text: str) -> str | tuple[float, float]:
     """Read which rewards are accepted.
 
-    >>> _rewards("0:5"), _rewards("binary")
+    >>> accepted_rewards("0:5"), accepted_rewards("binary")
     ((0.0, 5.0), 'binary')
     """
     low, colon, high = text.partition(":")

@@ -124,6 +124,27 @@ for name, module, about in (
     main.add_command(Later(name, f"lumpable.cli.{module}", about))
 
 
+@main.group("sql")
+def sql() -> None:
+    """Print the queries of evidence, for the engine that holds the events.
+
+    The engine leaves out what cannot count and adds up the rest. Names are quoted, so write them
+    as the engine stores them (Snowflake: in capitals, unless they were made in quotes).
+
+    \b
+    Examples:
+      lumpable sql evidence --dialect spark --table events --item offer --reward clicked
+      lumpable sql faults --dialect postgres --table sales.events --id event --time at
+    """
+
+
+for name, about in (
+    ("evidence", "Print the query of evidence: who had what, what came of it, how often."),
+    ("faults", "Print the query of what evidence leaves out, by fault."),
+):
+    sql.add_command(Later(name, "lumpable.cli.engine_commands", about))
+
+
 @main.command("budget")
 @size_options(1000, 1000, 5)
 @accuracy_options

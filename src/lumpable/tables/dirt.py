@@ -26,7 +26,8 @@ class RowFault:
     example: str
     """A value that is at fault, as text; empty if it is missing."""
     places: tuple[str, ...]
-    """The first rows with it: lines of CSV files, else numbers of rows, the first one being 0."""
+    """The first rows with it: lines of CSV files, else numbers of rows, the first one being 0; none
+    where an engine counted them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,8 @@ class Dirt:
 
 def _line(fault: RowFault) -> str:
     example = f", such as {short(fault.example)}" if fault.example else ""
-    return f"  {fault.fault}: {counted(fault.rows, 'row')}{example}; {', '.join(fault.places)}"
+    places = f"; {', '.join(fault.places)}" if fault.places else ""
+    return f"  {fault.fault}: {counted(fault.rows, 'row')}{example}{places}"
 
 
 def short(example: str) -> str:

@@ -40,6 +40,8 @@ class Part:
     path: Path | None = None
     delimiter: str = ""
     """Of CSV files."""
+    rows: int | None = None
+    """How many rows it has, if that is known without reading it."""
 
     @property
     def text(self) -> bool:
@@ -128,7 +130,8 @@ def _parquet(con: Any, path: Path, columns: list[str]) -> Part:
         raise BadArgument("source", why=f"{str(path)!r} is not a Parquet file: {first}") from None
     del types["file_row_number"]
     _there(columns, list(types), str(path))
-    return Part(path.name, relation, "file_row_number", types, path)
+    rows = con.execute(f"SELECT count(*) FROM {relation}").fetchone()[0]
+    return Part(path.name, relation, "file_row_number", types, path, rows=rows)
 
 
 def _header(path: Path) -> tuple[str, list[str]]:
@@ -170,12 +173,17 @@ def _types(con: Any, relation: str) -> dict[str, str]:
 def _frame(con: Any, source: Any, columns: list[str]) -> Part:
     import narwhals as nw
 
+    lazy = nw.dependencies.is_polars_lazyframe(source)
     try:
-        frame = nw.from_native(source, eager_only=True)
+        frame = nw.from_native(source.head(0).collect() if lazy else source, eager_only=True)
     except TypeError as cause:
         got = type(source).__name__
         expected = "a CSV or Parquet file, a folder of them, or a data frame"
         raise BadArgument("source", expected, got) from cause
+    if lazy:
+        names = list(dict.fromkeys(_there(columns, frame.columns, "the frame")))
+        con.register("frame", source.select(names))  # only these columns are made
+        return Part("", "frame", "row_number() OVER () - 1", _types(con, "frame"))
     frame = frame.select(dict.fromkeys(_there(columns, frame.columns, "the frame")))
     tagged = [name for name in frame.columns if frame.schema[name] == nw.Object]
     for name in tagged:
@@ -184,7 +192,7 @@ def _frame(con: Any, source: Any, columns: list[str]) -> Part:
         frame = frame.with_columns(column)
     con.register("frame", frame)
     types = _types(con, "frame") | dict.fromkeys(tagged, TAGGED)
-    return Part("", "frame", "row_number() OVER () - 1", types)
+    return Part("", "frame", "row_number() OVER () - 1", types, rows=len(frame))
 
 
 def _tag(value: object) -> str | None:

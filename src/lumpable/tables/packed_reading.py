@@ -1,0 +1,135 @@
+"""Read a table whose rows fit into one whole number each: user, item and reward, side by side.
+
+Two looks at each file: the first counts what is wrong and finds how far the numbers go, the second
+fetches one number for each row. Sorting those is quicker than grouping rows, and takes eight bytes
+a row; of a large file, some rows at a time are sorted and counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lumpable.base.arrays import IntVector
+from lumpable.tables.adding_up import added_up, starts, unpacked, widths_of
+from lumpable.tables.queries import Progress, run
+from lumpable.tables.sources import Part
+
+CHUNK = 1 << 24
+"""Rows of a file that are fetched at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One of the numbers that make up a row."""
+
+    sql: str
+    ends: tuple[int, int] | tuple[()] = ()
+    """The least and the greatest it can be, if that is known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedRows:
+    """Rows in order, each once: numbers or values of users and items, rewards, and how often."""
+
+    keys: list[Any]
+    times: IntVector
+    wrong: list[tuple[int, int, int]]
+    """Part, fault, and how many rows have it."""
+    span: tuple[int, int] | None
+
+
+class PackedReading:
+    """One reading of parts, whose names are whole numbers or are numbered in a table."""
+
+    def __init__(
+        self, con: Any, parts: list[Part], queries: list[str], progress: Progress | None
+    ) -> None:
+        self.con, self.parts, self.queries, self.progress = con, parts, queries, progress
+        self.sorted: tuple[IntVector, IntVector] = (np.empty(0, np.int64), np.empty(0, np.int64))
+        """Packed rows in order, each once, and how often it came."""
+        self.waiting: list[tuple[IntVector, IntVector]] = []
+        """The same of each chunk, not yet put together."""
+
+    def rows(self, fields: list[Field], joins: str) -> PackedRows | None:
+        """Return all rows; None: there are none that count, or they do not fit.
+
+        `fields` are user, item and reward, `joins` the tables that number names.
+        """
+        unknown = [field for field in fields if not field.ends]
+        looked, (*ends, span) = self._look(unknown)
+        good = [number for number, fault, _ in looked if fault == 0]
+        if not good:
+            return None
+        found = iter(ends)
+        within = [field.ends or next(found) for field in fields]
+        lows, highs = [low for low, _ in within], [high for _, high in within]
+        widths = widths_of(lows, highs)
+        if widths is None:
+            return None
+        packed = "0::BIGINT"
+        for field, low, width in zip(fields, lows, widths, strict=True):
+            packed = f"(({packed}) << {width}) + ({field.sql} - ({low}))"
+        for number in good:
+            self._fetch(number, f"SELECT {packed} AS k FROM ({self.queries[number]}) c {joins}")
+        self._put_together()
+        rows, times = self.sorted
+        wrong = [row for row in looked if row[1] > 0]
+        keys = unpacked(rows, lows, widths)
+        return PackedRows(keys, times, wrong, None if span[0] is None else span)
+
+    def _look(self, fields: list[Field]) -> tuple[list[Any], list[Any]]:
+        """Return part, fault and rows; and from where to where the fields and times go."""
+        values = [*(field.sql for field in fields), "t"]
+        ends = ", ".join(f"min({sql}) AS a{k}, max({sql}) AS z{k}" for k, sql in enumerate(values))
+        for number, query in enumerate(self.queries):
+            make = "CREATE OR REPLACE TEMP TABLE looked AS" if number == 0 else "INSERT INTO looked"
+            sql = f"{make} SELECT {number} AS part, fault, count(*) AS n, {ends} FROM ({query})"
+            run(self.con, f"{sql} GROUP BY fault", self.progress, *self._words(number, 0.0))
+        rows = self.con.execute("SELECT part, fault, n FROM looked").fetchall()
+        whole = ", ".join(f"min(a{k}), max(z{k})" for k in range(len(values)))
+        far = self.con.execute(f"SELECT {whole} FROM looked WHERE fault = 0").fetchone()
+        return rows, list(zip(far[::2], far[1::2], strict=True))
+
+    def _fetch(self, number: int, sql: str) -> None:
+        """Fetch the rows of a part as packed numbers, and sort them."""
+        part = self.parts[number]
+        rows = part.rows or 0
+        chunks = range(0, rows, CHUNK) if part.path is not None else range(0, rows, rows)
+        for start in chunks:
+            some = f"WHERE fault = 0 AND row BETWEEN {start} AND {start + CHUNK - 1}"
+            whole = len(chunks) == 1
+            found = self.con.execute(f"{sql} {'WHERE fault = 0' if whole else some}").fetchnumpy()
+            self._take(np.ma.getdata(found["k"]))
+            if self.progress is not None:
+                words, (low, high) = self._words(number, 0.5)
+                self.progress(low + (high - low) * min(1.0, (start + CHUNK) / rows), words)
+
+    def _take(self, rows: IntVector) -> None:
+        """Sort and count the rows of a chunk."""
+        if len(rows) == 0:
+            return
+        rows.sort()
+        at = starts(rows)
+        self.waiting.append((rows[at], np.diff(np.append(at, len(rows)))))
+        if sum(len(one) for one, _ in self.waiting) > len(self.sorted[0]) + 2 * CHUNK:
+            self._put_together()
+
+    def _put_together(self) -> None:
+        every = [one for one in (self.sorted, *self.waiting) if len(one[0])]
+        self.waiting = []
+        if len(every) == 1:
+            self.sorted = every[0]
+        elif every:
+            keys, times = (np.concatenate(column) for column in zip(*every, strict=True))
+            del every
+            (whole,), counts = added_up([keys], times)
+            self.sorted = whole, counts
+
+    def _words(self, number: int, start: float) -> tuple[str, tuple[float, float]]:
+        """Return what is done, and from where to where that goes; both looks are a half."""
+        step = 0.5 / len(self.parts)
+        span = start + step * number, start + step * (number + 1)
+        return f"reading {self.parts[number].name or 'the frame'}", span

@@ -1,0 +1,80 @@
+"""Rows as packed numbers give the evidence that grouping them gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from lumpable import read_events
+from lumpable.tables import packed_reading
+from lumpable.tables.adding_up import added_up, numbered
+from lumpable.tables.events import Events
+from lumpable.tables.ingest import Reading
+
+
+def log(rows: int, seed: int, *, text: bool, spread: float) -> pl.DataFrame:
+    """Return a log with missing values; the more `spread`, the more bits its numbers take."""
+    rng = np.random.default_rng(seed)
+    user = rng.integers(-5, 5, rows) * int(spread)
+    names: list[Any] = [f"ü{k}" for k in user] if text else user.tolist()
+    columns: dict[str, list[Any]] = {
+        "user": [None if k % 11 == 0 else name for k, name in enumerate(names)],
+        "item": (rng.integers(3, size=rows) * int(spread)).tolist(),
+        "reward": (rng.integers(-3, 4, rows) * spread / 7.0).tolist(),
+    }
+    return pl.DataFrame(columns)
+
+
+def same(one: Events, other: Events) -> None:
+    assert one.digest == other.digest
+    assert (one.dirt, one.span) == (other.dirt, other.span)
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("spread", [1.0, 1e8])
+def test_packed_rows_are_those_that_are_grouped(
+    text: bool, spread: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in (1, 2):
+        log(900, part, text=text, spread=spread).write_parquet(tmp_path / f"{part}.parquet")
+    monkeypatch.setattr(packed_reading, "CHUNK", 64)  # several chunks, put together several times
+    calls: list[bool] = []
+    packed = Reading._packed
+
+    def watched(self: Reading) -> Any:
+        found = packed(self)
+        calls.append(found is not None)
+        return found
+
+    monkeypatch.setattr(Reading, "_packed", watched)
+    quick = read_events(tmp_path)
+    assert calls == [spread == 1.0]  # numbers that are too far apart do not fit
+    monkeypatch.setattr(Reading, "_packed", lambda self: None)
+    same(quick, read_events(tmp_path))
+    assert quick.dirt.dropped == 164
+
+
+@pytest.mark.parametrize("far", [1, 2**20, 2**62])
+def test_rows_are_sorted_and_added_up_whether_they_fit_or_not(far: int) -> None:
+    rng = np.random.default_rng(far)
+    keys: list[Any] = [rng.integers(-2, 3, 500) * (far // 2) for _ in range(3)]
+    times = rng.integers(0, 9, 500)
+    expected = Counter[tuple[int, ...]]()
+    for *key, n in zip(*(key.tolist() for key in keys), times.tolist(), strict=True):
+        expected[tuple(key)] += n
+    found, counts = added_up(keys, times)
+    rows = list(zip(*(key.tolist() for key in found), strict=True))
+    assert rows == sorted(expected)
+    assert counts.tolist() == [expected[row] for row in rows]
+
+
+@pytest.mark.parametrize("names", [[], [7], [5, -2, 5, 9], [2**62, -(2**61), 2**62]])
+def test_names_are_numbered_in_their_order(names: list[int]) -> None:
+    found, place = numbered(np.array(names, np.int64))
+    assert found == sorted(set(names))
+    assert [found[k] for k in place.tolist()] == names
