@@ -21,5 +21,5 @@ learned = lb.learn(log, "customer", "offer", "clicked", propensity="p", rewards=
 print(learned.summary())
 for row in learned.policy()[:4]:
     print(f"customer {row.user}: {row.do}, {row.mean:.0%} click")
-for row in learned.value().lift:
-    print(f"{row.method}: {row.value:+.2f} per visit ({row.low:+.2f} to {row.high:+.2f})")
+for found in learned.value().lift:
+    print(f"{found.method}: {found.value:+.2f} per visit ({found.low:+.2f} to {found.high:+.2f})")
