@@ -1,8 +1,8 @@
 """Draw every picture of the documentation: `python tools/pictures.py [name ...]`.
 
 Each picture shows a real run of the package through its public names, with fixed seeds. They are
-kept in docs/pictures; docs/reference/making.md lists them. Takes about a minute. Those of the worked
-examples are in worked_pictures.py.
+kept in docs/pictures; docs/reference/making.md lists them. Takes about a minute. Those of
+worked examples are in worked_pictures.py.
 """
 
 from __future__ import annotations

@@ -52,13 +52,14 @@ def worth(lift: Any, value: Any, truth: float, title: str, unit: str) -> Chart:
     )
     y = alt.Y("method:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False))
     base = alt.Chart(rows)
-    x = alt.X("value:Q", title=f"{unit} more than with one choice for all")
+    few = alt.Axis(tickCount=6)
+    x = alt.X("value:Q", title=f"{unit} more than with one choice for all", axis=few)
     zero = alt.Chart(pl.DataFrame({"at": [0.0]})).mark_rule(color=LIGHT.soft)
     line = alt.Chart(pl.DataFrame({"at": [truth], "words": ["truth"]}))
     return (
         zero.encode(x="at:Q")
         + line.mark_rule(color=ORANGE, strokeWidth=2, strokeDash=[5, 3]).encode(x="at:Q")
-        + line.mark_text(align="left", dx=5, dy=2, color=ORANGE, fontSize=12, baseline="top").encode(
+        + line.mark_text(align="left", dx=5, dy=2, color=ORANGE, baseline="top").encode(
             x="at:Q", y=alt.value(0), text="words:N"
         )
         + base.mark_rule(color=BLUE, strokeWidth=3).encode(y=y, x=alt.X("low:Q"), x2="high:Q")
@@ -107,7 +108,7 @@ def offers_groups() -> Chart:
         y = alt.Y("arm:N", sort=offers, title=None, axis=axis)
         scale = alt.Scale(domain=[0, 0.8])
         x = alt.X("mean:Q", scale=scale, title="clicks per visit", axis=alt.Axis(tickCount=4))
-        base = alt.Chart(part, title=f"Group {g}: {len(people[g])} customers")
+        base = alt.Chart(part, title=f"Group {g}")
         panels.append(
             (
                 base.mark_rule(color=BLUE, strokeWidth=3).encode(y=y, x="low:Q", x2="high:Q")
@@ -138,7 +139,7 @@ def solvers_matrix() -> Chart:
     )
     left = _clients(seen, sorted(order, key=_number), solvers, "The log: averages", legend=False)
     right = _clients(known, order, solvers, "What was made of it, sorted by group", legend=True)
-    return alt.hconcat(left, right, spacing=36)
+    return alt.hconcat(left, right, spacing=36).resolve_scale(color="independent")
 
 
 def _number(name: str) -> int:
@@ -177,7 +178,10 @@ def models_teams() -> Chart:
         ]
     )  # fmt: skip
     return alt.hconcat(
-        *(_teams(rows.filter(pl.col("asks") == kind), kind, first=kind == asks[0]) for kind in asks),
+        *(
+            _teams(rows.filter(pl.col("asks") == kind), kind, first=kind == asks[0])
+            for kind in asks
+        ),
         spacing=14,
         title=alt.TitleParams(
             "What each model gets right, team by team",
