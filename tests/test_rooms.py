@@ -33,6 +33,7 @@ BELOW = {
     "http": {"service", "stores", "lumps", "base"},
     "playground": {"worlds", "client", "base"},
     "tables": {"lumps", "learners", "stores", "base"},
+    "nightly": {"tables", "service", "stores", "live", "lumps", "base"},
 }
 """What a room may know besides itself; `client` is a file that stands alone."""
 BELOW["comparisons"] = {*BELOW}

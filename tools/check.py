@@ -35,6 +35,7 @@ QUICK = {
     "http": ["test_endpoints", "test_refusals"],
     "playground": ["test_platform"],
     "tables": ["test_ingest", "test_learn", "test_engines", "test_packed_reading"],
+    "nightly": ["test_evidence"],
     "comparisons": ["test_compare_toml", "test_compare_at", "test_comparison"],
     "reports": ["test_report"],
     "reproduce": ["test_reproduce_pac"],

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from lumpable.live.session import Session
     from lumpable.lumps.use.finder import PolicyFinder
     from lumpable.lumps.use.named import Lumps
+    from lumpable.nightly.night_state import Nightly
     from lumpable.service.opening import open
     from lumpable.tables.engine_reading import evidence_from
     from lumpable.tables.events import Events
@@ -64,6 +65,7 @@ __all__ = [
     "Learned",
     "Lumps",
     "MissingExtra",
+    "Nightly",
     "Plan",
     "Played",
     "PolicyFinder",
@@ -112,6 +114,7 @@ LATER = {
     "Events": "lumpable.tables.events",
     "Learned": "lumpable.tables.learned",
     "Lumps": "lumpable.lumps.use.named",
+    "Nightly": "lumpable.nightly.night_state",
     "PolicyFinder": "lumpable.lumps.use.finder",
     "Session": "lumpable.live.session",
     "compare": "lumpable.comparisons.comparison",

@@ -15,6 +15,7 @@ from lumpable.cli.show import console, grid, say, table
 from lumpable.service.changing import now
 from lumpable.service.exporting import export as export_to
 from lumpable.service.exporting import rows, settings_of
+from lumpable.service.log_files import export_log
 from lumpable.service.opening import store_at
 from lumpable.service.settings import said
 from lumpable.service.snapshots import problem
@@ -22,6 +23,8 @@ from lumpable.stores.law import Store, StoreError
 from lumpable.stores.postgres_database import place_of
 
 DAMAGED = 1
+LEARNED = ("learned_digest", "learned_left")
+"""Settings that are shown apart."""
 FILE = click.argument("file", type=click.Path(dir_okay=False))
 
 
@@ -75,8 +78,12 @@ def show(file: str) -> None:
     arms = {entry.arm: entry.detail for entry in entries if entry.kind == "arm"}
     ends = f"{moment(entries[0].at)} to {moment(entries[-1].at)}" if entries else "-"
     out = console()
-    out.print(grid([("entries", f"{last:,}"), ("time", ends), ("users", f"{len(users):,}")]))
-    values = [(name, str(value)) for name, value in said(settings).items()]
+    facts = [("entries", f"{last:,}"), ("time", ends), ("users", f"{len(users):,}")]
+    if settings.learned_digest is not None:
+        cut = " (not entered whole)" if settings.learned_left else ""
+        facts.append(("learned", f"{settings.learned_digest}{cut}"))
+    out.print(grid(facts))
+    values = [(name, str(value)) for name, value in said(settings).items() if name not in LEARNED]
     out.print(table("Settings (window in seconds)", ("setting", "value"), values))
     out.print(table("Arms", ("arm", "last change"), [(repr(a), w) for a, w in arms.items()]))
     for title, head, counts in (
@@ -94,11 +101,23 @@ def moment(at: int) -> str:
 
 @click.command()
 @FILE
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="A Parquet file."
-)
-def export(file: str, out: Path) -> None:
-    """Write one row for each event of an experiment to a Parquet file."""
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="A Parquet file.")
+@click.option("--log", is_flag=True, help="Only what taught the learner, for `lumpable learn`.")
+def export(file: str, out: Path, log: bool) -> None:
+    """Write one row for each event of an experiment to a Parquet file.
+
+    With --log it is a log that `lumpable learn` and `lumpable evidence` read as it is: user, item,
+    reward, id, time and propensity of each event that taught the learner something, defaults
+    included. If names are numbers and text, --out is a folder of several files.
+
+    \b
+    Examples:
+      lumpable export clicks.db --out events.parquet
+      lumpable export clicks.db --out log.parquet --log
+      lumpable learn log.parquet --id id --time time --propensity propensity
+    """
+    if out.is_dir() and not log:
+        raise click.UsageError(f"--out: expected a file, got the folder {str(out)!r}")
     with opened(file) as store:
-        written = export_to(store, out, now())
+        written = export_log(store, out) if log else export_to(store, out, now())
     say(f"{out}: {written:,} events")

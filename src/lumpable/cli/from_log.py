@@ -84,7 +84,7 @@ def learn(
     from lumpable.tables.learned import learn as learn_from
 
     _check_files(html, policy_file)
-    with _progress() as progress:
+    with progress_shown() as progress:
         accepted = accepted_rewards(rewards)
         events = read_events(source, rewards=accepted, progress=progress, **columns)
         if strict:
@@ -143,7 +143,8 @@ def accepted_rewards(text: str) -> str | tuple[float, float]:
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator[Any]:
+def progress_shown() -> Iterator[Any]:
+    """Show how far reading is, in percent and words."""
     with bars.progress(EVERY) as (_, advance):
 
         def show(part: float, words: str) -> None:

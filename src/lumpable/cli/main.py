@@ -105,6 +105,8 @@ for name, module, about in (
         "Play learners against each other: the same worlds, contexts and luck for all.",
     ),
     ("learn", "from_log", "Learn from a log who is alike and what works for whom."),
+    ("evidence", "by_night", "Add events to a state that learns by night, each of them once."),
+    ("plan", "by_night", "Write what to give to whom until there is more evidence."),
     ("report", "reporting", "Turn the rows of a comparison into one page."),
     ("play", "keep_playing", "Start a service with a simulated shop that keeps playing."),
     ("serve", "serving", "Serve decisions over HTTP, from an experiment in a file."),

@@ -96,6 +96,12 @@ def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] |
     help="An option of the learner; once for each.",
 )
 @click.option(
+    "--learned",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Begin with the evidence of a state (see `lumpable evidence`).",
+)
+@click.option(
     "--host",
     default="127.0.0.1",
     show_default=True,
@@ -147,6 +153,7 @@ def serve(
     \b
     Examples:
       lumpable serve clicks.db --arm red --arm green --rewards binary
+      lumpable serve clicks.db --learned state/
       lumpable serve postgresql://db.example/shop --port 8001
       lumpable serve clicks.db --arm red --arm green --learner ucb --learner-option width=0.3
       lumpable serve clicks.db --host 0.0.0.0 --tokens tokens.txt --allow-host shop.example
@@ -161,6 +168,8 @@ def serve(
     address, log = Address(host, port, names, found), Log(all_requests=log_all)
     given["learner"] = described(given["learner"], options)
     settings = {name: value for name, value in given.items() if value is not None}
+    if "learned" in settings:
+        settings["learned"] = state_at(settings["learned"])
 
     def opened() -> LiveExperiment:
         experiment = open_experiment(file, arms, **settings)
@@ -183,6 +192,16 @@ def serve(
         server.run()
     except StoreError as error:
         raise BadArgument("file", why=str(error)) from error
+
+
+def state_at(folder: Path) -> Any:
+    """Open a state that learned by night."""
+    from lumpable.nightly.night_state import Nightly
+
+    state = Nightly(folder)
+    if not state.segments:
+        raise BadArgument("--learned", "a folder with evidence", repr(str(folder)))
+    return state
 
 
 def page_files(title: str) -> dict[str, tuple[str, bytes]]:

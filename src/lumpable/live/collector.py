@@ -91,6 +91,11 @@ class Collector:
             self.arm[context] = arm
         self._step = None
 
+    def choices(self, context: int) -> IntVector:
+        """Return the arms of which the one assigned to a context was drawn, each as likely."""
+        asked = self._choices[context]
+        return asked if len(asked) else np.array([self.arm[context]])
+
     @property
     def ended(self) -> bool:
         """Whether all rounds were played."""

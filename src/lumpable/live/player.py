@@ -57,6 +57,15 @@ class Player:
         self.advance()
         return True
 
+    def choices(self, context: int) -> IntVector:
+        """Return the arms of which the one assigned to a context was drawn, each as likely."""
+        if self.collector is not None:
+            return self.collector.choices(context)
+        bucket = self._bucket[context] if self.sides else -1
+        if bucket < 0:
+            return np.array([self.arm[context]])
+        return self.sides[bucket].choices(self._own[context])
+
     def mend(self) -> None:
         """Finish what was interrupted: what was counted stays, and all else follows from it."""
         if not self.arm:

@@ -57,6 +57,13 @@ class Session:
             return self._arm[context]
         return self._arm[checks.whole("context", context, 0, self._contexts - 1)]
 
+    def choices(self, context: int) -> IntVector:
+        """Return the arms of which `ask` was drawn, each with the same probability.
+
+        It is one arm where nothing is asked of the context, or the plan has ended.
+        """
+        return self._player.choices(checks.whole("context", context, 0, self._contexts - 1))
+
     def tell(self, context: int, arm: int, reward: float) -> None:
         """Report the reward of an arm that was played for this context.
 

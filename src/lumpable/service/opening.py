@@ -11,7 +11,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from lumpable.base.errors import BadArgument
+from lumpable.service.changing import now
 from lumpable.service.fits_beside import AtOnce, Beside, Fitter
+from lumpable.service.learned_entries import Evidence, agreed, enter, evidence_in
 from lumpable.service.learner_kinds import kind_of, try_out
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import LASTING, Mode, Repeated, Settings, made, said
@@ -34,7 +36,7 @@ def open(
     at_most: int | UnsetType | None = UNSET, new_arms: bool | UnsetType = UNSET,
     floor: float | UnsetType = UNSET, seed: int | UnsetType = UNSET,
     learner: str | Mapping[str, Any] | UnsetType = UNSET,
-    fits: Literal["beside", "at once"] = "beside",
+    fits: Literal["beside", "at once"] = "beside", learned: Any = None,
 ) -> LiveExperiment:  # fmt: skip
     """Begin an experiment in a file, or go on with the one that is there.
 
@@ -57,16 +59,23 @@ def open(
     - `learner`: "lumps", another learner of the catalogue or a plan, by its name or as a mapping of
       `kind` and its options, as in {"kind": "ucb", "width": 0.3}
     - `fits`: made "beside", in a process of their own, or "at once", while the caller waits
+    - `learned`: what a log taught, from `lb.learn`, `lb.read_events` or `lb.Nightly`: a new
+      experiment begins with these events, users and arms. The same again changes nothing
     """
     if fits not in ("beside", "at once"):
         raise BadArgument("fits", "'beside' or 'at once'", repr(fits))
     given = {name: value for name, value in locals().items()
              if name in Settings.__struct_fields__ and value is not UNSET}  # fmt: skip
+    evidence = None if learned is None else evidence_in(learned)
     store = store_at(path)
     try:
         arms = list(arms)
         with _alone(store):
-            settings = _settings(store, given, len(arms))
+            settings = _settings(store, given, len(arms), evidence)
+            if settings.learned_left and evidence is not None:
+                enter(store, evidence, now())
+                settings = msgspec.structs.replace(settings, learned_left=False)
+                store.configure(msgspec.json.encode(settings))
         fitter: Fitter = Beside() if fits == "beside" else AtOnce()
         snapshot = Path(f"{path}.snapshot") if isinstance(store, SQLiteStore) else None
         experiment = LiveExperiment(store, settings, fitter, snapshot=snapshot)
@@ -104,12 +113,16 @@ def _alone(store: Store) -> Iterator[None]:
             store.end_turn()
 
 
-def _settings(store: Store, given: dict[str, Any], arms: int) -> Settings:
+def _settings(
+    store: Store, given: dict[str, Any], arms: int, evidence: Evidence | None
+) -> Settings:
     """Return the settings of a store, with those that are given; keep them."""
     try:
         before = msgspec.json.decode(store.settings, type=Settings) if store.settings else None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise StoreError(f"the settings of the experiment are damaged: {error}") from error
+    if before is None and evidence is not None:
+        given = {"rewards": evidence.accepted.given} | given
     settings = made(**(said(before or Settings()) | given))
     if before is not None:
         for name in LASTING:
@@ -119,6 +132,7 @@ def _settings(store: Store, given: dict[str, Any], arms: int) -> Settings:
                 raise BadArgument(name, expected, repr(given[name]))
     if before is None and (kind := kind_of(settings.learner, settings.seed)) is not None:
         try_out(kind, arms)
+    settings = agreed(before, settings, evidence)
     if settings != before:
         store.configure(msgspec.json.encode(settings))
     return settings

@@ -42,6 +42,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     learner: learner_kinds.Description = learner_kinds.LUMPS
     """What learns: a name, or `kind` and options."""
+    learned_digest: str | None = None
+    """Of the evidence that it began with; None: it began without any."""
+    learned_left: bool = False
+    """Whether some of that evidence may not be in the log yet."""
 
 
 def made(**given: Any) -> Settings:

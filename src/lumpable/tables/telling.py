@@ -9,7 +9,7 @@ from lumpable.stores.log_entries import MICRO
 from lumpable.tables.events import Events
 
 
-def tell(events: Events, seed: int = 0) -> Lumps:
+def tell(events: Events, seed: int = 0, *, floor: float = 0.0) -> Lumps:
     """Return a learner that was told these events; users and items keep their numbers.
 
     It may be asked about other items later. Names that are easily mistaken for each other were
@@ -18,8 +18,9 @@ def tell(events: Events, seed: int = 0) -> Lumps:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         lumps = Lumps(
-            events.items, events.users, rewards=events.accepted.given, new_arms=True, seed=seed
-        )
+            events.items, events.users, floor=floor, rewards=events.accepted.given, new_arms=True,
+            seed=seed,
+        )  # fmt: skip
         user, item, reward, times = events.evidence()
         some = times > 0
         rows = (user[some], item[some], reward[some] / MICRO, times[some])

@@ -1,0 +1,1 @@
+"""Plans by night, events by day: evidence in a folder, and plans that any client can use."""

@@ -1,0 +1,192 @@
+"""Evidence over nights: each event once, in whatever split and order it comes."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from made_nights import HEAD, contents, rows, write
+
+import lumpable as lb
+from lumpable.nightly.night_folder import MANIFEST
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_any_split_order_and_overlap_is_all_at_once(tmp_path: Path, seed: int) -> None:
+    rng, some = random.Random(seed), rows(120, seed)
+    whole = lb.read_events(write(tmp_path / "all.csv", some), id="id")
+    nights = [rng.sample(some, rng.randint(1, 80)) for _ in range(4)] + [some[::-1]]
+    rng.shuffle(nights)
+    state = lb.Nightly(tmp_path / "state")
+    for number, night in enumerate(nights):
+        state.evidence(write(tmp_path / f"{number}.csv", night), id="id")
+    events = state.events()
+    assert events.digest == whole.digest
+    assert events.users == whole.users
+    assert sum(one.events for one in state.segments) == 120
+    before = contents(tmp_path / "state")
+    for number in range(5):
+        assert state.evidence(tmp_path / f"{number}.csv")[0].events == 0
+    assert contents(tmp_path / "state") == before
+
+
+def test_files_without_ids_count_once_each(tmp_path: Path) -> None:
+    some, head = rows(60), HEAD[:3]
+    first, second = some[:25], some[25:]
+    state = lb.Nightly(tmp_path / "state")
+    folder = tmp_path / "days"
+    folder.mkdir()
+    write(folder / "1.csv", first, head)
+    state.evidence(folder)
+    write(folder / "2.csv", second, head)
+    added = state.evidence(folder)  # a folder that grows
+    assert [(one.source, one.events) for one in added] == [("1.csv", 0), ("2.csv", 35)]
+    other = write(tmp_path / "sorted.csv", sorted(first), head)  # the same events, in another order
+    frame = pl.DataFrame([row[:3] for row in second], schema=list(head), orient="row")
+    assert [state.evidence(other)[0].known, state.evidence(frame)[0].known] == [True, True]
+    assert state.events().digest == lb.read_events(write(tmp_path / "all.csv", some, head)).digest
+
+
+def test_what_came_first_stays(tmp_path: Path) -> None:
+    state = lb.Nightly(tmp_path / "state")
+    state.evidence(
+        write(tmp_path / "1.csv", [("ann", "tea", 1, "a"), ("bob", "tea", 0, "b")]), id="id"
+    )
+    later = [("ann", "tea", 0, "a"), ("bob", "tea", 0, "b"), ("cy", "tea", 1, "c")]
+    added = state.evidence(write(tmp_path / "2.csv", later))[0]
+    assert (added.events, added.again, added.against) == (1, 2, 1)
+    events = state.events()
+    assert dict(zip(events.users, events.value, strict=True)) == {"ann": 1.0, "bob": 0.0, "cy": 1.0}
+
+
+@pytest.mark.parametrize("time", [None, "time"])
+@pytest.mark.parametrize("id", [None, "id"])
+def test_a_night_is_what_read_events_says(tmp_path: Path, time: str | None, id: str | None) -> None:
+    """Names of both kinds, rows that cannot count, ids that contradict, with times and without."""
+    rng = np.random.default_rng(3)
+    number = 300
+    frame = pl.DataFrame({
+        "who": pl.Series([["17", "NULL", "ann", None][k] for k in rng.integers(4, size=number)]),
+        "what": rng.integers(3, size=number),
+        "gain": [[0.5, 1e-7, float("nan"), -2.0][k] for k in rng.integers(4, size=number)],
+        "p": rng.choice([0.25, 0.5, 2.0], size=number),
+        "id": [f"e{k}" for k in rng.integers(200, size=number)],
+        "time": [f"2026-11-18T0{k}:00:00Z" for k in rng.integers(9, size=number)],
+    })  # fmt: skip
+    columns: dict[str, Any] = {"user": "who", "item": "what", "reward": "gain", "propensity": "p"}
+    columns |= {"time": time} if time else {}
+    columns |= {"id": id} if id else {}
+    whole = lb.read_events(frame, **columns)
+    state = lb.Nightly(tmp_path / "state")
+    added = state.evidence(frame, **columns)[0]
+    events = state.events()
+    assert events.digest == whole.digest
+    assert events.propensity is not None
+    assert whole.propensity is not None
+    assert events.propensity.tolist() == whole.propensity.tolist()
+    assert added.events == whole.events
+    assert str(added.dirt) == str(whole.dirt)
+
+
+def test_17_and_its_text_stay_two_users(tmp_path: Path) -> None:
+    state = lb.Nightly(tmp_path / "state")
+    for users in ([17, 18], ["17", "x"]):
+        state.evidence(pl.DataFrame({"user": users, "item": ["a", "b"], "reward": [1, 0]}))
+    assert state.events().users == (17, 18, "17", "x")
+    assert "two names" in state.events().dirt.notes[0]
+
+
+def test_bad_input_leaves_the_state_as_it_was(tmp_path: Path) -> None:
+    state, place = lb.Nightly(tmp_path / "state"), tmp_path / "state"
+    with pytest.raises(lb.BadArgument, match="reward"):
+        state.evidence(write(tmp_path / "short.csv", rows(3), HEAD[:2]))
+    assert not place.exists()
+    good = write(tmp_path / "1.csv", rows(20))
+    state.evidence(good, id="id", rewards="binary")
+    before = contents(place)
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "bare.csv").write_text("user,item,reward,id\n")
+    odd = write(tmp_path / "odd.csv", [("ann", "tea", 7, "z1"), ("bob", "tea", 1, "z2")])
+    refused: list[tuple[Any, dict[str, Any], str]] = [
+        (tmp_path / "empty.csv", {}, "is empty"),
+        (tmp_path / "bare.csv", {}, "no rows"),
+        (tmp_path / "none.csv", {}, "no such file"),
+        (odd, {"strict": True}, "out of range"),
+        (odd, {"user": "who"}, "expected 'user', as in the first night, got 'who'"),
+        (odd, {"time": "t"}, "none, as in the first night"),
+        (odd, {"rewards": "any"}, "expected 'binary'"),
+        (pl.DataFrame({"user": ["a"]}), {}, "a column 'item'"),
+    ]
+    for source, options, words in refused:
+        with pytest.raises(lb.BadArgument, match=words):
+            state.evidence(source, **options)
+        assert contents(place) == before
+    state.evidence(good, user="user", rewards="binary")  # the same words again are fine
+    assert contents(place) == before
+
+
+def test_times_with_and_without_a_zone_do_not_mix(tmp_path: Path) -> None:
+    state = lb.Nightly(tmp_path / "state")
+    row = {"user": ["a"], "item": ["x"], "reward": [1]}
+    state.evidence(pl.DataFrame(row | {"t": ["2026-11-18T08:00:00Z"]}), time="t")
+    with pytest.raises(lb.BadArgument, match="times with a zone, as they came before"):
+        state.evidence(pl.DataFrame(row | {"t": ["2026-11-18T08:00:00"]}))
+
+
+def test_damage_is_refused(tmp_path: Path) -> None:
+    place = tmp_path / "state"
+    state = lb.Nightly(place)
+    state.evidence(write(tmp_path / "1.csv", rows(20)), id="id")
+    whole = contents(place)
+    for name, content in whole.items():
+        for at in (0, len(content) // 2, len(content) - 1):
+            flipped = bytearray(content)
+            flipped[at] ^= 1
+            for damaged in (bytes(flipped), content[:at], None):
+                if damaged is None:
+                    (place / name).unlink()
+                else:
+                    (place / name).write_bytes(damaged)
+                with pytest.raises(lb.BadArgument, match="is damaged"):
+                    state.events()
+                with pytest.raises(lb.BadArgument, match="is damaged"):
+                    state.plan(users=["u1"], out=tmp_path / "plan.csv")
+                assert not (tmp_path / "plan.csv").exists()
+                (place / name).write_bytes(content)
+    assert contents(place) == whole
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").write_text("mine")
+    with pytest.raises(lb.BadArgument, match="photo"):
+        lb.Nightly(tmp_path).plan(users=["a"], items=["x"])
+    with pytest.raises(lb.BadArgument, match="which is a file"):
+        lb.Nightly(tmp_path / "photo.jpg")
+    assert [path.name for path in tmp_path.iterdir()] == ["photo.jpg"]
+
+
+def test_a_state_that_begins_in_vain_leaves_nothing(tmp_path: Path) -> None:
+    days, place = tmp_path / "days", tmp_path / "state"
+    days.mkdir()
+    place.mkdir()
+    write(days / "1.csv", rows(5))
+    (days / "2.csv").write_text("user,item,reward,id\n")
+    with pytest.raises(lb.BadArgument, match="no rows"):
+        lb.Nightly(place).evidence(days)
+    assert contents(place) == {}
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    state = lb.Nightly(tmp_path / "state")
+    source = write(tmp_path / "1.csv", rows(5))
+    with (
+        state._folder.writing(),
+        pytest.raises(lb.BadArgument, match="no other process writes"),
+    ):
+        state.evidence(source)
+    state.evidence(source)
+    assert (tmp_path / "state" / MANIFEST).exists()

@@ -1,0 +1,145 @@
+"""A crash between any two steps loses nothing and repeats nothing.
+
+By day a failure is injected at every step that touches the disk; at night processes are killed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_nights import OFFERS, contents, rows, write
+
+import lumpable as lb
+
+USERS = [f"u{k}" for k in range(12)]
+PAPER = {"kind": "pac.near_uniform", "groups": 2, "epsilon": 0.5, "delta": 0.5}
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Disk:
+    """Lets steps in a folder through until one fails; then nothing reaches the disk any more."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, folder: Path, last: int) -> None:
+        self.left, self.folder = last, str(folder)
+        for name in ("fsync", "replace", "open", "unlink", "mkdir"):
+            patch.setattr(os, name, self.counted(getattr(os, name)))
+
+    def counted(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def step(what: Any, *args: Any, **options: Any) -> Any:
+            if isinstance(what, int) or str(what).startswith(self.folder):
+                self.left -= 1
+                if self.left < 0:
+                    raise Killed
+            return real(what, *args, **options)
+
+        return step
+
+
+def add(folder: Path) -> None:
+    """Fold a file in."""
+    lb.Nightly(folder / "state").evidence(folder / "2.csv", id="id")
+
+
+def plan(folder: Path) -> None:
+    """Begin a plan and write it."""
+    out = folder / "plan.csv"
+    lb.Nightly(folder / "state").plan(USERS, list(OFFERS), learner=PAPER, out=out)
+
+
+def night(folder: Path) -> None:
+    """Fold two files in and make a plan, as a job that is started again would."""
+    state = lb.Nightly(folder / "state")
+    for name in ("1.csv", "2.csv"):
+        state.evidence(folder / name, id="id")
+    state.plan(USERS, list(OFFERS), learner=PAPER, out=folder / "plan.csv")
+
+
+def prepare(folder: Path) -> Path:
+    folder.mkdir()
+    write(folder / "1.csv", rows(40))
+    write(folder / "2.csv", rows(60)[20:])
+    return folder
+
+
+def result(folder: Path) -> tuple[dict[str, bytes], bytes]:
+    out = folder / "plan.csv"
+    return contents(folder / "state"), out.read_bytes() if out.exists() else b""
+
+
+@pytest.mark.parametrize("job", [add, plan])
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_failure_at_every_step(tmp_path: Path, job: Callable[[Path], None], begun: bool) -> None:
+    base = prepare(tmp_path / "base")
+    if begun:
+        lb.Nightly(base / "state").evidence(base / "1.csv", id="id")
+    before = contents(base / "state") if begun else {}
+    shutil.copytree(base, tmp_path / "whole")
+    job(tmp_path / "whole")
+    whole = result(tmp_path / "whole")
+    last, ended = 0, False
+    while not ended:
+        folder = tmp_path / f"{last}"
+        shutil.copytree(base, folder)
+        with pytest.MonkeyPatch.context() as patch:
+            Disk(patch, folder, last)
+            try:
+                job(folder)
+                ended = True
+            except Killed:
+                pass
+        if begun and not ended:
+            assert lb.Nightly(folder / "state").segments in (
+                lb.Nightly(base / "state").segments, lb.Nightly(tmp_path / "whole/state").segments
+            )  # fmt: skip
+            assert before.keys() <= contents(folder / "state").keys()
+        job(folder)
+        assert result(folder) == whole, f"after step {last}"
+        last += 1
+    assert last > 8
+
+
+JOB = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from test_night_crashes import night
+night(Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.nightly
+def test_200_kills(tmp_path: Path) -> None:
+    here = str(Path(__file__).parent)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    night(prepare(tmp_path / "whole"))
+    whole, rng = result(tmp_path / "whole"), random.Random(1)
+    command = [sys.executable, "-c", JOB]
+    began = time.monotonic()
+    subprocess.run([*command, str(prepare(tmp_path / "timed")), here], env=environment, check=True)
+    length, kills, number = time.monotonic() - began, 0, 0
+    while kills < 200:
+        folder = prepare(tmp_path / f"{number}")
+        number += 1
+        for _ in range(5):
+            job = subprocess.Popen([*command, str(folder), here], env=environment)
+            try:
+                job.wait(rng.uniform(0.3, 1.05) * length)
+            except subprocess.TimeoutExpired:
+                job.send_signal(signal.SIGKILL)
+                kills += 1
+            job.wait()
+        night(folder)
+        assert result(folder) == whole
