@@ -80,7 +80,7 @@ def test_a_copy_and_its_original_go_on_apart(way: str) -> None:
 
 def test_pulls_under_way_are_counted_where_they_are_likeliest() -> None:
     rng = np.random.default_rng(0)
-    numbers = {f"user {i}": i for i in range(20)}
+    numbers: dict[str | int, int] = {f"user {i}": i for i in range(20)}
     log_weight, share = rng.normal(size=(32, 3)), rng.normal(size=3)
     pulls = {
         id: Pull(f"user {rng.integers(30)}", int(rng.integers(4)), 0.5, int(rng.integers(2)))
