@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import pickle
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
@@ -90,10 +92,23 @@ def test_an_interpreted_kernel_writes_what_the_compiled_one_does(step: Any, x: f
     assert other.tolist() == clock.tolist()
 
 
-def test_a_kernel_is_compiled_within_its_callers_and_once() -> None:
-    compiled, _, _, block = made(add)
-    compiled(block.address, 1.0)
-    kernels: list[Any] = [add, twice]
+def test_a_kernel_is_compiled_within_its_callers_and_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # nothing is compiled yet
+
+    @kernel
+    def half(x: Any) -> Any:
+        return 0.5 * x
+
+    @kernel
+    def step(state: Any, x: Any, clock: Any) -> Any:
+        state.last[0] += half(x) * state.factor
+        return state.last[0]
+
+    compiled, _, _, block = made(step)
+    assert compiled(block.address, 1.0) == 1.5
+    kernels: list[Any] = [step, half]
     for inner in kernels:
         (only,) = inner.overloads.values()
         assert isinstance(only.library, Unfinished)
