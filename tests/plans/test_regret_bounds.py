@@ -24,6 +24,7 @@ problems = st.tuples(st.integers(1, 300), st.integers(1, 300), st.integers(1, 40
 horizons = st.floats(0, 60).map(lambda times: 2.0**times)
 UPPER: list[Callable[[lb.Problem, float], float]] = [
     regret_bounds.fresh_fixed_bound,
+    regret_bounds.fresh_fixed_carried_bound,
     regret_bounds.fresh_adaptive_bound,
     regret_bounds.fresh_carried_bound,
     functools.partial(regret_bounds.fresh_fixed_bound, tight=False),
@@ -181,6 +182,7 @@ def written_out(problem: lb.Problem, T: float, tight: bool) -> dict[str, float]:
         "h": h,
         "fixed": step
         + 280 * gamma * (9 + 3 * math.log2(r)) * math.sqrt(fixed) * math.sqrt(r**3 * S * T),
+        "fixed_carried": step + 44 * gamma * math.sqrt(fixed) * math.sqrt(r**3 * S * T),
         "adaptive": step + (3.5 + N) * calls,
         "carried": step * (1 + 1 / (r * S)) + (1 + 2 / r) * calls,
     }
@@ -193,7 +195,7 @@ def test_bounds_of_fresh_phases_term_by_term(size: tuple[int, int, int], tight: 
     for T in (1.0, 1e6, 1e12, 1e18):
         found = written_out(problem, T, tight)
         assert last_phase_begun(problem, T, tight=tight) == found["h"]
-        for name in ("fixed", "adaptive", "carried"):
+        for name in ("fixed", "fixed_carried", "adaptive", "carried"):
             bound = getattr(regret_bounds, f"fresh_{name}_bound")
             assert bound(problem, T, tight=tight) == pytest.approx(found[name], rel=1e-12)
 

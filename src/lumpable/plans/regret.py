@@ -109,8 +109,9 @@ def fresh_phases(
 
     Phases h = 1, 2, ... without end. For all T at once, the expected regret is of order
     sqrt((r^2 S + r K) T), without constants and logarithms, when every context comes with
-    frequency at least 1/(8S). Calls that split a cluster become finer step by step; with
-    `adaptive=False` they measure r times as fine at once, and r^3 takes the place of r^2.
+    frequency at least 1/(8S): Theorem CARRY of beyond-fresh.md. Calls that split a cluster become
+    finer step by step. With `adaptive=False` they measure r times as fine at once, and r^3 takes
+    the place of r^2; that has a proof of its own there ("The fixed split, carried").
 
     `constants` is `TIGHT`, which has a proof and learns a thousand times earlier, or `Constants`,
     of which `levels` and `taper` are used.

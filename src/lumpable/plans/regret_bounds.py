@@ -118,7 +118,7 @@ def last_phase_begun(problem: Problem, horizon: float, *, tight: bool = True) ->
 
 
 def fresh_fixed_bound(problem: Problem, horizon: float, *, tight: bool = True) -> float:
-    """Return the bound of fresh phases with splits of a fixed length, r known.
+    """Return the bound of fresh phases with splits of a fixed length, r known (Theorem A).
 
     9.2 Gamma a (h_T + 7.5) sqrt((Y+Z) T) + 280 Gamma (9 + 3 log2 r) sqrt(lambda r^3 S T).
     """
@@ -126,6 +126,18 @@ def fresh_fixed_bound(problem: Problem, horizon: float, *, tight: bool = True) -
     last = PhaseTerms(problem, last_phase_begun(problem, horizon, tight=tight), tight)
     calls = 280 * last.survivors * (9 + 3 * math.log2(r))
     return last.step_one(horizon) + calls * math.sqrt(last.splitting(r, 1) * r**3 * S * horizon)
+
+
+def fresh_fixed_carried_bound(problem: Problem, horizon: float, *, tight: bool = True) -> float:
+    """Return the bound of `regret.fresh_phases(adaptive=False)`: clusters are kept, r known.
+
+    9.2 Gamma a (h_T + 7.5) sqrt((Y+Z) T) + 44 Gamma sqrt(lambda r^3 S T). At most r - 1 calls of
+    the whole run cut, until a group is cut; what follows that and all failures are in 44 and 9.2.
+    """
+    S, _, r = problem.letters
+    last = PhaseTerms(problem, last_phase_begun(problem, horizon, tight=tight), tight)
+    calls = 44 * last.survivors * math.sqrt(last.splitting(r, 1) * r**3 * S * horizon)
+    return last.step_one(horizon) + calls
 
 
 def fresh_adaptive_bound(problem: Problem, horizon: float, *, tight: bool = True) -> float:
@@ -261,8 +273,8 @@ FRESH_FIXED = Rate(
     "sqrt((r^3 S + r K) T)",
     fresh_fixed_rate,
     "powers of ln(SKT)",
-    "fresh phases, splits of fixed length, r known",
-    fresh_fixed_bound,
+    "fresh phases that keep their clusters, splits of fixed length, r known",
+    fresh_fixed_carried_bound,
 )
 FRESH_ADAPTIVE = Rate(
     "sqrt((r^2 S + r K) T)",
