@@ -80,8 +80,10 @@ def any_groups(
 ) -> Conversation:
     """Algorithm 6: low regret when contexts come about equally often, groups of any size.
 
-    Phases h = 1, 2, ... without end, each with accuracy levels 1 .. h. Theorem 5: regret of order
-    sqrt(r^3 (S + K) T), without constants and logarithms (`bounds.regret_rate`).
+    Phases h = 1, 2, ... without end, each with accuracy levels 1 .. h. Theorem 5 claims regret of
+    order sqrt(r^3 (S + K) T), without constants and logarithms (`bounds.regret_rate`). The
+    induction of its proof fails, mended or not: a small group may lose its best arm for good
+    (errata.md, "The best arm of a small group"). `fresh_phases` repairs that.
 
     `mended` repairs what clustering costs (errata.md): a cluster is split at the accuracy of
     the level that showed the gap instead of the phase's, and the others play their deepest good
