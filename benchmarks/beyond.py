@@ -5,8 +5,9 @@
     python benchmarks/beyond.py --sizes 300 300 3     # this size alone; give it several times
     python benchmarks/beyond.py --large --kept        # a page of what has been run so far
 
-Writes docs/measured/beyond.md. Rows are kept in practical/ as they come, and a run that was stopped
-goes on where it was. Seeds follow from the last commit of the plans and of what runs them.
+Writes docs/measured/beyond.md, or the page that --out names. Rows are kept in practical/ as they
+come, and a run that was stopped goes on where it was. Seeds follow from the last commit of the
+plans and of what runs them.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ QUICK = (*TIMES, *(Size(n, n, r) for r in GROUPS for n in QUICK_SQUARES))
 TINY = {Size(8, 6, 2): 1.0, Size(6, 6, 2): None}
 HORIZON, TINY_HORIZON = 10**12, 10**9
 SEEDS, FEWEST = 3, 2
+PAGE = frozen.ROOT / "docs" / "measured" / "beyond.md"
 
 
 def measure(commit: str | None, *, changed: bool) -> Measure:
@@ -118,9 +120,7 @@ def chosen(given: Sequence[tuple[int, int, int]], quick: bool, large: bool) -> l
 )
 @click.option("--jobs", default=1, type=click.IntRange(1), show_default=True, help="Processes.")
 @click.option("--rows", default=frozen.ROOT / "practical", type=Path, help="Where rows are kept.")
-@click.option(
-    "--out", default=frozen.ROOT / "docs" / "measured" / "beyond.md", type=Path, help="The page."
-)
+@click.option("--out", default=PAGE, type=Path, help="The page.")
 def main(
     sizes: tuple[tuple[int, int, int], ...], seeds: int | None, quick: bool, large: bool,
     tiny: bool, freeze: str | None, changed: bool, only_kept: bool, jobs: int, rows: Path,
@@ -135,8 +135,9 @@ def main(
     found = cells(plays, kept(file)) if only_kept else ran(plays, file, jobs)
     times = TINY if tiny else TIMES
     command = "python benchmarks/beyond.py" + " --quick" * quick + " --large" * large
-    command += " --tiny" * tiny + " --kept" * only_kept + (f" --seeds {seeds}" if seeds else "")
+    command += " --tiny" * tiny + (f" --seeds {seeds}" if seeds else "")
     command += "".join(" --sizes {} {} {}".format(*each) for each in sizes)
+    command += f" --out {out}" * (out != PAGE)  # repeated without it, it would write another page
     about = About(
         title(sizes), command, measured.said, f"{datetime.date.today():%Y-%m-%d}", horizon, number
     )

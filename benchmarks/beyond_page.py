@@ -39,10 +39,10 @@ simulated exactly in law, request by request.
 {clusters}## Against the standard algorithm
 
 The regret of candidates divided by that of the standard algorithm, by the number of contexts and
-arms: below 1, candidates lose less. The crossing is where that begins, by more than two standard
-errors, and lasts up to the largest size here. Ratios may also rise with the size, as gaps do. A
-ratio just below 1 says little where the standard algorithm loses as much as arms drawn at random
-(the [table of regret](#regret)): neither has learnt much by then.
+arms: below 1, candidates lose less. {crossings}A ratio just below 1 says little where the standard
+algorithm loses as much as arms drawn at random (the [table of regret](#regret)): neither has learnt
+much by then. Sizes of all pages stand side by side in
+[one table](../explanation/beyond.md#all-sizes-in-one-table).
 
 {squares}
 
@@ -60,6 +60,11 @@ By more than two standard errors, at all sizes of this page:
 {single}"""
 
 
+CROSSINGS = """\
+The crossing is where that begins, by more than two
+standard errors, and lasts up to the largest size of this page. It may end at larger ones, which
+have pages of their own: [2,500](beyond-large.md) and [5,000](beyond-largest.md). Ratios may also
+rise with the size, as gaps do. """
 CLUSTERS_PART = """\
 {verdict}
 
@@ -161,8 +166,8 @@ def verdict(cells: Sequence[Cell], asked: Asked) -> str:
     judged = [(cell.world, bar.met) for cell in cells for bar in bars(cell, asked)]
     missed = Counter(world for world, met in judged if not met)
     words = f"**{len(judged) - missed.total()} of {len(judged)} bars met.**"
-    named = "; ".join(f"{world}: {number}" for world, number in missed.items())
-    return words + (f" Missed in {named}." if missed else "")
+    named = "; ".join(f"{number} with {world}" for world, number in missed.items())
+    return words + (f" Missed: {named}." if missed else "")
 
 
 def _measured(bar: Bar) -> str:
@@ -187,23 +192,32 @@ def page(cells: Sequence[Cell], asked: Asked, about: About) -> str:
         command=about.command, date=about.date, minutes=minutes, commit=about.commit,
         horizon=f"{about.horizon:.0e}".replace("e+", "e").replace("e0", "e"), seeds=about.seeds,
         title=about.title, clusters=_against_clusters(cells, asked), squares=square_table(cells),
+        crossings=CROSSINGS * (len(_numbers(cells)) > 1),
         losses=loss_table(cells), regrets=regret_table(cells), left_out=_left_out(cells),
         fewer=fewer, single=_single(few),
     )  # fmt: skip
 
 
 def square_table(cells: Sequence[Cell]) -> str:
-    """Return ratios to the standard algorithm by S = K, a row for each r, world and form."""
-    series = _series(cells)
-    numbers = sorted({cell.size.contexts for each in series.values() for cell in each})
+    """Return ratios to the standard algorithm by S = K, a row for each r, world and form.
+
+    With one size there is no crossing to speak of.
+    """
+    series, numbers = _series(cells), _numbers(cells)
+    several = len(numbers) > 1
     rows = []
     for (groups, world), each in series.items():
         for form in FORMS:
             ratios = {cell.size.contexts: cell.against_standard(form) for cell in each}
             shown = [str(ratios[n]) if n in ratios else "" for n in numbers]
-            rows.append([str(groups), world, form, *shown, crossing(ratios)])
-    heads = ["r", "world", "form", *(f"S = K = {n:,}" for n in numbers), "crossing"]
+            rows.append([str(groups), world, form, *shown, *[crossing(ratios)][:several]])
+    heads = ["r", "world", "form", *(f"S = K = {n:,}" for n in numbers), *["crossing"][:several]]
     return table(heads, rows) if rows else "No size with S = K was run."
+
+
+def _numbers(cells: Sequence[Cell]) -> list[int]:
+    """Return every n with S = K = n, smallest first."""
+    return sorted({cell.size.contexts for each in _series(cells).values() for cell in each})
 
 
 def _series(cells: Sequence[Cell]) -> dict[tuple[int, str], list[Cell]]:

@@ -79,7 +79,7 @@ def test_a_bar_asks_how_many_times_below_algorithm_6() -> None:
     assert f"| (8, 8, 2) | random means | {figures}" in shown
     assert "(9, 9, 2)" not in shown
     said = beyond_page.verdict(cells, asked)
-    assert said == "**1 of 2 bars met.** Missed in random means: 1."
+    assert said == "**1 of 2 bars met.** Missed: 1 with random means."
 
 
 def test_a_crossing_lasts_and_is_no_luck() -> None:
@@ -87,6 +87,15 @@ def test_a_crossing_lasts_and_is_no_luck() -> None:
     assert beyond_page.crossing({1: below, 2: above, 3: below}) == "between 2 and 3"
     assert beyond_page.crossing({1: below, 2: above}) == "not by 2"
     assert beyond_page.crossing({1: below, 2: perhaps}) == "not by 2"
+
+
+def test_one_size_has_no_crossing() -> None:
+    lost = {OURS: 10.0, TOLD_T: 4.0, STANDARD: 20.0}
+    about = beyond_page.About("Title", "command", "commit", "today", 10**9, 2)
+    assert "crossing" not in beyond_page.page([cell(8, lost)], {}, about)
+    both = beyond_page.page([cell(8, lost), cell(9, lost)], {}, about)
+    assert "The crossing is where that begins" in both
+    assert "| crossing" in both
 
 
 def test_losses_are_counted_by_world_and_form() -> None:
@@ -122,7 +131,8 @@ def test_a_tiny_run_writes_a_page_and_goes_on_where_it_was(
     done = CliRunner().invoke(beyond.main, words, catch_exceptions=False)
     assert done.exit_code == 0
     first = out.read_text()
-    assert "Made by `python benchmarks/beyond.py --tiny`" in first
+    repeat = f"Made by `python benchmarks/beyond.py --tiny --out {out}`"
+    assert repeat in first
     assert "8 of 8 bars met" in done.output
     (kept,) = rows.rglob("beyond.jsonl")
     every = kept.read_text().splitlines(keepends=True)
@@ -150,7 +160,7 @@ def test_a_tiny_run_writes_a_page_and_goes_on_where_it_was(
     assert len(again) == 1  # nothing was run
     assert "8 of 8 bars met" in done.output
     part = out.read_text()
-    assert "Made by `python benchmarks/beyond.py --tiny --kept`" in part
+    assert repeat in part  # with --kept it would run nothing
     assert "Not run yet:\n\n- (6, 6, 2): random means\n" in part
     single = part.partition("One seed, so that no error can be given")[2]
     assert re.search(r"\| \(6, 6, 2\) +\| hidden arms, 40 \| \d\.\d\d +\| \d\.\d\d", single)

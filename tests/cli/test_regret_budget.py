@@ -73,9 +73,46 @@ def test_it_shows_what_was_measured_and_nothing_else() -> None:
             for kind in regret_measured.WORLDS
         ]
         assert f"{title} {' '.join(lost)} " in text
-    assert "Not measured here" not in text
-    elsewhere = printed(*SIZE, "--horizon", "1e12")
-    assert "Not measured here. Measured: (S, K, r) = (30, 20, 3)," in elsewhere
+    assert "Measured at (30, 20, 3), 1e13 rounds: mean regret in 3 worlds of each kind" in text
+    assert "Not measured" not in text
+
+
+def test_elsewhere_it_shows_the_nearest_that_was_measured_and_says_so() -> None:
+    text = printed("--horizon", "1e12")  # (1000, 1000, 5)
+    assert (
+        "Not measured at your size and horizon. The nearest that were: (S, K, r) = (1000, 100"
+        in text
+    )
+    assert "Measured at (1000, 100, 5), 1e13 rounds" in text
+    for row in regret_measured.measured_at(lb.Problem(1000, 100, 5), 10**13):
+        assert short(row.mean) in text
+
+
+@pytest.mark.parametrize(
+    ("size", "T", "nearest"),
+    [
+        ((30, 20, 3), 10**10, (30, 20, 3, 10**10)),
+        ((1, 1, 1), 1, (30, 20, 3, 10**10)),
+        ((300, 300, 3), 10**12, (200, 200, 2, 10**13)),
+        ((5000, 5000, 8), 10**15, (1000, 100, 5, 10**16)),
+    ],
+)
+def test_the_nearest_is_the_one_with_the_smallest_factors(
+    size: tuple[int, int, int], T: int, nearest: tuple[int, int, int, int]
+) -> None:
+    rows = regret_measured.measured_near(lb.Problem(*size), T)
+    assert {(*row.size, row.horizon) for row in rows} == {nearest}
+
+
+def test_who_chose_the_standard_algorithm_is_named() -> None:
+    """The switch does at (30, 20, 3), and Algorithm 6 itself never is the standard one."""
+    assert (
+        "Chose the standard algorithm here, and lost just what it lost: "
+        "Algorithm 6 or the standard one, Algorithm 6 on a cover."
+    ) in printed(*SIZE, "--horizon", "1e13")
+    rows = regret_measured.measured_at(lb.Problem(30, 20, 3), 10**13)
+    titles = {"lumpable.regret.any_groups": "Algorithm 6"}
+    assert regret_budgets.same_as_standard(titles, rows) == ""
 
 
 def test_a_plan_that_was_not_measured_is_said_to_be_so() -> None:
@@ -101,6 +138,11 @@ def test_the_table_has_every_size_horizon_and_world_once() -> None:
     assert {((r.contexts, r.arms, r.groups), r.horizon, r.world) for r in rows} == places
     assert all(0 <= lost <= r.horizon for r in rows for lost in r.regret)
     assert len({len(r.regret) for r in rows}) == 1
+
+
+def test_a_title_with_a_comma_is_set_off() -> None:
+    said = regret_budgets.crossings(lb.regret_budget(lb.Problem(30, 20, 3), 10**13))
+    assert any(line.startswith("The bound of fresh phases, r guessed, is ") for line in said)
 
 
 def row_of(**changes: Any) -> RegretMethod:

@@ -14,6 +14,7 @@ from scipy import stats
 
 import lumpable as lb
 from lumpable.base.arrays import FloatMatrix
+from lumpable.plans.candidates_literal import LENGTH, Attempt, levels
 from lumpable.plans.candidates_pooled import Block
 from lumpable.plans.plan import Collect
 from lumpable.plans.seen import Sample
@@ -201,6 +202,56 @@ def test_intervals_that_are_too_narrow_do_fail(monkeypatch: pytest.MonkeyPatch) 
     assert stats.binom.sf(failed - 1, 10, allowed) < SURE
 
 
+LITERAL_LG, LITERAL_PAIRS = 40.0, 700_000
+
+
+def literal_failures(runs: int) -> tuple[int, float]:
+    """How many runs of the literal form broke a lemma, and the chance that is allowed for one.
+
+    A pair of a stage is wrong with a chance of 2 e^(-Lg/2), its context comes too rarely with
+    e^(-Lg/2), and it is missed with e^-Lg: at most 4 e^(-Lg/2), times the pairs that were asked.
+    """
+    S, K, gap = 100, 100, 0.5
+    means = np.full((2, K), 0.5 - gap)
+    means[:, 0] = 0.5
+    means[[0, 1], [1, 2]] = 0.5 + gap
+    group = np.arange(S) % 2
+    world = lb.World(means[group], np.full(S, 1 / S), group, sd=1.0)
+    failed = 0
+    for seed in range(runs):
+        answer, pairs, screenings, ok, R, broken = Played(world, seed), 0, 0, False, 1, False
+
+        def counted(request: Collect) -> Sample:
+            nonlocal pairs
+            pairs += int(request.arms.sum())
+            return answer(request)  # noqa: B023
+
+        while not ok:
+            attempt = WatchedAttempt(lb.Problem(S, K, 1), R, LITERAL_LG, world)
+            ok = drive(attempt.subphase(11), counted)
+            broken |= attempt.promises.broken != set()
+            screenings += sum(attempt.found)
+            R *= 2
+        assert pairs <= LITERAL_PAIRS
+        assert screenings > 0  # so that all lemmas were asked for
+        failed += broken
+    return failed, LITERAL_PAIRS * 4 * np.exp(-LITERAL_LG / 2)
+
+
+def test_lemmas_of_the_literal_form_fail_no_more_often_than_allowed() -> None:
+    failed, allowed = literal_failures(runs=5)
+    assert allowed**5 < SURE  # five failures of five would be seen
+    assert stats.binom.sf(failed - 1, 5, allowed) > SURE
+
+
+def test_literal_intervals_that_are_too_narrow_do_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The count above can see failures. (An estimate is of 32 Lg plays and more, not of one.)"""
+    wide = Attempt.c
+    monkeypatch.setattr(Attempt, "c", lambda self, k: wide(self, k) / 100)
+    failed, allowed = literal_failures(runs=5)
+    assert stats.binom.sf(failed - 1, 5, allowed) < SURE
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_rare_context_learns_like_the_others(seed: int) -> None:
     """A frequency of 1/(8S): with lengths that do not grow its plays would never end."""
@@ -261,6 +312,82 @@ def test_lists_are_uniform_and_long_enough() -> None:
         plays += drawn_now
     for i in (0, 1, 3, 4):
         assert stats.chisquare(plays[i, ~closed[i]]).pvalue > SURE
+
+
+def overlap_z(first: list[np.ndarray], second: list[np.ndarray], K: int) -> float:
+    """By how many standard deviations two rows of lists have more in common than independent ones.
+
+    Given their sizes, independent uniform lists overlap by a hypergeometric number.
+    """
+    seen = mean = variance = 0.0
+    for one, other in zip(first, second, strict=True):
+        law = stats.hypergeom(K, int(one.sum()), int(other.sum()))
+        seen += float((one & other).sum())
+        mean += float(law.mean())
+        variance += float(law.var())
+    return (seen - mean) / float(np.sqrt(variance))
+
+
+def lists_of_two_subphases(runs: int, K: int) -> dict[str, list[np.ndarray]]:
+    """Lists of two contexts in a sub-phase, and of the first one in the next."""
+    S = 3
+    world = lb.World(np.full((S, K), 0.5), np.full(S, 1 / S), np.zeros(S, dtype=int), sd=1.0)
+    rows: dict[str, list[np.ndarray]] = {"context 0": [], "context 1": [], "later": []}
+    for seed in range(runs):
+        block, answer = WatchedBlock(lb.Problem(S, K, 1), 4.0), Played(world, seed)
+        lists = []
+        for _ in range(2):  # a sub-phase begins with empty lists; data are kept
+            L, draws = np.zeros((S, K), dtype=bool), np.zeros(S)
+            drive(block.extend(L, draws, 8, ""), answer)
+            assert block.open().all()
+            lists.append(L)
+        for name, row in zip(rows, (lists[0][0], lists[0][1], lists[1][0]), strict=True):
+            rows[name].append(row)
+    return rows
+
+
+def test_lists_are_independent_across_contexts_and_subphases() -> None:
+    """Two-sided, at 1e-9: six standard deviations."""
+    rows = lists_of_two_subphases(runs=150, K=60)
+    far = float(stats.norm.isf(SURE / 2))
+    assert abs(overlap_z(rows["context 0"], rows["context 1"], 60)) < far
+    assert abs(overlap_z(rows["context 0"], rows["later"], 60)) < far
+    shared = [one | other for one, other in zip(rows["context 0"], rows["later"], strict=True)]
+    assert overlap_z(rows["context 0"], shared, 60) > far  # lists that were kept would be seen
+
+
+def test_literal_lists_are_what_was_drawn_uniformly() -> None:
+    """One request for everything, 32 S m rounds; the test that follows asks what it finished."""
+    S, K = 60, 90
+    world = lb.World(np.full((S, K), 0.5), np.full(S, 1 / S), np.zeros(S, dtype=int), sd=1e-3)
+    problem, h, Lg = lb.Problem(S, K, 1), 4, 0.5  # so that nobody goes unseen
+    plays, tests = np.zeros((S, K)), 0
+    lengths: list[int] = []
+    for seed in range(4):
+        attempt, answer = Attempt(problem, 1, Lg), Played(world, seed)
+        finished: np.ndarray | None = None
+
+        def watched(request: Collect) -> Sample:
+            nonlocal finished, tests, plays
+            assert request.belief is not None
+            if finished is not None:
+                np.testing.assert_array_equal(request.arms, finished)
+                finished, tests = None, tests + 1
+            sample = answer(request)  # noqa: B023
+            if request.belief.kind == "listing":
+                assert request.arms.all()
+                assert request.repeats == 1
+                lengths.append(request.rounds)
+                finished = sample.plays > 0
+                plays = plays + sample.plays
+            return sample
+
+        drive(attempt.subphase(h), watched)
+    each = [m for n in levels(problem, 1, Lg, h) if (m := attempt.m(n, h)) < K]
+    assert lengths == 4 * [LENGTH * S * m for m in each]
+    assert len(lengths) == tests > 0
+    for row in plays:
+        assert stats.chisquare(row).pvalue > SURE / S
 
 
 def test_a_full_list_is_all_that_is_open() -> None:

@@ -24,6 +24,7 @@ problems = st.tuples(st.integers(1, 300), st.integers(1, 300), st.integers(1, 40
 horizons = st.floats(0, 60).map(lambda times: 2.0**times)
 UPPER: list[Callable[[lb.Problem, float], float]] = [
     regret_bounds.fresh_fixed_bound,
+    regret_bounds.fresh_fixed_carried_bound,
     regret_bounds.fresh_adaptive_bound,
     regret_bounds.fresh_carried_bound,
     functools.partial(regret_bounds.fresh_fixed_bound, tight=False),
@@ -51,7 +52,8 @@ RATES = [
         ((31, 20, 3), 0.027, 3 * 51),  # S >= K
         ((10, 20, 3), 0.022, 3 * 30),  # neither
         ((10, 20, 5), 0.027, 5 * 30),  # r divides S
-        ((31, 4, 7), 0.027, 31 * 4),  # r >= K
+        ((31, 4, 7), 0.038, 31 * 4),  # r >= K
+        ((5, 4, 4), 0.038, 5 * 4),  # r = K
         ((5, 20, 1), 0.038, 20),  # one group is one bandit
     ],
 )
@@ -181,6 +183,7 @@ def written_out(problem: lb.Problem, T: float, tight: bool) -> dict[str, float]:
         "h": h,
         "fixed": step
         + 280 * gamma * (9 + 3 * math.log2(r)) * math.sqrt(fixed) * math.sqrt(r**3 * S * T),
+        "fixed_carried": step + 44 * gamma * math.sqrt(fixed) * math.sqrt(r**3 * S * T),
         "adaptive": step + (3.5 + N) * calls,
         "carried": step * (1 + 1 / (r * S)) + (1 + 2 / r) * calls,
     }
@@ -193,7 +196,7 @@ def test_bounds_of_fresh_phases_term_by_term(size: tuple[int, int, int], tight: 
     for T in (1.0, 1e6, 1e12, 1e18):
         found = written_out(problem, T, tight)
         assert last_phase_begun(problem, T, tight=tight) == found["h"]
-        for name in ("fixed", "adaptive", "carried"):
+        for name in ("fixed", "fixed_carried", "adaptive", "carried"):
             bound = getattr(regret_bounds, f"fresh_{name}_bound")
             assert bound(problem, T, tight=tight) == pytest.approx(found[name], rel=1e-12)
 

@@ -37,10 +37,29 @@ def test_every_plan_for_regret_is_a_row() -> None:
     assert [row.name for row in found.methods if row.name] == [
         make.about.name for make in methods.REGRET
     ]
+    forms = [title for title, _, _ in regret_bounds.FORMS]
     others = [each.title for each in compared_rates.COMPARED]
-    assert [row.title for row in found.methods if not row.name] == others
+    assert [row.title for row in found.methods if not row.name] == forms + others
     assert [row.title for row in found.methods if row.oracle] == ["EXP3 in known groups"]
     assert [row.title for row in found.methods if row.conjectured] == ["Algorithm 6 without r"]
+
+
+def test_every_proved_rate_is_a_row_but_for_what_nothing_runs() -> None:
+    found = lb.regret_budget(lb.Problem(40, 30, 3), 10**9)
+    sources = {row.source for row in found.methods}
+    proved = {rate for rate in vars(regret_bounds).values() if isinstance(rate, Rate)}
+    assert {rate for rate in proved if rate.source not in sources} == {regret_bounds.FRESH_ADAPTIVE}
+
+
+def test_what_is_printed_or_assumed_is_remarked() -> None:
+    found = lb.regret_budget(lb.Problem(40, 30, 3), 10**9)
+    remarks = {row.title: row.remark for row in found.methods}
+    assert set(regret_costs.REMARKS) <= {row.name for row in found.methods}
+    for title in ("Algorithm 6", "Algorithm 6 in buckets", "Algorithm 6 or the standard one"):
+        assert remarks[title] == "as printed; see errata"
+    assert remarks["Algorithm 6 on a cover"] == "not proved; see errata"
+    bounded = {title for title, remark in remarks.items() if remark == "rewards in [0, 1]"}
+    assert bounded == {"EXP3 per context", "EXP4, r^S K^r experts", "EXP3 in known groups"}
 
 
 def test_a_new_plan_is_listed_with_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,7 @@ for name, about in (
     "--horizon",
     type=rounds,
     metavar="ROUNDS",
-    help="T: what is promised about regret in so many rounds, instead of policies.",
+    help="T: what is promised about regret over this many rounds; without it, policies.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context

@@ -23,9 +23,10 @@ BOUND = (
     "horizon is vacuous, since no regret is larger"
 )
 EXPERTS = "a weight for each of r^S K^r experts: a yardstick, no program for usual sizes"
-HIDDEN = "one good arm for each group, better by 40 sqrt(r (S+K) / T) than one for all"
+HIDDEN = "one good arm for each group, better by u sqrt(r (S+K) / T) than one for all"
 TOLD = "methods that take a horizon were told it"
 ALONE = "the rate of learning for each context on its own"
+STANDARD = "lumpable.standard.online"
 
 
 def refuse_accuracy(ctx: click.Context) -> None:
@@ -36,8 +37,8 @@ def refuse_accuracy(ctx: click.Context) -> None:
 
 
 def show_regret(found: RegretBudget, *, as_json: bool) -> None:
-    """Print a budget for regret, with what was measured at its size and horizon."""
-    rows = regret_measured.measured_at(found.problem, found.horizon)
+    """Print a budget for regret, with what was measured at the nearest size and horizon."""
+    rows = regret_measured.measured_near(found.problem, found.horizon)
     if as_json:
         both = msgspec.to_builtins(found) | {"measured": msgspec.to_builtins(rows)}
         click.echo(msgspec.json.encode(both))
@@ -63,7 +64,7 @@ def print_regret(found: RegretBudget, rows: tuple[Measured, ...]) -> None:
     out.print(
         table(
             "Bounds with all constants",
-            ("method", "regret, at most", "says something from"),
+            ("method", "regret, at most", "below T from"),
             [(m.title, bound(m), speaks(m)) for m in found.methods if m.bound is not None],
         )
     )
@@ -75,7 +76,7 @@ def print_regret(found: RegretBudget, rows: tuple[Measured, ...]) -> None:
     )
     _print_measured(found, rows)
     meanings = [("rate", ORDER), ("bound", BOUND), ("sqrt(S K T)", ALONE), ("EXP4", EXPERTS)]
-    meanings += [("hidden, 40", HIDDEN), ("measured", TOLD)] if rows else []
+    meanings += [("hidden, u", HIDDEN), ("measured", TOLD)] if rows else []
     out.print(grid(meanings))
 
 
@@ -88,7 +89,8 @@ def whose(found: RegretBudget, formula: str) -> str:
 def _remark(m: RegretMethod) -> str:
     if m.conjectured:
         return " (without a proof)"
-    return f" (times {m.logs})" if m.logs else ""
+    said = "; ".join(filter(None, (m.logs and f"times {m.logs}", m.remark)))
+    return f" ({said})" if said else ""
 
 
 def where(m: RegretMethod) -> str:
@@ -124,7 +126,8 @@ def crossings(found: RegretBudget) -> list[str]:
             words = f"is below that of EXP3 per context from S x K = {turn} on"
         else:
             words = "is not below that of EXP3 per context at any size that was looked at"
-        lines.append(f"The bound of {m.title} {words}.")
+        comma = "," if "," in m.title else ""
+        lines.append(f"The bound of {m.title}{comma} {words}.")
     return lines
 
 
@@ -152,17 +155,22 @@ def best(found: RegretBudget) -> str:
 def _print_measured(found: RegretBudget, rows: tuple[Measured, ...]) -> None:
     out = console()
     if not rows:
+        return
+    first = rows[0]
+    if (*first.size, first.horizon) != (*found.problem.letters, found.horizon):
         sizes = ", ".join(f"({S}, {K}, {r})" for S, K, r in regret_measured.SIZES)
         horizons = ", ".join(short(T) for T in regret_measured.HORIZONS)
         out.print(
-            f"Not measured here. Measured: (S, K, r) = {sizes}, each for {horizons} rounds.\n"
+            f"Not measured at your size and horizon. The nearest that were: (S, K, r) = "
+            f"{first.size} and {short(first.horizon)} rounds; figures there say little about yours."
+            f" (Measured: {sizes}, each for {horizons} rounds.)\n"
         )
-        return
     titles = {m.name: m.title for m in found.methods if m.name}
     lost = {(row.name, row.world): short(row.mean) for row in rows}
     out.print(
         table(
-            f"Measured: mean regret in {len(rows[0].regret)} worlds of each kind",
+            f"Measured at {first.size}, {short(first.horizon)} rounds: mean regret in "
+            f"{len(first.regret)} worlds of each kind",
             ("method", *regret_measured.WORLDS),
             [
                 (
@@ -173,3 +181,20 @@ def _print_measured(found: RegretBudget, rows: tuple[Measured, ...]) -> None:
             ],
         )
     )
+    if words := same_as_standard(titles, rows):
+        out.print(f"{words}\n")
+
+
+def same_as_standard(titles: dict[str, str], rows: tuple[Measured, ...]) -> str:
+    """Name the plans that chose to be the standard algorithm: run by run, they lost the same."""
+    by_world = {(row.name, row.world): row.regret for row in rows}
+    worlds = {world for _, world in by_world}
+    same = [
+        title
+        for name, title in titles.items()
+        if name != STANDARD
+        and all(by_world.get((name, w), ()) == by_world.get((STANDARD, w)) for w in worlds)
+    ]
+    if not same:
+        return ""
+    return f"Chose the standard algorithm here, and lost just what it lost: {', '.join(same)}."

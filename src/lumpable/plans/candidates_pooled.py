@@ -39,7 +39,7 @@ UNCOUNTED = 900
 def memory(problem: Problem, horizon: int | float | None = None) -> Conversation:
     """Runs q = 8, 9, ... in blocks 8 .. 15, 16 .. 31, 32 .. 63, ...; a new block forgets all.
 
-    With a horizon there is one block, and its bounds hold for so many rounds.
+    With a horizon there is one block, and its bounds hold for that many rounds.
     """
     S, K, _ = problem.letters
     T = None if horizon is None else checks.count("horizon", horizon, 1, checks.MOST_ROUNDS)

@@ -20,6 +20,8 @@ class Compared:
     title: str
     knows: str
     rate: Rate
+    remark: str = ""
+    """What else it assumes."""
 
 
 def exp4_log_experts(problem: Problem) -> float:
@@ -74,6 +76,8 @@ def completion_rate(problem: Problem, horizon: float) -> float:
     return math.sqrt((problem.contexts + problem.arms) * horizon)
 
 
+BOUNDED = "rewards in [0, 1]"
+
 EXP4 = Rate(
     "sqrt(K T (S ln r + r ln K))",
     exp4_rate,
@@ -120,12 +124,12 @@ COMPLETION = Rate(
 )
 
 COMPARED = (
-    Compared("EXP3 per context", "nothing", PER_CONTEXT),
-    Compared("EXP4, r^S K^r experts", "r and T", EXP4),
+    Compared("EXP3 per context", "nothing", PER_CONTEXT, BOUNDED),
+    Compared("EXP4, r^S K^r experts", "r and T", EXP4, BOUNDED),
     Compared("SupLinRel", "T", SUPLINREL),
     Compared("low-rank bilinear", "r, means of rank r", BILINEAR),
     Compared("low-rank generalized", "r, means of rank r", GENERALIZED),
     Compared("matrix completion", "r constant, incoherent means", COMPLETION),
-    Compared("EXP3 in known groups", "the groups", KNOWN_GROUPS),
+    Compared("EXP3 in known groups", "the groups", KNOWN_GROUPS, BOUNDED),
 )
 """What the paper compares itself with; the last one knows what the others have to find."""

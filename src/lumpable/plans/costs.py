@@ -59,6 +59,7 @@ METHODS = {
     for about in (
         pac.near_uniform.about,
         pac.any_contexts.about,
+        pac.candidates.about,
         standard.naive.about,
         standard.elimination.about,
     )

@@ -93,7 +93,7 @@ def _guess(most: int, least: int, clusters: int) -> int:
 def attempt(
     size: FreshPhase, state: Carried, *, adaptive: bool = True, doubt: bool = False
 ) -> Generator[Collect, Sample, str]:
-    """Play phase h with so many groups: levels n0 .. h, from all arms to the good ones.
+    """Play phase h with a given number of groups: levels n0 .. h, from all arms to the good ones.
 
     With `doubt` it ends when r turns out to be too small, and returns why; else it returns "".
     """

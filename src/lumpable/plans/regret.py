@@ -80,8 +80,10 @@ def any_groups(
 ) -> Conversation:
     """Algorithm 6: low regret when contexts come about equally often, groups of any size.
 
-    Phases h = 1, 2, ... without end, each with accuracy levels 1 .. h. Theorem 5: regret of order
-    sqrt(r^3 (S + K) T), without constants and logarithms (`bounds.regret_rate`).
+    Phases h = 1, 2, ... without end, each with accuracy levels 1 .. h. Theorem 5 claims regret of
+    order sqrt(r^3 (S + K) T), without constants and logarithms (`bounds.regret_rate`). The
+    induction of its proof fails, mended or not: a small group may lose its best arm for good
+    (errata.md, "The best arm of a small group"). `fresh_phases` repairs that.
 
     `mended` repairs what clustering costs (errata.md): a cluster is split at the accuracy of
     the level that showed the gap instead of the phase's, and the others play their deepest good
@@ -109,8 +111,9 @@ def fresh_phases(
 
     Phases h = 1, 2, ... without end. For all T at once, the expected regret is of order
     sqrt((r^2 S + r K) T), without constants and logarithms, when every context comes with
-    frequency at least 1/(8S). Calls that split a cluster become finer step by step; with
-    `adaptive=False` they measure r times as fine at once, and r^3 takes the place of r^2.
+    frequency at least 1/(8S): Theorem CARRY of beyond-fresh.md. Calls that split a cluster become
+    finer step by step. With `adaptive=False` they measure r times as fine at once, and r^3 takes
+    the place of r^2; that has a proof of its own there ("The fixed split, carried").
 
     `constants` is `TIGHT`, which has a proof and learns a thousand times earlier, or `Constants`,
     of which `levels` and `taper` are used.

@@ -19,11 +19,12 @@ from lumpable.plans.problem import Problem
 def regret_lower_bound(problem: Problem, horizon: float) -> float:
     """Return a regret that every algorithm has in some world: at least 0.022 sqrt(d T).
 
-    d = min(r (S + K), SK), T >= d, r >= 2, K >= 2; 0.027 if r divides S, or S >= K, or r >= K. The
-    world has at most r groups, uniform contexts and Bernoulli rewards (`worlds.lower_bound`), and
-    the algorithm may know r and T. One group is one bandit: 0.038 sqrt(KT), T >= K. Shorter runs:
-    restarts every T rounds turn a method for T rounds into one for d, with ceil(d/T) times the
-    regret, so a method for T rounds has at least the bound at d over ceil(d/T). One arm: zero.
+    d = min(r (S + K), SK), T >= d, r >= 2, K >= 2; 0.038 if r >= K, else 0.027 if r divides S or
+    S >= K. The world has at most r groups, uniform contexts and Bernoulli rewards
+    (`worlds.lower_bound`), and the algorithm may know r and T. One group is one bandit:
+    0.038 sqrt(KT), T >= K. Shorter runs: restarts every T rounds turn a method for T rounds into
+    one for d, with ceil(d/T) times the regret, so a method for T rounds has at least the bound at d
+    over ceil(d/T). One arm: zero.
     """
     S, K, r = problem.letters
     if K == 1:
@@ -37,9 +38,11 @@ def regret_lower_bound(problem: Problem, horizon: float) -> float:
 
 
 def lower_bound_constant(problem: Problem) -> float:
-    """Return 0.022, or 0.027 where the hard worlds have groups of equal size."""
+    """Return the constant of Theorem L: by whether S K, or half of r (S + K), is the product."""
     S, K, r = problem.letters
-    return 0.027 if S % r == 0 or S >= K or r >= K else 0.022
+    if r >= K:
+        return 0.038  # every context is a bandit with K arms
+    return 0.027 if S % r == 0 or S >= K else 0.022  # groups of equal size, or not
 
 
 # --- Fresh phases: good sets from scratch in every phase ----------------------------------------
@@ -118,7 +121,7 @@ def last_phase_begun(problem: Problem, horizon: float, *, tight: bool = True) ->
 
 
 def fresh_fixed_bound(problem: Problem, horizon: float, *, tight: bool = True) -> float:
-    """Return the bound of fresh phases with splits of a fixed length, r known.
+    """Return the bound of fresh phases with splits of a fixed length, r known (Theorem A).
 
     9.2 Gamma a (h_T + 7.5) sqrt((Y+Z) T) + 280 Gamma (9 + 3 log2 r) sqrt(lambda r^3 S T).
     """
@@ -126,6 +129,18 @@ def fresh_fixed_bound(problem: Problem, horizon: float, *, tight: bool = True) -
     last = PhaseTerms(problem, last_phase_begun(problem, horizon, tight=tight), tight)
     calls = 280 * last.survivors * (9 + 3 * math.log2(r))
     return last.step_one(horizon) + calls * math.sqrt(last.splitting(r, 1) * r**3 * S * horizon)
+
+
+def fresh_fixed_carried_bound(problem: Problem, horizon: float, *, tight: bool = True) -> float:
+    """Return the bound of `regret.fresh_phases(adaptive=False)`: clusters are kept, r known.
+
+    9.2 Gamma a (h_T + 7.5) sqrt((Y+Z) T) + 44 Gamma sqrt(lambda r^3 S T). At most r - 1 calls of
+    the whole run cut, until a group is cut; what follows that and all failures are in 44 and 9.2.
+    """
+    S, _, r = problem.letters
+    last = PhaseTerms(problem, last_phase_begun(problem, horizon, tight=tight), tight)
+    calls = 44 * last.survivors * math.sqrt(last.splitting(r, 1) * r**3 * S * horizon)
+    return last.step_one(horizon) + calls
 
 
 def fresh_adaptive_bound(problem: Problem, horizon: float, *, tight: bool = True) -> float:
@@ -236,8 +251,8 @@ def cover_rate(problem: Problem, horizon: float) -> float:
 CANDIDATES = Rate(
     "sqrt(min(r (S+K), S K) T)",
     minimax_rate,
-    "ln^3.5(SKT)",
-    "candidates, near-uniform contexts, r and T unknown; constant not named",
+    "ln^3(SKT)",
+    "candidates, near-uniform contexts, r and T unknown (literal form: ln^3.5); constant not named",
 )
 CANDIDATES_BUCKETS = Rate(
     "sqrt(r (S+K) T)",
@@ -261,8 +276,8 @@ FRESH_FIXED = Rate(
     "sqrt((r^3 S + r K) T)",
     fresh_fixed_rate,
     "powers of ln(SKT)",
-    "fresh phases, splits of fixed length, r known",
-    fresh_fixed_bound,
+    "fresh phases that keep their clusters, splits of fixed length, r known",
+    fresh_fixed_carried_bound,
 )
 FRESH_ADAPTIVE = Rate(
     "sqrt((r^2 S + r K) T)",
@@ -285,3 +300,15 @@ FRESH_UNKNOWN = Rate(
     "fresh phases, r unknown",
     fresh_unknown_bound,
 )
+
+FORMS = (
+    ("fresh phases, fixed split", FRESH_FIXED, "fresh_phases(adaptive=False)"),
+    ("candidates on means of rank r", CANDIDATES_LOW_RANK, "regret.candidates"),
+    ("candidates, contexts in any order", CANDIDATES_ONLINE, "learners.OnlineCandidates, told T"),
+    ("candidates in buckets", CANDIDATES_BUCKETS, "proved, not built"),
+)
+"""Theorems about what is no plan of its own: title, rate, and what runs it.
+
+`FRESH_ADAPTIVE` and Theorem A are not here: they are about partitions that are made anew in every
+phase. Nothing runs that, since carried ones have the same orders and smaller bounds.
+"""

@@ -25,7 +25,7 @@ class RegretMethod:
     """One row of a budget for regret: what a method promises, and where that begins to matter."""
 
     name: str
-    """Its public path; empty for a method of others."""
+    """Its public path; empty for what is no plan of its own, or a method of others."""
     title: str
     formula: str
     logs: str
@@ -52,6 +52,18 @@ class RegretMethod:
     """Whether it knows the groups."""
     conjectured: bool = False
     """Whether the rate is the paper's for a known r, and nobody has proved it without."""
+    remark: str = ""
+    """What to know of the rate before it is believed."""
+
+
+AS_PRINTED = "as printed; see errata"
+REMARKS = {
+    "lumpable.regret.any_groups": AS_PRINTED,
+    "lumpable.reductions.any_contexts_online": AS_PRINTED,
+    "lumpable.reductions.never_worse": AS_PRINTED,
+    "lumpable.reductions.low_rank_online": "not proved; see errata",
+}
+"""Plans whose rate is the paper's, while a step of its proof fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +75,8 @@ class RegretBudget:
     lower_bound: float
     """What every method loses in some world (`regret_bounds.regret_lower_bound`)."""
     methods: tuple[RegretMethod, ...]
-    """Plans of the package first, then what the paper compares itself with."""
+    """Plans of the package first, then theorems about forms of them (`regret_bounds.FORMS`), then
+    what the paper compares itself with."""
 
 
 def regret_budget(problem: Problem, horizon: int | float) -> RegretBudget:
@@ -87,16 +100,25 @@ def regret_budget(problem: Problem, horizon: int | float) -> RegretBudget:
             make.about.rate,
             name=make.about.name,
             conjectured=make.about.guesses and make.about.rate is bounds.LUMPABLE,
+            remark=REMARKS.get(make.about.name, ""),
         )
         for make in methods.REGRET
         if make.about.rate is not None
     ]
+    forms = [_row(problem, T, title, rate, remark=run) for title, rate, run in regret_bounds.FORMS]
     others = [
-        _row(problem, T, each.title, each.rate, oracle=each.rate is compared_rates.KNOWN_GROUPS)
+        _row(
+            problem,
+            T,
+            each.title,
+            each.rate,
+            oracle=each.rate is compared_rates.KNOWN_GROUPS,
+            remark=each.remark,
+        )
         for each in compared_rates.COMPARED
     ]
     lower = regret_bounds.regret_lower_bound(problem, T)
-    return RegretBudget(problem, T, lower, (*ours, *others))
+    return RegretBudget(problem, T, lower, (*ours, *forms, *others))
 
 
 def _row(
@@ -108,6 +130,7 @@ def _row(
     name: str = "",
     oracle: bool = False,
     conjectured: bool = False,
+    remark: str = "",
 ) -> RegretMethod:
     bound = rate.bound
 
@@ -137,6 +160,7 @@ def _row(
         bound_turns_at=bound_turn if bound is not None else None,
         oracle=oracle,
         conjectured=conjectured,
+        remark=remark,
     )
 
 

@@ -101,8 +101,9 @@ def word_level_lengths(measured: Measured, verdict: Verdict) -> Words:
     return Words(
         setting=(
             "(S, K, r) = (40, 30, 4), one large block and three single contexts with ν = 1/(8S), T "
-            f"from {first} to {last}; late calls: one odd context among S = K = {ODD} without "
-            "noise, constants 0.05 for 128 and 2 for 64"
+            f"from {first} to {last} (beyond 2^55 a draw is exact up to 2^-18 in total variation); "
+            f"late calls: one odd context among S = K = {ODD} without noise, constants 0.05 for "
+            "128 and 2 for 64"
         ),
         takeaway=(
             f"Exponents of T, logarithms divided out: {exponents[AS_PRINTED][0]:.2f} as printed, "

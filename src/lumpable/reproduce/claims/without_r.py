@@ -257,9 +257,9 @@ def word_without_r(measured: Measured, verdict: Verdict) -> Words:
         ),
         takeaway=(
             f"The largest loss of {runs} runs was {facts['sound']['largest']:.2g} ε. Algorithm 1 "
-            f"at the same ε, told r, lost more than ε in {told['loss'] / runs:.0%} of the runs "
-            f"(told r/4, in {fewer['loss'] / runs:.0%}): its theorem promises many ε. Taking all "
-            f"contexts for one group loses more than ε in {broken['loss'] / runs:.0%}. With "
+            f"at the same ε, told r, lost more than ε in {told['loss']:g} of them (told r/4, in "
+            f"{fewer['loss']:g}): its theorem promises many ε. Taking all contexts for one group "
+            f"loses more than ε in {broken['loss']:g} of {runs}. With "
             f"more than r candidates at a level, or a guess of 2r: {verdict.printed[2].measured:g} "
             f"of {len(facts['screenings'])} runs. The most rounds grow like "
             f"r^{grown['r'][0]:.2f}, (S + K)^{grown['S + K'][0]:.2f} and "
