@@ -130,18 +130,38 @@ def test_a_body_without_end_is_not_read_to_its_end() -> None:
     assert (refused.value.status, len(taken)) == (413, 5)
 
 
-def test_a_body_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = [{"type": "http.request", "body": b"{", "more_body": True}]
+@pytest.mark.parametrize("first", [[b"{"], []])
+def test_a_body_that_does_not_come(first: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    come = [{"type": "http.request", "body": part, "more_body": True} for part in first]
 
     async def receive() -> dict[str, object]:
-        if not first:
+        if not come:
             await asyncio.Event().wait()
-        return dict(first.pop())
+        return dict(come.pop())
+
+    async def read() -> bytes:
+        async with asyncio.timeout(20):  # whoever waits for ever fails here
+            return await body_of({"type": "http", "headers": []}, receive, 4000, json=False)
 
     monkeypatch.setattr(guard, "PATIENCE", 0.0)
     with pytest.raises(Refusal) as refused:
-        asyncio.run(body_of({"type": "http", "headers": []}, receive, 4000, json=False))
+        asyncio.run(read())
     assert refused.value.status == 408
+
+
+def test_silent_callers_keep_nobody_out(shop: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(application, "MOST_WAITING", 2)
+    monkeypatch.setattr(guard, "PATIENCE", 0.5)
+    head = b"POST /decide HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    silent = [socket.create_connection(("127.0.0.1", shop.server.port), 30) for _ in range(3)]
+    for raw in silent:
+        raw.sendall(head + b"Content-Length: 15\r\n\r\n")
+    assert shop.post("/decide", {"user": "ann"}).status == 200
+    for raw in silent:
+        with raw, raw.makefile("rb") as answer:
+            whole = answer.read()  # up to where the connection is closed
+        assert whole.startswith(b"HTTP/1.1 408")
+        assert b"connection: close" in whole.lower()
 
 
 def test_more_than_can_be_served(shop: Served, monkeypatch: pytest.MonkeyPatch) -> None:
