@@ -159,6 +159,7 @@ def test_fits_are_made_beside_and_adopted_as_versions(tmp_path: Path) -> None:
         for k in range(60):
             e.reward(e.decide(f"u{k % 6}").event, 1.0)
         until(lambda: e.status().version > before)
+        assert fitter.failed == 0  # since it last made one
         assert e.decide("ann").version == e.status().version
         live = bits(e)
     with opened(SQLiteStore(tmp_path / "clicks.db"), arms=()) as again:
@@ -172,6 +173,8 @@ def test_nobody_waits_for_a_fit(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a caller fitted")
 
     class Nowhere:
+        failed = 0
+
         def prepare(self) -> None: ...
 
         def start(self, *_: object) -> None: ...

@@ -63,7 +63,7 @@ class Service:
         life.on_open = self._opened
 
     def _opened(self, experiment: LiveExperiment) -> None:
-        self.watch.open_arms = experiment.status().arms
+        self.watch.open_arms, self.watch.shared = experiment.status().arms, experiment.shared
 
     async def in_thread(self, pool: Any, call: Callable[[], Any]) -> Any:
         """Run a call that may wait."""
@@ -83,7 +83,9 @@ class Service:
     def concerns(self) -> list[m.Concern]:
         """Return what looks wrong, without waiting for anybody."""
         opened = self.life.opened
-        return self.watch.concerns(None if opened is None else opened.settings)
+        if opened is None:
+            return self.watch.concerns(None)
+        return self.watch.concerns(opened.settings, opened.failed_fits)
 
     def allow(self, scope: Scope, role: Role) -> None:
         """Refuse who may not do this."""
