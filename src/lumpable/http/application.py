@@ -265,6 +265,7 @@ def application(
     others = about_itself(service, endpoints)
     if page is not None:
         others |= paged(service, page, others["/"])
+        life.on_ready = page.begin
     routes += [Route(path, serve, methods=["GET"]) for path, serve in others.items()]
 
     @contextlib.asynccontextmanager
