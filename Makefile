@@ -56,7 +56,7 @@ docs: $(READY)  ## build the documentation into site/ (open site/index.html)
 	$(BIN)/sphinx-build -q -W --keep-going -d $(VENV)/doctrees docs site
 	@echo "open site/index.html"
 
-nightly: $(READY)  ## the same guarantees over ten times as many runs (about five minutes)
+nightly: $(READY)  ## the same guarantees over ten times as many runs (long: one calls a service for ten minutes)
 	$(BIN)/pytest -n 2 --dist worksteal -q -m nightly
 
 bench: $(READY)  ## speed, as ratios, in two tables

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 import click
@@ -73,6 +74,13 @@ def said(times: list[float], seconds: float) -> str:
     return f"{len(times) / seconds:,.0f} calls a second, p50 {p50:.1f} ms, p99 {p99:.1f} ms"
 
 
+def look(port: int) -> None:
+    """Wait for the page, which is made beside after the start, so that it is not measured."""
+    page = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Accept": "text/html"})
+    with urllib.request.urlopen(page) as answer:
+        answer.read()
+
+
 def ours(folder: Path, connections: int, seconds: float, users: int) -> list[float]:
     """Load `lumpable serve`; print what became of it."""
     command = [sys.executable, "-m", "lumpable", "serve", str(folder / "load.db")]
@@ -82,6 +90,7 @@ def ours(folder: Path, connections: int, seconds: float, users: int) -> list[flo
         port = int(server.stdout.readline().rpartition(":")[2])
         client = Client(f"http://127.0.0.1:{port}")
         client.wait_until_ready(300)
+        look(port)
         times = asyncio.run(load(port, connections, seconds, users))
         status = client.status()["experiment"]
         server.terminate()

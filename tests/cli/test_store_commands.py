@@ -64,6 +64,16 @@ def test_what_is_inside_is_shown(file: Path) -> None:
         assert words in text
 
 
+def test_times_that_no_calendar_knows_are_shown(file: Path, tmp_path: Path) -> None:
+    with lb.open(file, fits="at once") as e:
+        e.reward("e0", 1.0, at=4e12)
+        e.reward("e4", 1.0, at=0)
+    result = call("show", str(file))
+    assert result.exit_code == 0, result.output
+    assert "1970-01-01 00:00:00 UTC to 128724-12-15 07:06:40 UTC" in result.stdout
+    assert call("export", str(file), "--out", str(tmp_path / "events.parquet")).exit_code == 0
+
+
 def test_events_are_exported(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "events.parquet"
     result = call("export", str(file), "--out", str(out))

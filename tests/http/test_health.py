@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from kits.service import Clock, settings
-from lumpable.http.health import ENOUGH, LATELY, QUIET, UNREWARDED, Watch
+import time
+
+import pytest
+
+from kits.served import served
+from kits.service import Clock, opened, settings
+from lumpable.http.health import ENOUGH, LATELY, OFTEN, QUIET, UNREWARDED, Watch
+from lumpable.service import fits_beside
+from lumpable.service.fits_beside import Beside
 
 
 def watch() -> tuple[Watch, Clock]:
@@ -79,3 +86,33 @@ def test_arms_and_the_store() -> None:
     seen.rewarded(["rewarded"])
     assert words(seen) == []
     assert seen.concerns(None) == []
+    seen.failed("the server is away")
+    assert "disk: is it full" in seen.concerns(None)[0].do
+    seen.shared = True
+    assert "database server: does it run" in seen.concerns(None)[0].do
+
+
+def test_fits_that_keep_failing() -> None:
+    seen, _ = watch()
+    assert seen.concerns(settings(), OFTEN - 1) == []
+    (found,) = seen.concerns(settings(), OFTEN)
+    assert found.what == f"fits fail: the process that makes them ended {OFTEN} times in a row"
+    assert "stderr" in found.do
+
+
+def test_a_child_that_dies_is_a_concern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is counted where fits are made, and said where somebody asks."""
+    monkeypatch.setattr(fits_beside, "__name__", "os import nothing #")
+    fitter = Beside()
+    with served(lambda: opened(fitter=fitter)) as shop:
+        assert shop.get("/health").json["fine"]
+        rows = [(f"u{k % 4}", f"e{k}") for k in range(40)]
+        shop.post("/decide/many", {"users": [u for u, _ in rows], "events": [e for _, e in rows]})
+        rewards = [{"event": event, "value": k % 2} for k, (_, event) in enumerate(rows)]
+        shop.post("/reward/many", {"rewards": rewards})
+        end = time.monotonic() + 60
+        while fitter.failed < OFTEN:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        (concern,) = shop.get("/health").json["concerns"]
+        assert concern["what"].startswith("fits fail")

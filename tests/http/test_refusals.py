@@ -42,8 +42,8 @@ def guarded() -> Iterator[Served]:
 @pytest.mark.parametrize(
     ("body", "what", "expected"),
     [
-        (b'{"user": "ann", "evnt": "x"}', "body", "unknown field evnt"),
-        (b"{}", "body", "required field user"),
+        (b'{"user": "ann", "evnt": "x"}', "body", "no unknown field"),
+        (b"{}", "body", "a field user"),
         (b'{"user": 1.5}', "user", "int | str"),
         (b'{"user": true}', "user", "int | str"),
         (b'{"user": null}', "user", "int | str"),
@@ -55,10 +55,10 @@ def guarded() -> Iterator[Served]:
         (b'{"user": "' + b"x" * 1001 + b'"}', "user", "length <= 1000"),
         (b'{"user": "ann", "allowed": ["pink"]}', "allowed", "known arms"),
         (b'{"user": "ann", "allowed": []}', "allowed", "an arm that may be chosen"),
-        (b'{"user": "ann"', "body", "truncated"),
-        (b"", "body", "truncated"),
+        (b'{"user": "ann"', "body", "JSON"),
+        (b"", "body", "JSON"),
         (b'{"user": "\xff"}', "body", "UTF-8"),
-        (b'{"user": "ann"} {"user": "bob"}', "body", "malformed"),
+        (b'{"user": "ann"} {"user": "bob"}', "body", "JSON"),
         (b'{"user": ' + b"[" * 30_000, "user", "int | str"),
         (b'["ann"]', "body", "object"),
     ],
@@ -70,6 +70,23 @@ def test_a_wrong_decision(shop: Served, body: bytes, what: str, expected: str) -
     assert answer.error["what"] == what
     assert expected in answer.error["expected"]
     assert shop.get("/status").json["experiment"] == before
+
+
+def test_what_came_is_not_what_was_expected(shop: Served) -> None:
+    """What a decoder complains of stands under `got`, and what would be right under `expected`."""
+    for body, expected, got in (
+        (b'{"user": "ann"} x', "JSON", "trailing characters (byte 17)"),
+        (b"", "JSON", "nothing, or JSON that breaks off"),
+        (b"{}", "a field user", "none"),
+        (b'{"user": "ann", "evnt": "x"}', "no unknown field", "evnt"),
+        (b'{"user": true}', "int | str", "bool"),
+    ):
+        error = shop.send("POST", "/decide", body).error
+        assert error == {"what": error["what"], "expected": expected, "got": got}
+    error = shop.get("/explain?user=ann&type=float").error
+    assert (error["what"], error["expected"]) == ("type", "one of the values in /openapi.json")
+    error = shop.send("POST", "/reward", b'{"event": "e", "value": 1e999}').error
+    assert (error["expected"], error["got"]) == ("a number of at most 64 bits", "more")
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999", '"1"', "null", "1e10"])
@@ -130,18 +147,38 @@ def test_a_body_without_end_is_not_read_to_its_end() -> None:
     assert (refused.value.status, len(taken)) == (413, 5)
 
 
-def test_a_body_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = [{"type": "http.request", "body": b"{", "more_body": True}]
+@pytest.mark.parametrize("first", [[b"{"], []])
+def test_a_body_that_does_not_come(first: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    come = [{"type": "http.request", "body": part, "more_body": True} for part in first]
 
     async def receive() -> dict[str, object]:
-        if not first:
+        if not come:
             await asyncio.Event().wait()
-        return dict(first.pop())
+        return dict(come.pop())
+
+    async def read() -> bytes:
+        async with asyncio.timeout(20):  # whoever waits for ever fails here
+            return await body_of({"type": "http", "headers": []}, receive, 4000, json=False)
 
     monkeypatch.setattr(guard, "PATIENCE", 0.0)
     with pytest.raises(Refusal) as refused:
-        asyncio.run(body_of({"type": "http", "headers": []}, receive, 4000, json=False))
+        asyncio.run(read())
     assert refused.value.status == 408
+
+
+def test_silent_callers_keep_nobody_out(shop: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(application, "MOST_WAITING", 2)
+    monkeypatch.setattr(guard, "PATIENCE", 0.5)
+    head = b"POST /decide HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    silent = [socket.create_connection(("127.0.0.1", shop.server.port), 30) for _ in range(3)]
+    for raw in silent:
+        raw.sendall(head + b"Content-Length: 15\r\n\r\n")
+    assert shop.post("/decide", {"user": "ann"}).status == 200
+    for raw in silent:
+        with raw, raw.makefile("rb") as answer:
+            whole = answer.read()  # up to where the connection is closed
+        assert whole.startswith(b"HTTP/1.1 408")
+        assert b"connection: close" in whole.lower()
 
 
 def test_more_than_can_be_served(shop: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from lumpable.cli.serving import described
 from lumpable.client import Client, Unreachable
 from lumpable.http.http_server import Address, HttpServer
 from lumpable.reports.pages import live_page
+from lumpable.service.fits_beside import child_environment
 from lumpable.service.live_experiment import LiveExperiment
 
 
@@ -104,6 +105,50 @@ def test_the_page_is_made_beside_and_without_what_draws_there_is_none(
     assert serving.page_files("<clicks>.db") == live_page.files("<clicks>.db")
     assert extras.has("json", "csv")
     assert not extras.has("json", "no_such_module")
+
+
+def test_the_page_is_made_before_anybody_looks() -> None:
+    made: list[str] = []
+    begun, done = threading.Event(), threading.Event()
+
+    def make() -> dict[str, tuple[str, bytes]]:
+        made.append("page")
+        begun.set()
+        done.wait(60)
+        return {"/": ("text/html", b"<p>hello</p>")}
+
+    with served(page=make) as shop:
+        assert begun.wait(60)
+        assert shop.get("/").json["openapi"]  # who wants no page does not wait for it
+        done.set()
+        for _ in range(2):
+            assert shop.get("/", Accept="text/html").body == b"<p>hello</p>"
+    assert made == ["page"]
+
+
+def test_a_page_that_cannot_be_made_is_tried_again() -> None:
+    tries: list[int] = []
+
+    def make() -> dict[str, tuple[str, bytes]]:
+        tries.append(1)
+        if len(tries) < 3:
+            raise OSError("no more processes")
+        return {"/": ("text/html", b"<p>hello</p>")}
+
+    with served(page=make) as shop:
+        found = [shop.get("/", Accept="text/html").status for _ in range(3)]
+    assert found[-1] == 200
+    assert set(found) == {500, 200}
+
+
+def test_whoever_makes_the_page_ends_with_the_service() -> None:
+    code = "from lumpable.cli.serving import send_page; send_page()"
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, "clicks.db"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env=child_environment(),
+    )  # fmt: skip
+    out, _ = child.communicate(timeout=60)  # closes its stdin, as the end of the service does
+    assert (child.returncode, out) == (1, b"")
 
 
 def test_what_cannot_be_served_is_said_in_a_line(tmp_path: Path) -> None:

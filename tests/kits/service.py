@@ -53,6 +53,8 @@ def opened(
 class Later:
     """Fits when the test says so, as a process beside would."""
 
+    failed = 0
+
     def __init__(self) -> None:
         self._waiting: list[tuple[Taken, Done]] = []
 

@@ -104,6 +104,8 @@ class Driven(Writer):
 class Fits:
     """Fits that wait until the simulator makes them, in any order."""
 
+    failed = 0
+
     def __init__(self, allowed: Callable[[], None] = lambda: None) -> None:
         self.waiting: list[tuple[Taken, Done]] = []
         self._allowed = allowed

@@ -24,7 +24,7 @@ from lumpable.service.snapshots import Snapshots
 from lumpable.service.turns import FIT, Turns
 from lumpable.stores.log_entries import Entry
 
-SEEDS = 60
+SEEDS = 120
 
 
 def lives(folder: Path, seeds: range) -> None:

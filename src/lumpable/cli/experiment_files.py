@@ -6,10 +6,10 @@ FILE is its file, or the address of its PostgreSQL database.
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+import numpy as np
 
 from lumpable.cli.show import console, grid, say, table
 from lumpable.service.changing import now
@@ -76,7 +76,8 @@ def show(file: str) -> None:
         standings = Counter(row["standing"] for row in rows(store, now()))
     users = {entry.user for entry in entries if entry.user is not None}
     arms = {entry.arm: entry.detail for entry in entries if entry.kind == "arm"}
-    ends = f"{moment(entries[0].at)} to {moment(entries[-1].at)}" if entries else "-"
+    times = [entry.at for entry in entries]
+    ends = f"{moment(min(times))} to {moment(max(times))}" if times else "-"
     out = console()
     facts = [("entries", f"{last:,}"), ("time", ends), ("users", f"{len(users):,}")]
     if settings.learned_digest is not None:
@@ -95,8 +96,13 @@ def show(file: str) -> None:
 
 
 def moment(at: int) -> str:
-    """Write a time."""
-    return f"{datetime.fromtimestamp(at / 1e6, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    """Write a time; callers say when rewards happened, so that it may be any.
+
+    >>> moment(1_700_000_000_999_999), moment(4 * 10**18)
+    ('2023-11-14 22:13:20 UTC', '128724-12-15 07:06:40 UTC')
+    """
+    seconds = np.datetime64(at, "us").astype("datetime64[s]")  # knows years after 9999, too
+    return f"{str(seconds).replace('T', ' ')} UTC"
 
 
 @click.command()

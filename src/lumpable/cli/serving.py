@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -210,12 +211,28 @@ def page_files(title: str) -> dict[str, tuple[str, bytes]]:
     Whoever bundles the script that draws holds Python's lock meanwhile.
     """
     command = [sys.executable, "-c", f"from {__name__} import send_page; send_page()", title]
-    made = subprocess.run(command, stdout=subprocess.PIPE, env=child_environment(), check=True)
-    return msgspec.msgpack.decode(made.stdout, type=dict[str, tuple[str, bytes]])
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=child_environment(),
+        start_new_session=True,  # Ctrl-C is for the service
+    ) as child:  # fmt: skip
+        assert child.stdout is not None
+        made = child.stdout.read()
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, "the page")
+    return msgspec.msgpack.decode(made, type=dict[str, tuple[str, bytes]])
 
 
 def send_page() -> None:
-    """Make the page and write it to the parent: the child's whole life."""
+    """Make the page and write it to the parent: the child's whole life, which ends with that one's.
+
+    Nothing is ever sent to it: its stdin ends when the parent does, in whatever way.
+    """
+
+    def end() -> None:
+        os.read(sys.stdin.fileno(), 1)
+        os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
     from lumpable.reports.pages import live_page
 
     sys.stdout.buffer.write(msgspec.msgpack.encode(live_page.files(sys.argv[1])))

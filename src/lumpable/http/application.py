@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -41,7 +41,7 @@ from lumpable.stores.law import StoreError
 
 JSON = b"application/json"
 MOST_WAITING = 1_000
-"""Requests under way; more are told to come again."""
+"""Calls under way; more are told to come again. Who has not sent a body yet keeps nobody out."""
 
 
 def plain(value: Any) -> Any:
@@ -57,20 +57,35 @@ class Service:
     def __init__(self, life: Life, tokens: Tokens, log: Log, hosts: frozenset[str]) -> None:
         self.life, self.tokens, self.log, self.hosts = life, tokens, log, hosts
         self.watch, self.meter = Watch(), Meter()
+        self.at_work = 0
+        """Calls under way; for one thread, that of the event loop."""
         self.encoder = msgspec.json.Encoder(enc_hook=plain)
         life.on_open = self._opened
 
     def _opened(self, experiment: LiveExperiment) -> None:
-        self.watch.open_arms = experiment.status().arms
+        self.watch.open_arms, self.watch.shared = experiment.status().arms, experiment.shared
 
     async def in_thread(self, pool: Any, call: Callable[[], Any]) -> Any:
         """Run a call that may wait."""
         return await asyncio.get_running_loop().run_in_executor(pool, call)
 
+    @contextlib.contextmanager
+    def at_most(self, calls: int) -> Iterator[None]:
+        """Count a call while it is under way; refuse it if there are too many."""
+        if self.at_work >= calls:
+            raise later("service", f"at most {calls} requests under way", "more")
+        self.at_work += 1
+        try:
+            yield
+        finally:
+            self.at_work -= 1
+
     def concerns(self) -> list[m.Concern]:
         """Return what looks wrong, without waiting for anybody."""
         opened = self.life.opened
-        return self.watch.concerns(None if opened is None else opened.settings)
+        if opened is None:
+            return self.watch.concerns(None)
+        return self.watch.concerns(opened.settings, opened.failed_fits)
 
     def allow(self, scope: Scope, role: Role) -> None:
         """Refuse who may not do this."""
@@ -138,11 +153,10 @@ def called(service: Service, endpoint: Endpoint) -> Serve:
                 raise unreadable(error) from error
             return made, service.encoder.encode(made) if endpoint.gives is not None else b""
 
-        if service.meter.under_way > MOST_WAITING:
-            raise later("service", f"at most {MOST_WAITING} requests under way", "more")
-        made, encoded = await (
-            life.quick.run(work) if endpoint.quick else service.in_thread(pool, work)
-        )
+        with service.at_most(MOST_WAITING):
+            made, encoded = await (
+                life.quick.run(work) if endpoint.quick else service.in_thread(pool, work)
+            )
         if endpoint.note is not None:
             endpoint.note(service.watch, made)
         return endpoint.status, JSON, encoded
@@ -251,6 +265,7 @@ def application(
     others = about_itself(service, endpoints)
     if page is not None:
         others |= paged(service, page, others["/"])
+        life.on_ready = page.begin
     routes += [Route(path, serve, methods=["GET"]) for path, serve in others.items()]
 
     @contextlib.asynccontextmanager

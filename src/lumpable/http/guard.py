@@ -67,21 +67,17 @@ async def body_of(scope: Scope, receive: Receive, limit: int, *, json: bool) -> 
     length = headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
         raise _too_large(limit)
-    message = await receive()
-    body = message.get("body", b"")
-    if message.get("more_body"):
-        try:
-            async with asyncio.timeout(PATIENCE):
-                body = await _rest(receive, body, limit)
-        except TimeoutError:
-            raise Refusal(408, "body", f"all of it within {PATIENCE:.0f} seconds") from None
-    if len(body) > limit:
-        raise _too_large(limit)
-    return bytes(body)
+    try:
+        async with asyncio.timeout(PATIENCE):  # from the first byte on: there may be none
+            return await _whole(receive, limit)
+    except TimeoutError:
+        expected, close = f"all of it within {PATIENCE:.0f} seconds", ((b"connection", b"close"),)
+        raise Refusal(408, "body", expected, headers=close) from None
 
 
-async def _rest(receive: Receive, body: bytes, limit: int) -> bytes:
-    parts, size, more = [body], len(body), True
+async def _whole(receive: Receive, limit: int) -> bytes:
+    parts: list[bytes] = []
+    size, more = 0, True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":

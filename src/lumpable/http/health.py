@@ -24,6 +24,8 @@ QUIET = 600.0
 """Seconds without a reward that are worth a word, ..."""
 UNREWARDED = 50
 """... if so many decisions came meanwhile."""
+OFTEN = 3
+"""Fits that failed in a row: one may have been bad luck."""
 A_DAY = 86_400.0
 ALMOST_ALL = 0.95
 MANY = 0.2
@@ -46,6 +48,8 @@ class Watch:
         self._broken = ""
         self.open_arms: Sequence[Name] | None = None
         """The arms that may be chosen, when somebody last said; None: nobody did."""
+        self.shared = False
+        """Whether the store is a database server, not a file."""
 
     def decided(self, arms: Sequence[Name]) -> None:
         """Take notice of decisions."""
@@ -75,11 +79,11 @@ class Watch:
         with self._lock:
             return dict(self.arms), dict(self.standings)
 
-    def concerns(self, settings: Settings | None) -> list[Concern]:
+    def concerns(self, settings: Settings | None, failed_fits: int = 0) -> list[Concern]:
         """Return what looks wrong, in an experiment with these settings if it is open."""
         with self._lock:
             found = [
-                *self._store(), *self._no_arms(settings), *self._no_rewards(),
+                *self._store(), *_fits(failed_fits), *self._no_arms(settings), *self._no_rewards(),
                 *self._one_arm(settings), *self._unknown_events(), *self._late(settings),
             ]  # fmt: skip
         return [Concern(what=what, do=do) for what, do in found]
@@ -87,8 +91,13 @@ class Watch:
     def _store(self) -> list[tuple[str, str]]:
         if not self._broken:
             return []
-        do = ("Look at the disk: is it full, or read-only? Callers get 503 and may try again; "
-              "the service goes on as soon as the disk does.")  # fmt: skip
+        look, what = (
+            ("Look at the database server: does it run, can it be reached, is its disk full?",
+             "server")
+            if self.shared else ("Look at the disk: is it full, or read-only?", "disk")
+        )  # fmt: skip
+        do = (f"{look} Callers get 503 and may try again; the service goes on as soon as the "
+              f"{what} does.")  # fmt: skip
         return [(f"the last call could not be written: {self._broken}", do)]
 
     def _no_arms(self, settings: Settings | None) -> list[tuple[str, str]]:
@@ -146,3 +155,13 @@ class Watch:
         do = ("Send rewards sooner, or with `at`, the time when they happened; or begin a new "
               "experiment with a longer window.")  # fmt: skip
         return [(what, do)]
+
+
+def _fits(failed: int) -> list[tuple[str, str]]:
+    if failed < OFTEN:
+        return []
+    what = f"fits fail: the process that makes them ended {failed:,} times in a row"
+    do = ("Decisions and rewards go on, with the groups of the last fit. Look at what this process "
+          "wrote to stderr, and whether the machine or the container is short of memory. It is "
+          "tried again, at least once a minute.")  # fmt: skip
+    return [(what, do)]

@@ -32,6 +32,8 @@ class Life:
         self.on_open: Callable[[LiveExperiment], None] = lambda experiment: None
         self.on_failure: Callable[[], None] = lambda: None
         """Called when the experiment is open, or cannot be opened."""
+        self.on_ready: Callable[[], None] = lambda: None
+        """Called when everything is done that callers could wait for; returns at once."""
         self.stage: Stage = "opening"
         self.failure: BaseException | None = None
         self._experiment: LiveExperiment | None = None
@@ -57,6 +59,7 @@ class Life:
             self.on_failure()
             return
         self._log.say("ready", seconds=round(time.monotonic() - self.begun, 3))
+        self.on_ready()
 
     @property
     def opened(self) -> LiveExperiment | None:

@@ -1,12 +1,13 @@
 """The page at `/`: files that hold no data, for browsers. Programs still get where to go from here.
 
-Whoever knows how makes the files, when a browser first asks: most processes are never looked at.
-What they show, the page asks for like any other caller.
+Whoever knows how makes the files, beside, as soon as the service is ready: the first who looks
+should not wait. What they show, the page asks for like any other caller.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import threading
 from collections.abc import Callable, Mapping
@@ -29,7 +30,7 @@ Header = tuple[bytes, bytes]
 
 
 class PageFiles:
-    """Makes the files once."""
+    """Makes the files, once."""
 
     def __init__(self, make: Callable[[], Files]) -> None:
         self._make, self._turn = make, threading.Lock()
@@ -38,8 +39,16 @@ class PageFiles:
     def _files(self) -> Files:
         return self._make()
 
+    def begin(self) -> None:
+        """Make the files in a thread, which nobody waits for when the process ends."""
+        threading.Thread(target=self._made, name="lumpable page", daemon=True).start()
+
+    def _made(self) -> None:
+        with contextlib.suppress(Exception):  # who looks tries again, and is told
+            self.files()
+
     def files(self) -> Files:
-        """Return the files; the first caller waits while they are made, and so do others."""
+        """Return the files; who comes while they are made waits."""
         with self._turn:
             return self._files
 

@@ -27,6 +27,19 @@ STATUSES = {
 }
 EXPECTED = re.compile(r"(?:Expected (?P<expected>.*?)(?:, got (?P<got>.*?))?|(?P<why>.*?))"
                       r"(?: - at `(?P<place>.*)`)?", re.DOTALL)  # fmt: skip
+WHY = (
+    (re.compile(r"JSON is malformed: (.*)", re.DOTALL), "JSON", "{}"),
+    (re.compile(r"Input data was truncated"), "JSON", "nothing, or JSON that breaks off"),
+    (re.compile(r"Object missing required field (.*)", re.DOTALL), "a field {}", "none"),
+    (re.compile(r"Object contains unknown field (.*)", re.DOTALL), "no unknown field", "{}"),
+    (
+        re.compile(r"Invalid (?:enum )?value (.*)", re.DOTALL),
+        "one of the values in /openapi.json",
+        "{}",
+    ),
+    (re.compile(r"(?:Integer value|Number) out of range"), "a number of at most 64 bits", "more"),
+)
+"""What a decoder says that names no expectation, what was expected then, and what came."""
 
 
 class Refusal(Exception):
@@ -65,6 +78,23 @@ def unreadable(error: Exception, whole: str = "body") -> Refusal:
         return Refusal(400, "body", "JSON in UTF-8")
     found = EXPECTED.fullmatch(str(error))
     assert found is not None  # the pattern matches every text
-    place, got = (found["place"] or whole).removeprefix("$."), found["got"] or ""
-    return Refusal(400, place, (found["expected"] or found["why"]).replace("`", ""),
-                   got.replace("`", ""))  # fmt: skip
+    place = (found["place"] or whole).removeprefix("$.")
+    if found["expected"]:
+        expected, got = found["expected"], found["got"] or ""
+    else:
+        expected, got = explained(found["why"])
+    return Refusal(400, place, expected.replace("`", ""), got.replace("`", ""))
+
+
+def explained(why: str) -> tuple[str, str]:
+    """Return what was expected where a decoder said why it stopped, and what came.
+
+    >>> explained("JSON is malformed: trailing characters (byte 16)")
+    ('JSON', 'trailing characters (byte 16)')
+    >>> explained("Object missing required field `user`")
+    ('a field `user`', 'none')
+    """
+    for pattern, expected, got in WHY:
+        if found := pattern.fullmatch(why):
+            return expected.format(*found.groups()), got.format(*found.groups())
+    return "what /openapi.json says", why

@@ -244,6 +244,11 @@ class Changing(Reading):
                 return
             part.make()
 
+    @property
+    def failed_fits(self) -> int:
+        """How often fits have failed since one was last made; decisions go on without them."""
+        return self._fitter.failed
+
     def _start_fit(self) -> None:
         """Let what was taken be fitted, also if that was begun before a restart, or elsewhere."""
         taken = self._ledger.taken
@@ -272,6 +277,11 @@ class Changing(Reading):
             self._fitting = None
         finally:
             self._rest()
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may write to its store, too."""
+        return self._turns.shared
 
     def keep_following(self) -> None:
         """Follow what others write, from now on, where others do."""

@@ -28,6 +28,10 @@ FIRST_WAIT, LONGEST_WAIT = 0.01, 60.0
 class Fitter(Protocol):
     """Makes fits, one after the other."""
 
+    @property
+    def failed(self) -> int:
+        """How often it has failed since it last made one."""
+
     def prepare(self) -> None:
         """Begin to get ready for the first fit."""
 
@@ -40,6 +44,9 @@ class Fitter(Protocol):
 
 class AtOnce:
     """Fits while the caller waits: for scripts, simulations and replays."""
+
+    failed = 0
+    """Who waits gets the error."""
 
     def prepare(self) -> None:
         """Nothing can be done before."""
@@ -62,6 +69,7 @@ class Beside:
         self._turn, self._lock = threading.Lock(), threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._closed = threading.Event()
+        self.failed = 0
 
     def prepare(self) -> None:
         """Start the child, which compiles what fits call before it is asked for one."""
@@ -84,7 +92,10 @@ class Beside:
         while not self._closed.is_set():
             with contextlib.suppress(OSError, EOFError, ValueError, pickle.UnpicklingError):
                 if child := self._running():
-                    return _asked(child, taken)
+                    made = _asked(child, taken)
+                    self.failed = 0
+                    return made
+            self.failed += 1
             self._end()  # the child died: once more with another one, not at once
             self._closed.wait(wait)
             wait = min(2 * wait, LONGEST_WAIT)

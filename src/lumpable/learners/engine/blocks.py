@@ -23,6 +23,8 @@ from lumpable.learners.engine.clock import Clock
 
 DTYPES = ("int64", "uint64", "float64", "int32", "int8", "bool")
 """What a state may hold."""
+NAMES = {np.dtype(name): name for name in DTYPES}
+"""Looked up: to ask an array for the name of its type takes NumPy longer than all else here."""
 Kinds = tuple[tuple[str, str, int], ...]
 """Name, type and number of dimensions of each field of a state; a number has none."""
 WORD = ir.IntType(64)
@@ -52,12 +54,13 @@ def kinds(state: NamedTuple) -> Kinds:
     found = []
     for name, value in zip(state._fields, state, strict=True):
         if isinstance(value, np.ndarray):
-            if value.dtype.name not in DTYPES or not value.flags.c_contiguous:
+            dtype = NAMES.get(value.dtype)
+            if dtype is None or not value.flags.c_contiguous:
                 raise TypeError(
                     f"state.{name}: expected a C-contiguous array of {', '.join(DTYPES)}, "
                     f"got {value.dtype.name} with strides {value.strides}"
                 )
-            found.append((name, value.dtype.name, value.ndim))
+            found.append((name, dtype, value.ndim))
         elif isinstance(value, bool):
             found.append((name, "bool", 0))
         elif isinstance(value, int | float) and not isinstance(value, np.generic):
