@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import lumpable as lb
 from kits.service import Clock, opened
 from lumpable.base.errors import BadArgument
+from lumpable.service import minds, snapshots
+from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
 
@@ -52,6 +55,55 @@ def test_which_of_several_rewards_counts(repeated: str, expected: int) -> None:
             e.reward(event, value)
             clock.now += 1
         assert e.evidence() == [("ann", "red", expected, 1)]
+
+
+@pytest.mark.parametrize("rewards", ["binary", (0, 1)])
+def test_a_sum_may_leave_the_range_of_its_parts(rewards: Any, tmp_path: Path) -> None:
+    """Decided before its rewards, after them, or between; and when it is opened again."""
+    path = tmp_path / "clicks.db"
+    with lb.open(path, ["red"], rewards=rewards, repeated="sum", fits="at once") as e:
+        e.decide("ann", event="before")
+        for event in ("before", "after", "between"):
+            e.reward(event, 1.0, at=1e9)
+        e.decide("ann", event="between")
+        for event in ("before", "after", "between"):
+            e.reward(event, 1.0, at=1e9 + 1)
+        e.decide("ann", event="after")
+        e.reward_many([("other", 1.0), ("before", 1.0)], at=1e9 + 2)
+        with pytest.raises(BadArgument, match="reward"):
+            e.reward("before", 2.0)  # a single one is held to the range
+        expected = [("ann", "red", 2_000_000, 2), ("ann", "red", 3_000_000, 1)]
+        assert e.evidence() == expected
+    with lb.open(path, fits="at once") as e:
+        assert e.evidence() == expected
+        e.reward("after", 1.0, at=1e9 + 2)
+        assert e.evidence() == [("ann", "red", 2_000_000, 1), ("ann", "red", 3_000_000, 2)]
+
+
+def test_a_snapshot_whose_learner_takes_no_sums_is_of_no_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they were written before sums could leave the range."""
+    path = tmp_path / "here"
+    known: dict[str, Any] = {"rewards": "binary", "repeated": "sum"}
+    store, clock = MemoryStore(), Clock()
+    with monkeypatch.context() as patch:
+        for module in (minds, snapshots):
+            patch.setattr(module, "told_rewards", lambda settings: settings.rewards)
+        with opened(store, clock, snapshot=path, arms=("red",), **known) as e:
+            e.reward(e.decide("ann", event="mine").event, 1.0)
+    assert path.exists()
+    with opened(store, clock, snapshot=path, arms=("red",), **known) as e:
+        e.reward("mine", 1.0, key="again")
+        assert e.evidence() == [("ann", "red", 2_000_000, 1)]
+
+
+def test_large_sums_are_told() -> None:
+    with opened(repeated="sum", arms=("red",)) as e:
+        e.decide("ann", event="mine")
+        for key in "ab":
+            e.reward("mine", 9e9, key=key)
+        assert e.evidence() == [("ann", "red", 18 * 10**15, 1)]
 
 
 def test_an_earlier_reward_that_comes_later_takes_its_place() -> None:

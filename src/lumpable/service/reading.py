@@ -23,7 +23,7 @@ from lumpable.service.ledger import Ledger
 from lumpable.service.minds import Mind
 from lumpable.service.overview import BeliefsNow, Overview
 from lumpable.service.settings import SECOND
-from lumpable.stores.log_entries import Name, micro
+from lumpable.stores.log_entries import MICRO, Name
 
 NO_GROUPS = "finds no groups"
 NO_BELIEFS = "does not say what it expects (see `recommended`)"
@@ -191,7 +191,8 @@ class Reading:
         The same events make the same rows, in whatever order they came and however often.
         """
         rows = [
-            (user, arm, micro(reward), times) for user, arm, reward, times in self._learner().told()
+            (user, arm, round(reward * MICRO), times)  # a sum may be larger than any reward
+            for user, arm, reward, times in self._learner().told()
         ]
         return sorted(rows, key=lambda row: (*(_sortable(name) for name in row[:2]), row[2:]))
 

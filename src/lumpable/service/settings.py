@@ -78,6 +78,11 @@ def made(**given: Any) -> Settings:
     return settings
 
 
+def told_rewards(settings: Settings) -> str | tuple[float, float]:
+    """Return which rewards the learner may be told: a sum may leave the range of its parts."""
+    return "any" if settings.repeated == "sum" else settings.rewards
+
+
 def seconds(name: str, value: float) -> int:
     """Return a length of time in microseconds."""
     most = 2**62 / SECOND

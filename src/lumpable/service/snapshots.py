@@ -21,7 +21,7 @@ from lumpable.base import files
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.ledger import Kept, Ledger
-from lumpable.service.settings import LASTING, Settings
+from lumpable.service.settings import LASTING, Settings, told_rewards
 from lumpable.stores.law import SharedStore, Store, StoreError
 
 EVERY = 50_000
@@ -111,8 +111,7 @@ class Snapshots:
         if isinstance(store, SharedStore):
             self._place = InStore(store)
         self._store = store
-        lasting = [getattr(settings, name) for name in (*LASTING, "at_most")]
-        self._settings = hashlib.sha256(msgspec.json.encode(lasting)).hexdigest()
+        self._settings = _digest_of(settings)
         self._last = 0
         self._writing: threading.Thread | None = None
 
@@ -176,6 +175,13 @@ class Snapshots:
         """Wait for one that is being written."""
         if self._writing is not None:
             self._writing.join()
+
+
+def _digest_of(settings: Settings) -> str:
+    """Return what stands for all that entries and the learner's own checks depend on."""
+    given = {name: getattr(settings, name) for name in (*LASTING, "at_most")}
+    told = given | {"rewards": told_rewards(settings)}
+    return hashlib.sha256(msgspec.json.encode(list(told.values()))).hexdigest()
 
 
 def problem(path: Path, store: Store) -> str:
