@@ -6,12 +6,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lumpable as lb
-from kits.service import Clock, opened
+from kits.service import Clock, opened, settings
 from lumpable.base.errors import BadArgument
 from lumpable.service import minds, snapshots
+from lumpable.service.settings import Settings, decoded, encoded
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
@@ -319,12 +321,42 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
         {"rewards": "some"}, {"window": 0}, {"default": 1.0}, {"repeated": "best"},
         {"mode": "run"}, {"hold_back": 1.0}, {"floor": -0.1}, {"at_most": 0}, {"seed": -1},
         {"mode": "shadow"}, {"fits": "later"}, {"rewards": "binary", "window": 1, "default": 0.5},
+        {"control": 3.5}, {"control": True}, {"control": ["red"]}, {"control": "\ud800"},
+        {"new_arms": 1}, {"new_arms": "yes"}, {"seed": 2**64}, {"seed": np.float64(3)},
+        {"at_most": np.bool_(True)}, {"repeated": ["first"]}, {"mode": np.array(["serve"])},
+        {"learner": {"kind": "ucb", "width": 2**70}},
     ],
 )  # fmt: skip
 def test_wrong_settings_are_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
     with pytest.raises(BadArgument):
         lb.open(tmp_path / "clicks.db", ["red"], **wrong)  # type: ignore[arg-type]
     lb.open(tmp_path / "clicks.db", ["red"], fits="at once").close()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"seed": np.int64(7)}, {"seed": 2**64 - 1}, {"at_most": np.uint8(3)},
+        {"hold_back": np.float32(0.25)}, {"floor": np.float64(0.125)}, {"control": np.int32(5)},
+        {"control": np.str_("red")}, {"rewards": (np.int64(0), np.float64(2.5))},
+        {"rewards": [0, 1]}, {"rewards": np.str_("binary")}, {"new_arms": np.bool_(True)},
+        {"window": np.int64(60), "default": np.float32(0.5)}, {"repeated": np.str_("last")},
+        {"learner": np.str_("ucb"), "rewards": "binary"},
+    ],
+)  # fmt: skip
+def test_what_settings_come_as_does_not_matter(given: dict[str, Any]) -> None:
+    """Numbers of numpy are kept as plain ones; what is kept is read again as it is."""
+    made = settings(**given)
+    assert decoded(encoded(made)) == made
+    for name, value in given.items():
+        if name not in ("window", "default", "rewards"):
+            assert getattr(made, name) == value
+
+
+@pytest.mark.parametrize("wrong", [{"control": 3.5}, {"hold_back": np.nan}, {"rewards": [0, 1]}])
+def test_settings_that_would_not_be_read_as_they_are_are_not_kept(wrong: dict[str, Any]) -> None:
+    with pytest.raises(StoreError):
+        encoded(Settings(**wrong))
 
 
 def test_explanations() -> None:

@@ -11,7 +11,7 @@ import msgspec
 from lumpable.base.extras import need
 from lumpable.base.files import replacing
 from lumpable.service.joining import Event, outcome, standing
-from lumpable.service.settings import Settings
+from lumpable.service.settings import Settings, decoded
 from lumpable.stores.law import Store
 from lumpable.stores.log_entries import Entry, Name, plain
 
@@ -27,7 +27,7 @@ ROWS = 50_000
 
 def settings_of(store: Store) -> Settings:
     """Return the settings of a store."""
-    return msgspec.json.decode(store.settings, type=Settings) if store.settings else Settings()
+    return decoded(store.settings)
 
 
 def rows(store: Store, now: int) -> Iterator[dict[str, Any]]:

@@ -16,11 +16,20 @@ from lumpable.service.fits_beside import AtOnce, Beside, Fitter
 from lumpable.service.learned_entries import Evidence, agreed, enter, evidence_in
 from lumpable.service.learner_kinds import kind_of, try_out
 from lumpable.service.live_experiment import LiveExperiment
-from lumpable.service.settings import LASTING, Mode, Repeated, Settings, made, said
+from lumpable.service.settings import (
+    LASTING,
+    Mode,
+    Repeated,
+    Settings,
+    decoded,
+    encoded,
+    made,
+    said,
+)
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_postgres import PostgresStore
 from lumpable.stores.in_sqlite import SQLiteStore
-from lumpable.stores.law import SharedStore, Store, StoreError
+from lumpable.stores.law import SharedStore, Store
 from lumpable.stores.log_entries import Name
 from lumpable.stores.postgres_database import is_address
 
@@ -75,7 +84,7 @@ def open(
             if settings.learned_left and evidence is not None:
                 enter(store, evidence, now())
                 settings = msgspec.structs.replace(settings, learned_left=False)
-                store.configure(msgspec.json.encode(settings))
+                store.configure(encoded(settings))
         fitter: Fitter = Beside() if fits == "beside" else AtOnce()
         snapshot = Path(f"{path}.snapshot") if isinstance(store, SQLiteStore) else None
         experiment = LiveExperiment(store, settings, fitter, snapshot=snapshot)
@@ -117,10 +126,8 @@ def _settings(
     store: Store, given: dict[str, Any], arms: int, evidence: Evidence | None
 ) -> Settings:
     """Return the settings of a store, with those that are given; keep them."""
-    try:
-        before = msgspec.json.decode(store.settings, type=Settings) if store.settings else None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise StoreError(f"the settings of the experiment are damaged: {error}") from error
+    held = store.settings
+    before = decoded(held) if held else None
     if before is None and evidence is not None:
         given = {"rewards": evidence.accepted.given} | given
     settings = made(**(said(before or Settings()) | given))
@@ -134,5 +141,5 @@ def _settings(
         try_out(kind, arms)
     settings = agreed(before, settings, evidence)
     if settings != before:
-        store.configure(msgspec.json.encode(settings))
+        store.configure(encoded(settings))
     return settings
