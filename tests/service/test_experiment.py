@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lumpable as lb
+from kits import postgres
 from kits.service import Clock, opened, settings
 from lumpable.base.errors import BadArgument
 from lumpable.service import minds, snapshots
@@ -331,6 +332,51 @@ def test_wrong_settings_are_refused(tmp_path: Path, wrong: dict[str, object]) ->
     with pytest.raises(BadArgument):
         lb.open(tmp_path / "clicks.db", ["red"], **wrong)  # type: ignore[arg-type]
     lb.open(tmp_path / "clicks.db", ["red"], fits="at once").close()
+
+
+@pytest.mark.parametrize("arms", [["a", 3.5], ["a", None], "ab", ["\ud800"]])
+def test_arms_that_are_none_begin_nothing(tmp_path: Path, arms: Any) -> None:
+    path = tmp_path / "clicks.db"
+    with pytest.raises(BadArgument, match="arm"):
+        lb.open(path, arms, window=5)
+    assert not path.exists()
+    lb.open(path, {"a": "its page", "b": "another"}, window=10, fits="at once").close()
+
+
+def test_what_was_begun_without_an_entry_may_be_begun_otherwise(tmp_path: Path) -> None:
+    """As after a first opening that was cut off; what is not given is as it was told then."""
+    path = tmp_path / "clicks.db"
+    lb.open(path, window=5, hold_back=0.1, fits="at once").close()
+    with lb.open(path, ["a", "b"], window=10, rewards="binary", fits="at once") as e:
+        assert (e.settings.window, e.settings.hold_back) == (10_000_000, 0.1)
+    with pytest.raises(BadArgument, match="as the experiment was begun"):
+        lb.open(path, window=5)
+
+
+def test_others_who_share_a_store_count_on_what_it_was_begun_with() -> None:
+    """Also while nothing is entered."""
+    address = postgres.server().address()
+    with (
+        lb.open(address, window=5, fits="at once"),
+        pytest.raises(BadArgument, match="as the experiment was begun"),
+    ):
+        lb.open(address, window=10, fits="at once")
+
+
+def test_a_control_arm_is_one_of_the_arms(tmp_path: Path) -> None:
+    path = tmp_path / "clicks.db"
+    with pytest.raises(BadArgument, match=r"control: expected one of the arms.*nearest is 'red'"):
+        lb.open(path, ["red", "blue"], control="rad", hold_back=0.1)
+    with lb.open(path, ["red", "blue"], hold_back=0.1, fits="at once") as e:
+        e.pause_arm("blue")
+    with pytest.raises(BadArgument, match="control"):
+        lb.open(path, control="zzz", fits="at once")
+    with lb.open(path, control="blue", fits="at once") as e:  # it is known, and may come back
+        assert e.settings.control == "blue"
+    lb.open(path, ["new"], control="new", fits="at once").close()
+    lb.open(path, control="yet to come", new_arms=True, fits="at once").close()
+    lb.open(path, new_arms=False, fits="at once").close()  # as it was: health says it
+    lb.open(mode="shadow", control="added later", fits="at once").close()
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,15 @@ def test_an_erased_user_is_read_no_more(shelf: Shelf) -> None:
         assert not store.verify()
 
 
+def test_the_arms_of_entries_are_known(shelf: Shelf) -> None:
+    with shelf.open() as store:
+        assert store.arms == set()
+        store.append([decided("a", arm="red"), Entry(kind="arm", at=1, arm=17, detail="added")])
+        assert store.arms == {"red", 17}
+    with shelf.open() as store:
+        assert store.arms == {"red", 17}
+
+
 def test_settings_are_kept(shelf: Shelf) -> None:
     with shelf.open() as store:
         assert store.settings == b""

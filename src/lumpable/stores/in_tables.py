@@ -166,6 +166,11 @@ class TableStore(Store):
             yield from rows
             after = rows[-1][0]
 
+    @property
+    def arms(self) -> set[Name]:
+        """The arms that have a number."""
+        return set(self._arms.number)
+
     def about(self, event: str) -> list[tuple[int, Entry]]:
         """Return the entries of an event."""
         query = f"SELECT {COLUMNS} FROM log WHERE event = ? ORDER BY number"

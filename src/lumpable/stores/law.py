@@ -70,6 +70,11 @@ class Store(ABC):
         What is appended meanwhile may or may not come.
         """
 
+    @property
+    def arms(self) -> set[Name]:
+        """The arms that entries name, or named before they were erased."""
+        return {entry.arm for _, entry in self.entries() if entry.arm is not None}
+
     @abstractmethod
     def about(self, event: str) -> list[tuple[int, Entry]]:
         """Return the entries of an event, with their numbers, in order."""
