@@ -195,9 +195,16 @@ class Changing(Reading):
         return False
 
     def _look(self) -> Ledger:
-        """Return what is known now, also of what others wrote, if the store is there."""
-        sound = not (self._closed or self._doubtful or self._writer.failure)
-        if sound and not self._turns.held:
+        """Return what is known now, also of what others wrote, if the store is there.
+
+        What was refused is not shown: if memory may differ from the log, it is made anew first.
+        """
+        if self._closed:
+            return self._ledger
+        if self._doubtful or self._writer.failure is not None:
+            self._recover()
+            self._rest()
+        elif not self._turns.held:
             with suppress(StoreError):
                 self._notice()
         return self._ledger

@@ -100,7 +100,7 @@ class Reading:
     def get_ready(self) -> None:
         """Bring the learner up to all that was told, so that no caller waits for it."""
         with self._lock:
-            self._ledger.learner.get_ready()
+            self._look().learner.get_ready()
 
     def groups(self) -> list[Group]:
         """Return a row for each group: how large it is, its best arm, and how sure both are."""
@@ -113,8 +113,9 @@ class Reading:
     def summary(self) -> str:
         """Say in a sentence or two what is believed of users, or how far the learner is."""
         with self._lock:
-            if isinstance(self._ledger.learner, Fold):
-                return self._ledger.learner.summary()
+            learner = self._look().learner
+            if isinstance(learner, Fold):
+                return learner.summary()
         return self._believer(NO_GROUPS).summary()
 
     def best(self, user: Name, allowed: Iterable[Name] | None = None) -> Advice:
@@ -128,8 +129,9 @@ class Reading:
     def recommended(self) -> dict[Name, Name]:
         """Return the arm that the learner would recommend to each known user, whatever it is."""
         with self._lock:
-            if isinstance(self._ledger.learner, Fold):
-                return self._ledger.learner.policy()
+            learner = self._look().learner
+            if isinstance(learner, Fold):
+                return learner.policy()
         return {row.context: row.best_arm for row in self.policy()}
 
     def lift(self) -> Lift:
@@ -177,7 +179,7 @@ class Reading:
 
     def _believed(self) -> BeliefsNow:
         with self._lock:
-            ledger, at = self._ledger, self._clock()
+            ledger, at = self._look(), self._clock()
             learner, lately = copy.deepcopy(ledger.learner), list(ledger.history.lately)
             number, version = ledger.number, ledger.version
         return BeliefsNow(
