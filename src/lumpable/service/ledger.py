@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -213,14 +213,15 @@ class Ledger:
 
     # --- Time, arms, users ----------------------------------------------------------------------
 
-    def closing(self, now: int) -> list[str]:
-        """Return the events whose window has closed without a reward; each comes once."""
-        found = []
-        while self.closes_before(now):
-            event = self.event(id := heapq.heappop(self._closing)[1])
+    def closing(self, now: int, most: int) -> Iterator[str]:
+        """Yield the events whose window has closed without a reward, each once; look at so many."""
+        for _ in range(most):
+            if not self.closes_before(now):
+                return
+            event = self.event(id := self._closing[0][1])
+            heapq.heappop(self._closing)  # not before: the event may have to be read from the log
             if not event.expired and outcome(event, self.settings) is None:
-                found.append(id)
-        return found
+                yield id
 
     def closes_before(self, now: int) -> bool:
         """Whether the window of some decision has closed."""
