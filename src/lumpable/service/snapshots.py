@@ -186,10 +186,12 @@ def _digest_of(settings: Settings) -> str:
 
 def problem(path: Path, store: Store) -> str:
     """Say what is wrong with the snapshot of a store; nothing if all is well, or there is none."""
-    if not path.exists():
-        return ""
     try:
+        if not path.exists():
+            return ""
         snapshot = msgspec.json.decode(Believer.read(path)[1], type=Snapshot)
+    except FileNotFoundError:  # it was removed meanwhile, as somebody is forgotten
+        return ""
     except (BadArgument, OSError, msgspec.MsgspecError) as error:
         return str(error)
     if store.digest(snapshot.kept.number).hex() != snapshot.mark:

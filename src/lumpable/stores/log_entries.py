@@ -62,6 +62,11 @@ def linked(last: bytes, digests: list[bytes]) -> bytes:
     return hashlib.sha256(last + b"".join(digests)).digest()
 
 
+def digest_of_settings(settings: bytes) -> bytes:
+    """Return what is kept beside settings, so that a change of them is found."""
+    return hashlib.sha256(settings).digest()
+
+
 def micro(value: float) -> int:
     """Return a reward in millionths, the nearest; halves go to the even one.
 

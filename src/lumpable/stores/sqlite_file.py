@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from lumpable.base.errors import BadArgument
 from lumpable.stores.law import StoreError
 
-SCHEMA = 2
+SCHEMA = 3
 MARK = 0x4C554D50
 """SQLite's application id of our files: LUMP."""
 TABLES = """
@@ -28,6 +29,8 @@ CREATE TABLE chain (last INTEGER PRIMARY KEY, link BLOB NOT NULL);
 """As they were first."""
 MIGRATIONS = {
     1: "CREATE INDEX own ON log (user) WHERE kind = 'decided';",  # to forget somebody quickly
+    2: """REPLACE INTO about SELECT 'settings digest', sha256(coalesce(max(value), x'')) FROM about
+          WHERE key = 'settings';""",  # so that a change of them is found
 }
 """What leads from a schema to the next one."""
 WRITING = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON")
@@ -47,6 +50,7 @@ def connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
             db.execute(f"PRAGMA {pragma}")
         _check_tables(db, path)
         if not read_only:
+            db.create_function("sha256", 1, _sha256, deterministic=True)
             _migrate(db)
     except BaseException:
         db.close()
@@ -77,6 +81,11 @@ def _migrate(db: sqlite3.Connection) -> None:
     while (schema := db.execute("PRAGMA user_version").fetchone()[0]) < SCHEMA:
         mark = f"PRAGMA user_version = {schema + 1};"
         db.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[schema]} {mark} COMMIT;")
+
+
+def _sha256(value: object) -> bytes:
+    """Return a digest, also of what should be bytes and is not: opening it says so."""
+    return hashlib.sha256(value if isinstance(value, bytes) else repr(value).encode()).digest()
 
 
 @contextlib.contextmanager
