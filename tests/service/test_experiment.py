@@ -11,13 +11,15 @@ import pytest
 
 import lumpable as lb
 from kits import postgres
-from kits.service import Clock, opened, settings
+from kits.service import Clock, bits, opened, settings
 from lumpable.base.errors import BadArgument
 from lumpable.service import minds, snapshots
+from lumpable.service.exporting import rows
 from lumpable.service.settings import Settings, decoded, encoded
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
+from lumpable.stores.log_entries import Entry
 
 
 def test_a_decision_and_its_reward() -> None:
@@ -228,6 +230,44 @@ def test_modes() -> None:
         assert e.observe("ann", "blue", event=made.event) == made
         e.reward(made.event, 1.0)
         assert e.evidence() == [("ann", "red", 1_000_000, 1)]
+
+
+def test_in_the_shadow_it_is_known_what_the_learner_wanted() -> None:
+    """The control arm is shown, the learner's is in the log, and how often they agree is said."""
+    store, clock = MemoryStore(), Clock()
+    store.append([Entry(kind="decided", at=5, event="old", user="bob", arm="green", propensity=1.0,
+                        version=0, active=True, detail="shadow")])  # fmt: skip
+    with opened(store, clock, mode="shadow", control="green", arms=("red", "green", 3)) as e:
+        e.reward("old", 0.0)
+        for k in range(10):
+            e.reward(e.observe("ann", ("red", 3)[k % 2], event=f"{k}").event, float(k % 2))
+        wanted = [e._ledger.learner.ask("ann")]
+        assert e.decide("ann", event="one").arm == "green"
+        e.pause_arm(3)
+        e.pause_arm("red")
+        assert e.decide("ann", event="two").arm == "green"
+        table = {row["event"]: (row["decided_by"], row["wanted"]) for row in rows(store, clock())}
+        assert wanted == [3]
+        assert table["one"] == ("shadow", "3")
+        assert table["two"] == ("shadow", '"green"')
+        assert table["old"] == ("shadow", None)
+        assert table["0"] == ("observed", None)
+        going = e.activity()
+        assert (going.shadow.decisions, going.shadow.agreed) == (2, 1)
+        assert "would have shown it, too, in 1 of 2 decisions" in going.worth.words
+        assert e._ledger.history.outcomes["shadow"].number == 1
+        again = opened(store, clock, mode="shadow", control="green", arms=())
+        assert bits(again) == bits(e)
+        assert again.activity() == going
+
+
+def test_in_the_shadow_a_learner_need_not_say_what_it_wants() -> None:
+    """One that cannot leave arms out does not keep the control arm from being shown."""
+    with opened(mode="shadow", control="green", learner="ucb", rewards="binary") as e:
+        assert e.decide("ann", ["green", "red"], event="mine").arm == "green"
+        assert e._ledger.event("mine").decision.detail == "shadow"  # type: ignore[union-attr]
+        e.decide("ann")
+        assert e.activity().shadow.decisions == 1
 
 
 def test_a_user_is_forgotten() -> None:

@@ -157,10 +157,10 @@ class Ledger:
     def _about_event(self, entry: Entry, event: Event) -> None:
         before, decided = outcome(event, self.settings), event.decision is not None
         if event.rewards or event.expired:
-            self.history.changed(unusual(event, self.settings), -1)
+            self._noticed(event, -1)
         event.add(entry, self.number)
         if event.rewards or event.expired:
-            self.history.changed(unusual(event, self.settings))
+            self._noticed(event)
         if entry.kind == "rewarded":
             self.history.rewarded(entry)
         self.events.pop(entry.event, None)  # they stand in the order of their last entries
@@ -178,6 +178,13 @@ class Ledger:
             self._expect_no_more(entry.event)
         if len(self.events) > MOST_EVENTS:
             self._make_room()
+
+    def _noticed(self, event: Event, number: int = 1) -> None:
+        """Let the history know that something is unusual with an event; -1: no more."""
+        if event.decision is not None:
+            self.history.changed(unusual(event, self.settings), number)
+        elif event.rewards:
+            self.history.park(event.rewards[0][0], number * len(event.rewards))
 
     def _decided(self, decision: Entry, user: Name, arm: Name) -> None:
         if arm not in self.open:  # somebody else decided

@@ -27,7 +27,8 @@ MOST = 2**53
 class Entry(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """Something that happened; each kind uses some of the fields.
 
-    - decided: an arm for a user; `detail` says by whom, `active` whether its reward may default
+    - decided: an arm for a user; `detail` says by whom (and what the learner wanted, if it was in
+      the shadow), `active` whether its reward may default
     - rewarded: the reward of an event, which may come before its decision; `detail` tells apart
       several rewards of one event with the same time and value
     - activated: what was decided on was shown
