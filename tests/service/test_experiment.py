@@ -455,7 +455,37 @@ def test_explanations() -> None:
         assert said.rewards == 5
         assert repr(said.advice.best_arm) in str(said)
         assert e.explain("stranger").rewards == 0
+        assert e.explain("stranger").in_group is None
         assert "stranger" in str(e.explain("stranger"))
+
+
+def test_an_explanation_says_what_the_group_is_like() -> None:
+    """The group, how sure it is, and mean and interval of the arm and of the runner-up in it."""
+    with opened(rewards="binary", arms=("red", "green", "blue")) as e:
+        rng = np.random.default_rng(3)
+        for k in range(1_200):
+            user, arm = k % 30, ("red", "green", "blue")[k // 30 % 3]
+            likes = 0.9 if arm == ("red", "green")[user % 2] else 0.1
+            made = e.observe(f"u{user}", arm, event=f"{k}")
+            e.reward(made.event, float(rng.random() < likes))
+        said = e.explain("u4")
+        rows = {(row.group, row.arm): row for row in e._learner().means()}  # type: ignore[attr-defined]
+        assert len(e.groups()) == 2
+        assert said.in_group == rows[said.group, "red"]
+        assert said.runner_up_in_group == rows[said.group, said.advice.runner_up]
+        own, there, other = said.advice, said.in_group, said.runner_up_in_group
+        assert there is not None
+        assert other is not None
+        assert there.low < there.mean < there.high
+        assert abs(there.mean - 0.9) < 8 * (0.9 * 0.1 / 200) ** 0.5  # eight standard errors
+        assert str(said) == (
+            f"'u4' is in group {said.group} with probability {said.probability:.2f}, by 40 rewards "
+            f"of their own. In this group 'red' brings {there.mean:.3g} ({there.low:.3g} to "
+            f"{there.high:.3g}), {other.arm!r} {other.mean:.3g} ({other.low:.3g} to "
+            f"{other.high:.3g}). For them 'red' brings {own.mean:.3g} ({own.low:.3g} to "
+            f"{own.high:.3g}) and is best with probability {own.probability_best:.2f}; next comes "
+            f"{own.runner_up!r} with {own.runner_up_mean:.3g}."
+        )
 
 
 def test_a_failed_commit_is_as_if_nothing_happened(tmp_path: Path) -> None:

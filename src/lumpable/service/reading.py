@@ -14,7 +14,7 @@ import msgspec
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.lumps.belief.advice import Advice, Lift
-from lumpable.lumps.belief.beliefs import LEVEL, Expected, Group, Member
+from lumpable.lumps.belief.beliefs import LEVEL, Expected, Group, Mean, Member
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.activity import Activity, activity
 from lumpable.service.folds import Fold
@@ -41,18 +41,38 @@ class Explanation:
     """... and how surely it is theirs."""
     rewards: int
     """How many of the user's own rewards this rests on."""
+    in_group: Mean | None = None
+    """What the arm brings in this group, ..."""
+    runner_up_in_group: Mean | None = None
+    """... and what the runner-up does."""
 
     def __str__(self) -> str:
-        own, seen = self.advice, f"{counted(self.rewards, 'reward')} of their own"
-        where = f"in no known group, with {seen}"
-        if self.group is not None and self.probability is not None:
-            where = f"in group {self.group} with probability {self.probability:.2f}, by {seen}"
+        own = self.advice
+        next_one = "" if own.runner_up is None else f"; next comes {own.runner_up!r}"
+        if own.runner_up_mean is not None:
+            next_one += f" with {own.runner_up_mean:.3g}"
         best = (
-            f"{own.best_arm!r} brings {own.mean:.3g} ({own.low:.3g} to {own.high:.3g}) and is best "
-            f"with probability {own.probability_best:.2f}"
+            f"{own.best_arm!r} brings {_with_interval(own)} and is best with probability "
+            f"{own.probability_best:.2f}{next_one}."
         )
-        rest = "" if own.runner_up is None else f"; next comes {own.runner_up!r}"
-        return f"{own.context!r} is {where}. {best}{rest}."
+        return f"{own.context!r} is {self._where()} {best}"
+
+    def _where(self) -> str:
+        """Say which group it is, and what is known of the two arms there."""
+        seen = f"{counted(self.rewards, 'reward')} of their own"
+        if self.group is None or self.probability is None:
+            return f"in no known group, with {seen}."
+        where = f"in group {self.group} with probability {self.probability:.2f}, by {seen}."
+        if self.in_group is None:
+            return f"{where} For them"
+        there, other = self.in_group, self.runner_up_in_group
+        arms = f"{there.arm!r} brings {_with_interval(there)}"
+        arms += "" if other is None else f", {other.arm!r} {_with_interval(other)}"
+        return f"{where} In this group {arms}. For them"
+
+
+def _with_interval(row: Advice | Mean) -> str:
+    return f"{row.mean:.3g} ({row.low:.3g} to {row.high:.3g})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +169,11 @@ class Reading:
         own = next((row for row in learner.members() if row.context == advice.context), None)
         if own is None:
             return Explanation(advice, None, None, 0)
-        return Explanation(advice, own.group, own.probability, own.rewards)
+        there = {row.arm: row for row in learner.means() if row.group == own.group}
+        return Explanation(
+            advice, own.group, own.probability, own.rewards, there.get(advice.best_arm),
+            there.get(advice.runner_up),
+        )  # fmt: skip
 
     def report(self, path: str | Path) -> Path:
         """Write all of this as one page with pictures (extra `plot`)."""
