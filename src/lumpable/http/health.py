@@ -79,9 +79,9 @@ class Watch:
         """Return what looks wrong, in an experiment with these settings if it is open."""
         with self._lock:
             found = [
-                *self._store(), *self._no_arms(settings), *self._no_control(settings),
-                *self._no_rewards(),
+                *self._store(), *self._no_arms(settings), *self._no_rewards(),
                 *self._one_arm(settings), *self._unknown_events(), *self._late(settings),
+                *self._no_control(settings),
             ]  # fmt: skip
         return [Concern(what=what, do=do) for what, do in found]
 
