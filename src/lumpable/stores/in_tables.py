@@ -100,7 +100,7 @@ class TableStore(Store):
 
     def _end_of_chain(self) -> tuple[int, bytes]:
         rows = self._rows("SELECT last, link FROM chain ORDER BY last DESC LIMIT 1")
-        if rows and not isinstance(rows[0][1], bytes):
+        if rows and not (isinstance(rows[0][0], int) and isinstance(rows[0][1], bytes)):
             raise StoreError(f"{self.place}: the chain is damaged")
         return (rows[0][0], rows[0][1]) if rows else (0, b"")
 
