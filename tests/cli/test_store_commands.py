@@ -37,10 +37,7 @@ def test_a_whole_file_is_said_to_be_whole(file: Path) -> None:
 
 
 def test_damage_is_named(file: Path) -> None:
-    db = sqlite3.connect(file)
-    db.execute("UPDATE log SET value = 7 WHERE kind = 'rewarded' AND event = 'e1'")
-    db.commit()
-    db.close()
+    change(file, "UPDATE log SET value = 7 WHERE kind = 'rewarded' AND event = 'e1'")
     result = call("verify", str(file))
     assert result.exit_code == 1
     assert "is not what was written" in result.stdout
@@ -51,8 +48,40 @@ def test_a_damaged_snapshot_is_named(file: Path) -> None:
     snapshot = Path(f"{file}.snapshot")
     snapshot.write_bytes(snapshot.read_bytes()[:-50])
     result = call("verify", str(file))
-    assert result.exit_code == 0
+    assert result.exit_code == 1
     assert "nothing is lost by it" in result.stdout
+    assert "all as they were written" in result.stdout
+
+
+def test_changed_settings_are_named(file: Path) -> None:
+    longer = "replace(CAST(value AS TEXT), '3600000000', '3600000001')"
+    change(file, f"UPDATE about SET value = CAST({longer} AS BLOB) WHERE key = 'settings'")
+    result = call("verify", str(file))
+    assert result.exit_code == 1
+    assert "the settings: " in result.stdout
+
+
+@pytest.mark.parametrize("command", ["verify", "show", "export"])
+def test_settings_that_cannot_be_read_are_said_in_a_line(
+    command: str, file: Path, tmp_path: Path
+) -> None:
+    """Also if they were written like that."""
+    change(file, "UPDATE about SET value = x'7b7d7d' WHERE key = 'settings'")
+    change(file, "DELETE FROM about WHERE key = 'settings digest'")
+    change(file, "PRAGMA user_version = 2")
+    more = ["--out", str(tmp_path / "x.parquet")] if command == "export" else []
+    result = call(command, str(file), *more)
+    assert result.exit_code == (1 if command == "verify" else 2)
+    assert "the settings of the experiment are damaged" in result.output
+    assert "bug" not in result.output
+
+
+def change(file: Path, query: str) -> None:
+    """Change a file behind the experiment's back."""
+    db = sqlite3.connect(file)
+    db.execute(query)
+    db.commit()
+    db.close()
 
 
 def test_what_is_inside_is_shown(file: Path) -> None:

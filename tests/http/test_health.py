@@ -75,6 +75,19 @@ def test_rewards_of_nobody_and_late_ones() -> None:
     assert words(seen) == []
 
 
+def test_a_control_arm_that_cannot_be_shown() -> None:
+    seen, _ = watch()
+    held = {"control": "red", "hold_back": 0.1}
+    shadow = {"control": "red", "mode": "shadow"}
+    seen.open_arms = ("red", "blue")
+    assert words(seen, **held) == words(seen, **shadow) == []
+    seen.open_arms = ("blue",)
+    gone = "the control arm 'red' is paused, removed or unknown, so"
+    assert words(seen, **held) == [f"{gone} what is held back shows any arm"]
+    assert words(seen, **shadow) == [f"{gone} no decision is made"]
+    assert words(seen, control="red") == []
+
+
 def test_arms_and_the_store() -> None:
     seen, _ = watch()
     seen.open_arms = ()

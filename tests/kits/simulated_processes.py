@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from greenlet import greenlet
 
 from kits.service import Clock, settings
@@ -38,6 +39,8 @@ class Processes:
         self.shared = rng.random() < 0.75
         self.snapshot = folder / f"{seed}.snapshot" if rng.random() < 0.5 else None
         self.clients = Clients(rng)
+        if self.clients.rewards == (0.0, 1.0) and self.rules.default in (None, 0):
+            self.rules = msgspec.structs.replace(self.rules, rewards="binary")
         self.forgets: Counter[Name] = Counter()
         self.say(str(self.rules))
         number = rng.choice([1, 2, 2, 3, 4]) if self.shared else 1
@@ -77,6 +80,8 @@ class Processes:
             self.say(f"  {worker.name}: refused: {error}")
             if running.request is not None:
                 running.request.answered = True
+                if running.request.verb in ("reward", "observe"):
+                    raise self.broken(f"refused, and nothing is wrong with it: {error}") from error
         except StoreError as error:
             self.say(f"  {worker.name}: {running.name} failed: {error}")
             running.failed = error

@@ -73,6 +73,45 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert bits(again) == whole
 
 
+def test_what_was_refused_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither while the disk is full, nor after it: reads do not wait for the next write."""
+    disk = Disk()
+    with disk.used(monkeypatch):
+        e = opened(SQLiteStore(tmp_path / "log.db"))
+        e.reward(e.decide("ann", event="first").event, 1.0)
+        e.decide("ann", event="second")
+        before = e.evidence(), e.status(), e.summary(), e.activity(), e.beliefs()
+        for full in (True, False):
+            disk.full = True
+            with pytest.raises(StoreError, match="Full"):
+                e.reward("second", 0.0)
+            disk.full = full
+            assert (e.evidence(), e.status(), e.summary(), e.activity(), e.beliefs()) == before
+        assert e.reward("second", 0.5) == "rewarded"
+        assert sum(times for *_, times in e.evidence()) == 2
+        closed(e)
+
+
+def test_what_may_have_been_refused_is_not_shown_while_nobody_can_tell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    e = opened()
+
+    def gone(*_: Any) -> Any:
+        raise StoreError("the disk is gone")
+
+    with monkeypatch.context() as patch:
+        for name in ("append", "entries"):
+            patch.setattr(e._store, name, gone)
+        for call in (lambda: e.decide("ann"), e.status, e.evidence, e.groups):
+            with pytest.raises(StoreError, match="gone"):
+                call()
+    assert e.status().decisions == 0
+    e.decide("ann")
+    closed(e)
+    assert e.status().decisions == 1  # what it was when it was closed
+
+
 def test_a_disk_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "clicks.db"
     with lb.open(path, ["red"], fits="at once") as e:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import lumpable as lb
-from kits.service import Clock, opened
+from kits import postgres
+from kits.service import Clock, bits, opened, settings
 from lumpable.base.errors import BadArgument
+from lumpable.service import minds, snapshots
+from lumpable.service.exporting import rows
+from lumpable.service.settings import Settings, decoded, encoded
+from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
+from lumpable.stores.log_entries import Entry
 
 
 def test_a_decision_and_its_reward() -> None:
@@ -52,6 +60,55 @@ def test_which_of_several_rewards_counts(repeated: str, expected: int) -> None:
             e.reward(event, value)
             clock.now += 1
         assert e.evidence() == [("ann", "red", expected, 1)]
+
+
+@pytest.mark.parametrize("rewards", ["binary", (0, 1)])
+def test_a_sum_may_leave_the_range_of_its_parts(rewards: Any, tmp_path: Path) -> None:
+    """Decided before its rewards, after them, or between; and when it is opened again."""
+    path = tmp_path / "clicks.db"
+    with lb.open(path, ["red"], rewards=rewards, repeated="sum", fits="at once") as e:
+        e.decide("ann", event="before")
+        for event in ("before", "after", "between"):
+            e.reward(event, 1.0, at=1e9)
+        e.decide("ann", event="between")
+        for event in ("before", "after", "between"):
+            e.reward(event, 1.0, at=1e9 + 1)
+        e.decide("ann", event="after")
+        e.reward_many([("other", 1.0), ("before", 1.0)], at=1e9 + 2)
+        with pytest.raises(BadArgument, match="reward"):
+            e.reward("before", 2.0)  # a single one is held to the range
+        expected = [("ann", "red", 2_000_000, 2), ("ann", "red", 3_000_000, 1)]
+        assert e.evidence() == expected
+    with lb.open(path, fits="at once") as e:
+        assert e.evidence() == expected
+        e.reward("after", 1.0, at=1e9 + 2)
+        assert e.evidence() == [("ann", "red", 2_000_000, 1), ("ann", "red", 3_000_000, 2)]
+
+
+def test_a_snapshot_whose_learner_takes_no_sums_is_of_no_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they were written before sums could leave the range."""
+    path = tmp_path / "here"
+    known: dict[str, Any] = {"rewards": "binary", "repeated": "sum"}
+    store, clock = MemoryStore(), Clock()
+    with monkeypatch.context() as patch:
+        for module in (minds, snapshots):
+            patch.setattr(module, "told_rewards", lambda settings: settings.rewards)
+        with opened(store, clock, snapshot=path, arms=("red",), **known) as e:
+            e.reward(e.decide("ann", event="mine").event, 1.0)
+    assert path.exists()
+    with opened(store, clock, snapshot=path, arms=("red",), **known) as e:
+        e.reward("mine", 1.0, key="again")
+        assert e.evidence() == [("ann", "red", 2_000_000, 1)]
+
+
+def test_large_sums_are_told() -> None:
+    with opened(repeated="sum", arms=("red",)) as e:
+        e.decide("ann", event="mine")
+        for key in "ab":
+            e.reward("mine", 9e9, key=key)
+        assert e.evidence() == [("ann", "red", 18 * 10**15, 1)]
 
 
 def test_an_earlier_reward_that_comes_later_takes_its_place() -> None:
@@ -175,6 +232,44 @@ def test_modes() -> None:
         assert e.evidence() == [("ann", "red", 1_000_000, 1)]
 
 
+def test_in_the_shadow_it_is_known_what_the_learner_wanted() -> None:
+    """The control arm is shown, the learner's is in the log, and how often they agree is said."""
+    store, clock = MemoryStore(), Clock()
+    store.append([Entry(kind="decided", at=5, event="old", user="bob", arm="green", propensity=1.0,
+                        version=0, active=True, detail="shadow")])  # fmt: skip
+    with opened(store, clock, mode="shadow", control="green", arms=("red", "green", 3)) as e:
+        e.reward("old", 0.0)
+        for k in range(10):
+            e.reward(e.observe("ann", ("red", 3)[k % 2], event=f"{k}").event, float(k % 2))
+        wanted = [e._ledger.learner.ask("ann")]
+        assert e.decide("ann", event="one").arm == "green"
+        e.pause_arm(3)
+        e.pause_arm("red")
+        assert e.decide("ann", event="two").arm == "green"
+        table = {row["event"]: (row["decided_by"], row["wanted"]) for row in rows(store, clock())}
+        assert wanted == [3]
+        assert table["one"] == ("shadow", "3")
+        assert table["two"] == ("shadow", '"green"')
+        assert table["old"] == ("shadow", None)
+        assert table["0"] == ("observed", None)
+        going = e.activity()
+        assert (going.shadow.decisions, going.shadow.agreed) == (2, 1)
+        assert "would have shown it, too, in 1 of 2 decisions" in going.worth.words
+        assert e._ledger.history.outcomes["shadow"].number == 1
+        again = opened(store, clock, mode="shadow", control="green", arms=())
+        assert bits(again) == bits(e)
+        assert again.activity() == going
+
+
+def test_in_the_shadow_a_learner_need_not_say_what_it_wants() -> None:
+    """One that cannot leave arms out does not keep the control arm from being shown."""
+    with opened(mode="shadow", control="green", learner="ucb", rewards="binary") as e:
+        assert e.decide("ann", ["green", "red"], event="mine").arm == "green"
+        assert e._ledger.event("mine").decision.detail == "shadow"  # type: ignore[union-attr]
+        e.decide("ann")
+        assert e.activity().shadow.decisions == 1
+
+
 def test_a_user_is_forgotten() -> None:
     """Evidence and learner are those of a run without the user."""
     runs = []
@@ -267,12 +362,87 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
         {"rewards": "some"}, {"window": 0}, {"default": 1.0}, {"repeated": "best"},
         {"mode": "run"}, {"hold_back": 1.0}, {"floor": -0.1}, {"at_most": 0}, {"seed": -1},
         {"mode": "shadow"}, {"fits": "later"}, {"rewards": "binary", "window": 1, "default": 0.5},
+        {"control": 3.5}, {"control": True}, {"control": ["red"]}, {"control": "\ud800"},
+        {"new_arms": 1}, {"new_arms": "yes"}, {"seed": 2**64}, {"seed": np.float64(3)},
+        {"at_most": np.bool_(True)}, {"repeated": ["first"]}, {"mode": np.array(["serve"])},
+        {"learner": {"kind": "ucb", "width": 2**70}},
     ],
 )  # fmt: skip
 def test_wrong_settings_are_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
     with pytest.raises(BadArgument):
         lb.open(tmp_path / "clicks.db", ["red"], **wrong)  # type: ignore[arg-type]
     lb.open(tmp_path / "clicks.db", ["red"], fits="at once").close()
+
+
+@pytest.mark.parametrize("arms", [["a", 3.5], ["a", None], "ab", ["\ud800"]])
+def test_arms_that_are_none_begin_nothing(tmp_path: Path, arms: Any) -> None:
+    path = tmp_path / "clicks.db"
+    with pytest.raises(BadArgument, match="arm"):
+        lb.open(path, arms, window=5)
+    assert not path.exists()
+    lb.open(path, {"a": "its page", "b": "another"}, window=10, fits="at once").close()
+
+
+def test_what_was_begun_without_an_entry_may_be_begun_otherwise(tmp_path: Path) -> None:
+    """As after a first opening that was cut off; what is not given is as it was told then."""
+    path = tmp_path / "clicks.db"
+    lb.open(path, window=5, hold_back=0.1, fits="at once").close()
+    with lb.open(path, ["a", "b"], window=10, rewards="binary", fits="at once") as e:
+        assert (e.settings.window, e.settings.hold_back) == (10_000_000, 0.1)
+    with pytest.raises(BadArgument, match="as the experiment was begun"):
+        lb.open(path, window=5)
+
+
+def test_others_who_share_a_store_count_on_what_it_was_begun_with() -> None:
+    """Also while nothing is entered."""
+    address = postgres.server().address()
+    with (
+        lb.open(address, window=5, fits="at once"),
+        pytest.raises(BadArgument, match="as the experiment was begun"),
+    ):
+        lb.open(address, window=10, fits="at once")
+
+
+def test_a_control_arm_is_one_of_the_arms(tmp_path: Path) -> None:
+    path = tmp_path / "clicks.db"
+    with pytest.raises(BadArgument, match=r"control: expected one of the arms.*nearest is 'red'"):
+        lb.open(path, ["red", "blue"], control="rad", hold_back=0.1)
+    with lb.open(path, ["red", "blue"], hold_back=0.1, fits="at once") as e:
+        e.pause_arm("blue")
+    with pytest.raises(BadArgument, match="control"):
+        lb.open(path, control="zzz", fits="at once")
+    with lb.open(path, control="blue", fits="at once") as e:  # it is known, and may come back
+        assert e.settings.control == "blue"
+    lb.open(path, ["new"], control="new", fits="at once").close()
+    lb.open(path, control="yet to come", new_arms=True, fits="at once").close()
+    lb.open(path, new_arms=False, fits="at once").close()  # as it was: health says it
+    lb.open(mode="shadow", control="added later", fits="at once").close()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"seed": np.int64(7)}, {"seed": 2**64 - 1}, {"at_most": np.uint8(3)},
+        {"hold_back": np.float32(0.25)}, {"floor": np.float64(0.125)}, {"control": np.int32(5)},
+        {"control": np.str_("red")}, {"rewards": (np.int64(0), np.float64(2.5))},
+        {"rewards": [0, 1]}, {"rewards": np.str_("binary")}, {"new_arms": np.bool_(True)},
+        {"window": np.int64(60), "default": np.float32(0.5)}, {"repeated": np.str_("last")},
+        {"learner": np.str_("ucb"), "rewards": "binary"},
+    ],
+)  # fmt: skip
+def test_what_settings_come_as_does_not_matter(given: dict[str, Any]) -> None:
+    """Numbers of numpy are kept as plain ones; what is kept is read again as it is."""
+    made = settings(**given)
+    assert decoded(encoded(made)) == made
+    for name, value in given.items():
+        if name not in ("window", "default", "rewards"):
+            assert getattr(made, name) == value
+
+
+@pytest.mark.parametrize("wrong", [{"control": 3.5}, {"hold_back": np.nan}, {"rewards": [0, 1]}])
+def test_settings_that_would_not_be_read_as_they_are_are_not_kept(wrong: dict[str, Any]) -> None:
+    with pytest.raises(StoreError):
+        encoded(Settings(**wrong))
 
 
 def test_explanations() -> None:
@@ -285,7 +455,37 @@ def test_explanations() -> None:
         assert said.rewards == 5
         assert repr(said.advice.best_arm) in str(said)
         assert e.explain("stranger").rewards == 0
+        assert e.explain("stranger").in_group is None
         assert "stranger" in str(e.explain("stranger"))
+
+
+def test_an_explanation_says_what_the_group_is_like() -> None:
+    """The group, how sure it is, and mean and interval of the arm and of the runner-up in it."""
+    with opened(rewards="binary", arms=("red", "green", "blue")) as e:
+        rng = np.random.default_rng(3)
+        for k in range(1_200):
+            user, arm = k % 30, ("red", "green", "blue")[k // 30 % 3]
+            likes = 0.9 if arm == ("red", "green")[user % 2] else 0.1
+            made = e.observe(f"u{user}", arm, event=f"{k}")
+            e.reward(made.event, float(rng.random() < likes))
+        said = e.explain("u4")
+        rows = {(row.group, row.arm): row for row in e._learner().means()}  # type: ignore[attr-defined]
+        assert len(e.groups()) == 2
+        assert said.in_group == rows[said.group, "red"]
+        assert said.runner_up_in_group == rows[said.group, said.advice.runner_up]
+        own, there, other = said.advice, said.in_group, said.runner_up_in_group
+        assert there is not None
+        assert other is not None
+        assert there.low < there.mean < there.high
+        assert abs(there.mean - 0.9) < 8 * (0.9 * 0.1 / 200) ** 0.5  # eight standard errors
+        assert str(said) == (
+            f"'u4' is in group {said.group} with probability {said.probability:.2f}, by 40 rewards "
+            f"of their own. In this group 'red' brings {there.mean:.3g} ({there.low:.3g} to "
+            f"{there.high:.3g}), {other.arm!r} {other.mean:.3g} ({other.low:.3g} to "
+            f"{other.high:.3g}). For them 'red' brings {own.mean:.3g} ({own.low:.3g} to "
+            f"{own.high:.3g}) and is best with probability {own.probability_best:.2f}; next comes "
+            f"{own.runner_up!r} with {own.runner_up_mean:.3g}."
+        )
 
 
 def test_a_failed_commit_is_as_if_nothing_happened(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from kits.service import Clock, Later, opened
 from lumpable.lumps.belief.averages import Average, Sums, average, difference
+from lumpable.lumps.use.believer import Believer
 from lumpable.service import history as histories
 from lumpable.service.history import DAY, History
 from lumpable.service.live_experiment import LiveExperiment
@@ -98,6 +100,9 @@ def test_a_log_has_one_history(
     assert sum(one.number for one in sums) == e.status().counted
     assert sum(one.total for one in sums) == sum(v * times for _, _, v, times in e.evidence())
     assert all(n >= 0 for n in e._ledger.history.unusual.values())
+    parked = [event for event in e._ledger.events.values() if event.decision is None]
+    assert sum(e._ledger.history.parked.values()) == sum(len(event.rewards) for event in parked)
+    assert all(n > 0 for n in e._ledger.history.parked.values())
     assert all(
         m.own.number >= 0 and m.held.number >= 0 for m in again._ledger.history.minutes.values()
     )
@@ -126,8 +131,8 @@ def test_sums_are_those_of_the_log() -> None:
         assert found[who].squares == round(sum(v * v for v in values) * MICRO**2)
     going = e.activity()
     assert going.unusual == {
-        "late": 0, "undecided": 0, "repeated": 0, "missed": 0, "defaulted": 300 - len(told),
-        "sent_again": len(told),
+        "late": 0, "early": 0, "orphan": 0, "repeated": 0, "missed": 0,
+        "defaulted": 300 - len(told), "sent_again": len(told),
     }  # fmt: skip
     assert sum(span.decisions for span in going.spans) == 301
     assert sum(span.rewards for span in going.spans) == len(told)
@@ -142,7 +147,8 @@ def test_what_is_unusual_is_counted() -> None:
     e = opened(clock=clock, window=100, repeated="sum")
     e.reward("early", 1.0)
     e.reward("never", 1.0)
-    assert e.activity().unusual["undecided"] == 2
+    counts = e.activity().unusual
+    assert (counts["early"], counts["orphan"]) == (2, 0)
     for event in ("early", "late", "twice", "missed"):
         e.decide("ann", event=event)
     e.reward("twice", 1.0, key="a")
@@ -150,10 +156,59 @@ def test_what_is_unusual_is_counted() -> None:
     clock.now += 101
     e.reward("late", 1.0)
     counts = e.activity().unusual
-    assert counts == {"late": 1, "undecided": 1, "repeated": 1, "missed": 2, "defaulted": 0,
-                      "sent_again": 0}  # fmt: skip
+    assert counts == {"late": 1, "early": 1, "orphan": 0, "repeated": 1, "missed": 2,
+                      "defaulted": 0, "sent_again": 0}  # fmt: skip
+    clock.now += 60  # the minute is over, too
+    counts = e.activity().unusual
+    assert (counts["early"], counts["orphan"]) == (0, 1)
     e.reward("missed", 1.0, at=1_050.0)  # it was in time, and is told late
     assert e.activity().unusual["missed"] == 1
+
+
+@settings(max_examples=30)
+@given(times=st.lists(st.integers(0, 20), max_size=40), window=st.sampled_from([None, 60, 300]))
+def test_early_rewards_and_orphans_are_told_apart_by_the_minute(
+    times: list[int], window: int | None
+) -> None:
+    """As the standings of their events say, and also after some were decided."""
+    clock, minute = Clock(0.0), 60.0
+    with opened(clock=clock, window=window) as e:
+        for k, at in enumerate(times):
+            e.reward(f"x{k}", 1.0, at=at * minute)
+            e.reward(f"x{k}", 0.0, at=(at + 3) * minute)
+            clock.now = max(clock.now, at * minute)
+        for k in range(0, len(times), 3):
+            e.observe("ann", "red", event=f"x{k}", at=0.0)
+        clock.now += minute
+        stood = Counter(e._standings(f"x{k}" for k in range(len(times)) if k % 3))
+        counts = e.activity().unusual
+        assert (counts["early"], counts["orphan"]) == (2 * stood["early"], 2 * stood["orphan"])
+
+
+def test_parked_rewards_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histories, "MINUTES", 5)
+    made = History()
+    for k in range(100):
+        made.park(k * 60_000_000, 1)
+    assert len(made.parked) == 5
+    assert sum(made.parked.values()) == 100
+    for k in range(100):
+        made.park(k * 60_000_000, -1)
+    assert made.parked == {}
+
+
+def test_a_snapshot_that_counted_less_is_of_no_use(tmp_path: Path) -> None:
+    """One that an earlier version wrote: what it did not count is counted from the log."""
+    path, store = tmp_path / "here", MemoryStore()
+    with opened(store, snapshot=path) as e:
+        e.reward("never", 1.0)
+    learner, said = Believer.read(path)
+    older = msgspec.json.decode(said)
+    for name in ("shadow", "parked"):
+        del older["kept"]["history"][name]
+    learner.write(path, msgspec.json.encode(older))
+    with opened(store, snapshot=path) as e:
+        assert e.activity().unusual["early"] == 1
 
 
 def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,40 +140,46 @@ def test_who_is_forgotten_is_in_no_snapshot(tmp_path: Path) -> None:
         assert b"zanzibar" not in file.read_bytes(), file
 
 
-SPLIT = st.data(), st.sampled_from(["first", "last", "sum"])
+REPEATED = st.sampled_from(["first", "last", "sum"])
+SPLIT = st.data(), REPEATED, st.sampled_from(["any", "binary"])
 
 
 @settings(max_examples=40, deadline=None)
 @given(*SPLIT)
-def test_evidence_is_a_function_of_the_set_of_events(data: st.DataObject, repeated: str) -> None:
-    split_events(data, repeated)
+def test_evidence_is_a_function_of_the_set_of_events(
+    data: st.DataObject, repeated: str, rewards: str
+) -> None:
+    split_events(data, repeated, rewards)
 
 
 @pytest.mark.nightly
 @settings(max_examples=500, deadline=None)
 @given(*SPLIT)
-def test_evidence_of_many_sets_of_events(data: st.DataObject, repeated: str) -> None:
-    split_events(data, repeated)
+def test_evidence_of_many_sets_of_events(data: st.DataObject, repeated: str, rewards: str) -> None:
+    split_events(data, repeated, rewards)
 
 
 @settings(max_examples=2, deadline=None)
 @given(*SPLIT)
-def test_evidence_in_postgres_is_that_in_memory(data: st.DataObject, repeated: str) -> None:
-    split_events(data, repeated, postgres.server().address)
+def test_evidence_in_postgres_is_that_in_memory(
+    data: st.DataObject, repeated: str, rewards: str
+) -> None:
+    split_events(data, repeated, rewards, postgres.server().address)
 
 
 def split_events(
-    data: st.DataObject, repeated: str, address: Callable[[], str] | None = None
+    data: st.DataObject, repeated: str, accepted: str, address: Callable[[], str] | None = None
 ) -> None:
     """Shuffled, tripled, some late, some without a decision, by 1 to 8 processes: one digest."""
     rng = data.draw(st.randoms(use_true_random=False))
+    values = [0.0, 1.0] if accepted == "binary" else [0.0, 1.0, 0.5, 3.0]
     events = [
         Entry(kind="decided", at=k * 10**6, event=f"x{k}", user=f"u{k % 4}", arm=ARMS[k % 3],
               active=True)
         for k in range(data.draw(st.integers(1, 12)))
     ]  # fmt: skip
     rewards = [
-        (f"x{rng.randrange(15)}", rng.choice([0.0, 1.0, 0.5, 3.0]), float(rng.randrange(30)))
+        (f"x{rng.randrange(15)}", rng.choice(values), float(rng.randrange(30)))
         for _ in range(data.draw(st.integers(0, 25)))
     ]
     calls: list[Any] = [*events, *rewards]
@@ -182,20 +188,22 @@ def split_events(
     if address is not None:
         place = address()
         stores = [PostgresStore(place) for _ in range(shared)]
+    rules = {"window": 8, "default": 0.0, "repeated": repeated, "rewards": accepted}
     digests = {
-        run(calls, repeated, None, [MemoryStore()]), run(calls, repeated, rng, [MemoryStore()]),
-        run(calls * 3, repeated, rng, stores),
+        run(calls, rules, None, [MemoryStore()]), run(calls, rules, rng, [MemoryStore()]),
+        run(calls * 3, rules, rng, stores),
     }  # fmt: skip
     assert len(digests) == 1
 
 
-def run(calls: list[Any], repeated: str, shuffle: random.Random | None, stores: list[Store]) -> str:
+def run(
+    calls: list[Any], rules: dict[str, Any], shuffle: random.Random | None, stores: list[Store]
+) -> str:
     """Return the evidence after all calls, by any process, long after the last window closed."""
     calls, clock = list(calls), Clock(0.0)
     if shuffle is not None:
         shuffle.shuffle(calls)
     with ExitStack() as rest:
-        rules: dict[str, Any] = {"window": 8, "default": 0.0, "repeated": repeated}
         workers = [rest.enter_context(opened(store, clock, **rules)) for store in stores]
         for call in calls:
             e = workers[0] if shuffle is None else shuffle.choice(workers)

@@ -18,6 +18,7 @@ from kits.simulated_process import Driven
 from kits.simulated_processes import Broken
 from kits.simulator import Simulator
 from lumpable.lumps.use import fits_kept
+from lumpable.service import minds
 from lumpable.service.ledger import Ledger
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.snapshots import Snapshots
@@ -131,6 +132,10 @@ def lose_open_windows(patch: Any) -> None:
     patch.setattr(Ledger, "of", classmethod(forgetful))
 
 
+def hold_sums_to_the_range_of_rewards(patch: Any) -> None:
+    patch.setattr(minds, "told_rewards", lambda settings: settings.rewards)
+
+
 # --- Of several processes -----------------------------------------------------------------------
 
 
@@ -172,7 +177,8 @@ def trust_any_snapshot(patch: Any) -> None:
 BUGS: list[Callable[[Any], None]] = [
     acknowledge_before_commit, answer_a_repeat_at_once, count_a_repeat, write_a_repeat,
     lose_what_was_handed_in, go_on_after_a_failed_commit, adopt_an_old_fit, leave_closed_windows,
-    keep_who_was_forgotten, write_without_the_turn, do_not_catch_up, everybody_fits, keep_the_turn,
+    keep_who_was_forgotten, hold_sums_to_the_range_of_rewards, write_without_the_turn,
+    do_not_catch_up, everybody_fits, keep_the_turn,
 ]  # fmt: skip
 RARER: list[Callable[[Any], None]] = [
     lose_open_windows, adopt_the_fit_of_something_else, keep_snapshots_of_who_was_forgotten,

@@ -229,6 +229,14 @@ def test_what_is_put_aside_goes_when_somebody_is_erased() -> None:
         "DELETE FROM log WHERE number = 4",
         "DELETE FROM chain WHERE last = 4",
         "DELETE FROM users WHERE number = 1",
+        "UPDATE about SET value = 'ond' WHERE key = 'settings'",
+        "UPDATE about SET value = '' WHERE key = 'settings digest'",
+        "DELETE FROM about WHERE key = 'settings'",
+        "DELETE FROM about WHERE key = 'settings digest'",
+        "DELETE FROM about WHERE key <> 'schema'",
+        "UPDATE aside SET content = '\\x00' WHERE kind = 'fit'",
+        "UPDATE aside SET name = 'x' WHERE kind = 'fit'",
+        "UPDATE ever SET users = 1",
     ],
 )
 def test_changes_behind_its_back_are_found(query: str) -> None:
@@ -239,6 +247,8 @@ def test_changes_behind_its_back_are_found(query: str) -> None:
     with PostgresStore(address) as store:
         in_turn(store).append([decided("a"), rewarded("a", 1)])
         store.append([decided("b", "bob"), rewarded("b", 2)])
+        store.configure(b"one")
+        store.put_aside("fit", b"a fit", 3)
         assert not store.verify()
         with server.connect() as db:
             db.execute("SET search_path = damaged")
@@ -271,6 +281,28 @@ def test_wrong_addresses_are_refused_without_the_password(address: str) -> None:
         assert str(seen)
         assert "hush" not in str(seen)
         seen = seen.__cause__
+
+
+def test_tables_of_the_first_schema_are_brought_up_to_date() -> None:
+    server = postgres.server()
+    address = server.address("older")
+    with server.connect() as db:
+        db.execute("DROP SCHEMA IF EXISTS older CASCADE")
+        with PostgresStore(address) as store:
+            in_turn(store).append([decided("a")])
+            store.configure(b"some")
+        db.execute("DELETE FROM older.about WHERE key = 'settings digest'")
+        db.execute("UPDATE older.about SET value = '1' WHERE key = 'schema'")
+        with PostgresStore(address, read_only=True) as store:  # left as it is
+            assert not store.verify()
+            assert store._schema() == 1
+        with PostgresStore(address) as store:
+            assert store._schema() == 2
+            assert [entry for _, entry in store.entries()] == [decided("a")]
+            assert store.settings == b"some"
+            assert not store.verify()
+            db.execute("UPDATE older.about SET value = 'same' WHERE key = 'settings'")
+            assert [damage.where for damage in store.verify()] == ["the settings"]
 
 
 def test_schemas_of_others_are_refused() -> None:

@@ -110,13 +110,24 @@ def test_an_erased_user_is_read_no_more(shelf: Shelf) -> None:
         assert not store.verify()
 
 
+def test_the_arms_of_entries_are_known(shelf: Shelf) -> None:
+    with shelf.open() as store:
+        assert store.arms == set()
+        store.append([decided("a", arm="red"), Entry(kind="arm", at=1, arm=17, detail="added")])
+        assert store.arms == {"red", 17}
+    with shelf.open() as store:
+        assert store.arms == {"red", 17}
+
+
 def test_settings_are_kept(shelf: Shelf) -> None:
     with shelf.open() as store:
         assert store.settings == b""
         store.configure(b"one")
         store.configure(b"two")
+        assert not store.verify()
     with shelf.open() as store:
         assert store.settings == b"two"
+        assert not store.verify()
 
 
 def test_threads_may_share_a_store(shelf: Shelf) -> None:
@@ -182,18 +193,37 @@ def test_files_of_others_are_refused(tmp_path: Path) -> None:
 def test_files_of_the_first_schema_are_brought_up_to_date(tmp_path: Path) -> None:
     with SQLiteStore(tmp_path / "log.db") as store:
         store.append([decided("a"), rewarded("a", 1)])
+        store.configure(b"some")
         store._db.executescript("DROP INDEX own; PRAGMA user_version = 1;")
+        store._db.execute("DELETE FROM about WHERE key = 'settings digest'")
         before = list(store.entries())
     with SQLiteStore(tmp_path / "log.db", read_only=True) as store:  # left as it is
         assert list(store.entries()) == before
         assert store._rows("PRAGMA user_version") == [(1,)]
+        assert not store.verify()
     with SQLiteStore(tmp_path / "log.db") as store:
-        assert store._rows("PRAGMA user_version") == [(2,)]
+        assert store._rows("PRAGMA user_version") == [(3,)]
+        assert store.settings == b"some"
         plan = store._rows("EXPLAIN QUERY PLAN " + OWN.replace("%s", "1"))
         assert "own" in str(plan)
         assert "events" in str(plan)
         assert store.erase("ann") == 2
         assert not store.verify()
+
+
+def test_settings_of_the_second_schema_get_a_digest(tmp_path: Path) -> None:
+    """What nobody can know of an older file is no damage; from then on a change is found."""
+    with SQLiteStore(tmp_path / "log.db") as store:
+        store.configure(b'{"seed":1}')
+        store._db.execute("DELETE FROM about WHERE key = 'settings digest'")
+        assert store.verify()
+        store._db.execute("PRAGMA user_version = 2")
+        assert not store.verify()
+    with SQLiteStore(tmp_path / "log.db") as store:
+        assert store.settings == b'{"seed":1}'
+        assert not store.verify()
+        store._db.execute("UPDATE about SET value = x'00' WHERE key = 'settings'")
+        assert [damage.where for damage in store.verify()] == ["the settings"]
 
 
 def test_a_closed_store_says_so(tmp_path: Path) -> None:
@@ -228,12 +258,21 @@ def damaged(path: Path, query: str, *given: Any) -> SQLiteStore:
         "DELETE FROM log WHERE number = 4",
         "DELETE FROM chain WHERE last = 4",
         "DELETE FROM users WHERE number = 1",
+        "UPDATE about SET value = x'6f6e64' WHERE key = 'settings'",
+        "UPDATE about SET value = 'one' WHERE key = 'settings'",
+        "UPDATE about SET value = zeroblob(32) WHERE key = 'settings digest'",
+        "DELETE FROM about WHERE key = 'settings'",
+        "DELETE FROM about WHERE key = 'settings digest'",
+        "DELETE FROM about",
+        "UPDATE sqlite_sequence SET seq = 1",
+        "UPDATE sqlite_sequence SET seq = 'text'",
     ],
 )
 def test_changes_behind_its_back_are_found(tmp_path: Path, query: str) -> None:
     with SQLiteStore(tmp_path / "log.db") as store:
         store.append([decided("a"), rewarded("a", 1)])
         store.append([decided("b", "bob"), rewarded("b", 2)])
+        store.configure(b"one")
         assert not store.verify()
     with damaged(tmp_path / "log.db", query) as store:
         assert store.verify()

@@ -6,6 +6,8 @@ FILE is its file, or the address of its PostgreSQL database.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -19,7 +21,7 @@ from lumpable.service.log_files import export_log
 from lumpable.service.opening import store_at
 from lumpable.service.settings import said
 from lumpable.service.snapshots import problem
-from lumpable.stores.law import Store, StoreError
+from lumpable.stores.law import Damage, Store, StoreError
 from lumpable.stores.postgres_database import place_of
 
 DAMAGED = 1
@@ -28,10 +30,12 @@ LEARNED = ("learned_digest", "learned_left")
 FILE = click.argument("file", type=click.Path(dir_okay=False))
 
 
-def opened(file: str) -> Store:
+@contextmanager
+def opened(file: str) -> Iterator[Store]:
     """Open a file or database to read it; what is wrong with it is bad input."""
     try:
-        return store_at(file, read_only=True)
+        with store_at(file, read_only=True) as store:
+            yield store
     except StoreError as error:
         raise click.UsageError(str(error).replace("; nothing was written", "")) from error
 
@@ -42,10 +46,10 @@ def opened(file: str) -> Store:
 def verify(ctx: click.Context, file: str) -> None:
     """Find damage in the file or database of an experiment, down to a flipped bit.
 
-    Reads every entry and compares it with what was written. Changes nothing, and may run while the
-    experiment does.
+    Compares every entry, the settings and the snapshot with what was written. Changes nothing, and
+    may run while the experiment does.
 
-    Exit codes: 0 whole, 1 damaged, 2 bad input.
+    Exit codes: 0 whole, 1 damaged (also if only the snapshot is), 2 bad input.
     """
     with opened(file) as store:
         if not is_whole(store, file):
@@ -55,6 +59,11 @@ def verify(ctx: click.Context, file: str) -> None:
 def is_whole(store: Store, file: str) -> bool:
     """Say what is damaged, or that nothing is; return whether nothing is."""
     damages, wrong = store.verify(), problem(Path(f"{file}.snapshot"), store)
+    if not damages:
+        try:
+            settings_of(store)
+        except StoreError as error:  # they are as they were written, and cannot be read
+            damages = [Damage("the settings", str(error))]
     for damage in damages:
         say(f"{damage.where}: {damage.what}")
     if wrong:
@@ -63,7 +72,7 @@ def is_whole(store: Store, file: str) -> bool:
         say(f"{place_of(file)}: damaged", err=True)
     else:
         say(f"{place_of(file)}: {store.last:,} entries, all as they were written")
-    return not damages
+    return not damages and not wrong
 
 
 @click.command()

@@ -113,7 +113,7 @@ def _explain(e: LiveExperiment, asked: m.OfUser, _: object) -> m.Explained:
     why = e.explain(name_in(asked))
     return m.Explained(
         text=str(why), advice=why.advice, group=why.group, probability=why.probability,
-        rewards=why.rewards,
+        rewards=why.rewards, in_group=why.in_group, runner_up_in_group=why.runner_up_in_group,
     )  # fmt: skip
 
 

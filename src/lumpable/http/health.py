@@ -85,6 +85,7 @@ class Watch:
             found = [
                 *self._store(), *_fits(failed_fits), *self._no_arms(settings), *self._no_rewards(),
                 *self._one_arm(settings), *self._unknown_events(), *self._late(settings),
+                *self._no_control(settings),
             ]  # fmt: skip
         return [Concern(what=what, do=do) for what, do in found]
 
@@ -104,6 +105,20 @@ class Watch:
         if self.open_arms is None or self.open_arms or settings is None or settings.new_arms:
             return []
         return [("there is no arm to choose", "Add arms with POST /arms/add, or resume some.")]
+
+    def _no_control(self, settings: Settings | None) -> list[tuple[str, str]]:
+        control = None if settings is None else settings.control
+        if settings is None or control is None or not self.open_arms or control in self.open_arms:
+            return []
+        if settings.mode == "shadow":
+            so = "so no decision is made"
+        elif settings.mode == "serve" and settings.hold_back > 0.0:
+            so = "so what is held back shows any arm"
+        else:
+            return []
+        what = f"the control arm {control!r} is paused, removed or unknown, {so}"
+        do = "Resume it with POST /arms/resume (or /arms/add), or start with another --control."
+        return [(what, do)]
 
     def _no_rewards(self) -> list[tuple[str, str]]:
         quiet = self._clock() - self._rewarded_at

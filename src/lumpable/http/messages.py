@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from lumpable.lumps.belief.advice import Advice
-from lumpable.lumps.belief.beliefs import Expected, Group
+from lumpable.lumps.belief.beliefs import Expected, Group, Mean
 from lumpable.service.asked import LONGEST_ID
 from lumpable.service.entering import Decided
 from lumpable.service.joining import Standing
@@ -172,6 +172,8 @@ class Explained(Message):
     group: int | None
     probability: float | None
     rewards: int
+    in_group: Mean | None
+    runner_up_in_group: Mean | None
 
 
 class ExpectedOfArms(Message):

@@ -63,6 +63,16 @@ class VersionThen:
 
 
 @dataclass(frozen=True, slots=True)
+class Shadow:
+    """How often the learner would have shown what everybody was shown in shadow mode."""
+
+    decisions: int
+    """In which it was asked, ..."""
+    agreed: int
+    """... and those in which it wanted the control arm, too."""
+
+
+@dataclass(frozen=True, slots=True)
 class Activity:
     """What is going on, in numbers."""
 
@@ -74,26 +84,30 @@ class Activity:
     compared: list[Compared]
     worth: Worth
     unusual: dict[str, int]
-    """Rewards that are late, undecided (of no decision so far) or repeated; decisions whose window
-    closed without a reward: missed, or defaulted. And rewards that were sent again since the start,
-    which change nothing."""
+    """Rewards that are late or repeated, or of no decision so far: early, or orphans as the window
+    is over (by the minute). Decisions whose window closed without a reward: missed, or defaulted.
+    And rewards that were sent again since the start, which change nothing."""
     versions: list[VersionThen]
+    shadow: Shadow
 
 
 def activity(history: History, settings: Settings, now: int, sent_again: int) -> Activity:
     """Return how an experiment goes."""
-    width = range_of(settings)
+    width, shadow = range_of(settings), Shadow(history.shadow, history.agreed)
     size, parts = parts_of(history.minutes, now // MINUTE, BINS)
     spans = [
         Span(at, sum(m.decisions for m in part), sum(m.rewards for m in part)) for at, part in parts
     ]
     longer = parts_of(history.minutes, now // MINUTE, COMPARED)[1]
-    unusual = {name: history.unusual[name]
-               for name in ("late", "undecided", "repeated", "missed", "defaulted")}  # fmt: skip
+    early, orphan = history.undecided(settings.window, now)
+    unusual = {"late": history.unusual["late"], "early": early, "orphan": orphan} | {
+        name: history.unusual[name] for name in ("repeated", "missed", "defaulted")
+    }
     return Activity(
         now / SECOND, size, spans, [_compared(*part, width) for part in longer],
-        worth(history.outcomes, settings, width),
+        worth(history.outcomes, settings, width, shadow),
         unusual | {"sent_again": sent_again}, [_then(version) for version in history.versions],
+        shadow,
     )  # fmt: skip
 
 
@@ -131,13 +145,16 @@ def _compared(at: float, part: list[Minute], width: float | None) -> Compared:
     return Compared(at, own, held)
 
 
-def worth(sums: Mapping[str, Sums], settings: Settings, width: float | None) -> Worth:
+def worth(
+    sums: Mapping[str, Sums], settings: Settings, width: float | None,
+    shadow: Shadow,
+) -> Worth:  # fmt: skip
     """Compare what the learner's decisions came to with what those held back did."""
     own, held = sums.get(LEARNER, Sums()), sums.get(HELD_BACK, Sums())
     sides = averages.average(own, MICRO, width), averages.average(held, MICRO, width)
     found = averages.difference(own, held, MICRO, width)
     if found is None:
-        return Worth(*sides, _not_yet(own, held, settings), None, None, None)
+        return Worth(*sides, _not_yet(own, held, settings, shadow), None, None, None)
     more = "more" if found.difference >= 0 else "less"
     sure = "" if found.low > 0 or found.high < 0 else " That may be chance: the interval holds 0."
     words = (
@@ -147,11 +164,14 @@ def worth(sums: Mapping[str, Sums], settings: Settings, width: float | None) -> 
     return Worth(*sides, words, *found)
 
 
-def _not_yet(own: Sums, held: Sums, settings: Settings) -> str:
+def _not_yet(own: Sums, held: Sums, settings: Settings, shadow: Shadow) -> str:
     if settings.mode == "observe":
         return "Others decide; nothing is held back."
     if settings.mode == "shadow":
-        return "Everybody is shown the control arm; nothing is held back."
+        shown = "Everybody is shown the control arm; nothing is held back."
+        share = f"{shadow.agreed:,} of {counted(shadow.decisions, 'decision')}"
+        agree = f" The learner would have shown it, too, in {share}." if shadow.decisions else ""
+        return shown + agree
     if settings.hold_back == 0.0 and held.number == 0:
         return "Nothing is held back, so nobody can see what the learner is worth (--hold-back)."
     known = f"{counted(own.number, 'outcome')} of the learner's decisions"

@@ -24,7 +24,7 @@ from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import asked
 from lumpable.service.fits_beside import Fitter
-from lumpable.service.following import Follower
+from lumpable.service.following import OFTEN, SELDOM, Follower
 from lumpable.service.ledger import Ledger
 from lumpable.service.minds import warm_up
 from lumpable.service.reading import Reading
@@ -34,6 +34,9 @@ from lumpable.service.turns import Turns
 from lumpable.service.writer import Writer
 from lumpable.stores.law import Store, StoreError
 from lumpable.stores.log_entries import Entry
+
+PORTION = 50
+"""Decisions whose windows have closed that one call looks at, however many there are."""
 
 
 def now() -> int:
@@ -157,9 +160,9 @@ class Changing(Reading):
             self._start_fit()
 
     def _settle(self, entries: list[Entry]) -> None:
-        """Count the defaults of decisions whose windows have closed."""
+        """Count the defaults of some decisions whose windows have closed; the next call goes on."""
         at = self._clock()
-        for event in self._ledger.closing(at):
+        for event in self._ledger.closing(at, PORTION):
             self._enter(entries, Entry(kind="expired", at=at, event=event))
 
     # --- Others who write -------------------------------------------------------------------------
@@ -195,9 +198,16 @@ class Changing(Reading):
         return False
 
     def _look(self) -> Ledger:
-        """Return what is known now, also of what others wrote, if the store is there."""
-        sound = not (self._closed or self._doubtful or self._writer.failure)
-        if sound and not self._turns.held:
+        """Return what is known now, also of what others wrote, if the store is there.
+
+        What was refused is not shown: if memory may differ from the log, it is made anew first.
+        """
+        if self._closed:
+            return self._ledger
+        if self._doubtful or self._writer.failure is not None:
+            self._recover()
+            self._rest()
+        elif not self._turns.held:
             with suppress(StoreError):
                 self._notice()
         return self._ledger
@@ -212,8 +222,11 @@ class Changing(Reading):
             finally:
                 self._lock.release()
 
-    def follow(self) -> None:
-        """Take notice of what others wrote, and see to what is due, though nobody calls."""
+    def follow(self) -> bool:
+        """Take notice of what others wrote, and see to what is due, though nobody calls.
+
+        Returns whether more is due by now.
+        """
         with self._lock:
             self._recover()
             forgot = not self._turns.held and self._notice()
@@ -225,6 +238,9 @@ class Changing(Reading):
         if due:
             with self._changing():
                 pass
+            with self._lock:
+                return self._ledger.closes_before(at)
+        return False
 
     # --- Fits -------------------------------------------------------------------------------------
 
@@ -284,9 +300,11 @@ class Changing(Reading):
         return self._turns.shared
 
     def keep_following(self) -> None:
-        """Follow what others write, from now on, where others do."""
-        if self._turns.shared and self._follower is None:
-            self._follower = Follower(self.follow)
+        """From now on, follow what others write where others do, and let windows close in time."""
+        if self._follower is None and self._turns.shared:
+            self._follower = Follower(self.follow, OFTEN)
+        elif self._follower is None and self.settings.window is not None:
+            self._follower = Follower(self.follow, SELDOM)
 
     def close(self) -> None:
         """Write what was handed in and let go of the store; calling it twice is fine."""

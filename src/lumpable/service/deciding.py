@@ -8,12 +8,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from lumpable.base.errors import BadArgument
 from lumpable.service.settings import Settings
 from lumpable.stores.log_entries import Name
 
 LEARNER, HELD_BACK, SHADOW, OBSERVED = "learner", "held back", "shadow", "observed"
 """Who decided."""
+WHO = frozenset([LEARNER, HELD_BACK, SHADOW, OBSERVED])
 
 
 def luck(seed: int, event: str, stream: str) -> float:
@@ -35,12 +38,12 @@ def check(settings: Settings, choices: Sequence[Name]) -> None:
 def drawn(
     settings: Settings, event: str, choices: Sequence[Name], ask: Callable[[], Name]
 ) -> tuple[Name, float, str]:
-    """Return the arm to show, its probability, and who decided."""
+    """Return the arm to show, its probability, and who decided (see `who` and `wanted`)."""
     check(settings, choices)
     n, floor, control = len(choices), settings.floor, settings.control
     if settings.mode == "shadow":
         assert control is not None
-        return control, 1.0, SHADOW
+        return control, 1.0, _in_shadow(ask)
     best, held = ask(), settings.hold_back
     if held == floor == 0.0:
         return best, 1.0, LEARNER
@@ -60,6 +63,39 @@ def drawn(
     u, most = luck(settings.seed, event, "floor"), 1.0 - (n - 1) * floor
     arm = best if u < most else _one([a for a in choices if a != best], (u - most) / (1.0 - most))
     return arm, probability(arm), LEARNER
+
+
+def _in_shadow(ask: Callable[[], Name]) -> str:
+    """Say who decided, and what the learner would have shown if it can say so."""
+    try:
+        return f"{SHADOW} {msgspec.json.encode(ask()).decode()}"
+    except BadArgument:  # it chooses among all arms, and some are not allowed: nobody shows its arm
+        return SHADOW
+
+
+def who(detail: str) -> str:
+    """Return who decided, from what a decision's entry says.
+
+    >>> who("learner"), who('shadow "red"'), who("shadow")
+    ('learner', 'shadow', 'shadow')
+    """
+    return detail if detail in WHO else detail.partition(" ")[0]
+
+
+def wanted(detail: str) -> Name | None:
+    """Return what the learner would have shown in the shadow; None: it was not asked.
+
+    >>> wanted('shadow "red"'), wanted("shadow 17"), wanted("shadow"), wanted("held back")
+    ('red', 17, None, None)
+    """
+    by, _, arm = detail.partition(" ")
+    if by != SHADOW or not arm:
+        return None
+    try:
+        name: Name = msgspec.json.decode(arm, type=Name)
+        return name
+    except msgspec.MsgspecError:  # of a damaged log, which `verify` finds
+        return None
 
 
 def _one(choices: Sequence[Name], u: float) -> Name:

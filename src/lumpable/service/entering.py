@@ -152,11 +152,10 @@ class Entering(Changing):
             return [self._seen(entries, row) for row in rows]
 
     def _check_seen(self, rows: Sequence[Seen]) -> list[Name]:
-        """Refuse, before anything changes, what cannot be entered; return arms that are new."""
-        with self._lock:
-            new = self._new(rows)
-            self._ledger.learner.check_users(row.user for row in new)
-            return self._unknown(row.arm for row in new)
+        """Refuse, under the lock, what cannot be entered; return arms that are new."""
+        new = self._new(rows)
+        self._ledger.learner.check_users(row.user for row in new)
+        return self._unknown(row.arm for row in new)
 
     def _seen(self, entries: list[Entry], row: Seen) -> Decided:
         if (known := self._known(row.event, row.user)) is None:

@@ -10,24 +10,26 @@ import msgspec
 
 from lumpable.base.extras import need
 from lumpable.base.files import replacing
+from lumpable.service.deciding import wanted, who
 from lumpable.service.joining import Event, outcome, standing
-from lumpable.service.settings import Settings
+from lumpable.service.settings import Settings, decoded
 from lumpable.stores.law import Store
 from lumpable.stores.log_entries import Entry, Name, plain
 
 COLUMNS = {
     "event": "string", "user": "string", "arm": "string", "propensity": "float64",
-    "version": "int64", "decided_by": "string", "decided_at": "timestamp", "shown": "bool",
-    "standing": "string", "rewards": "int64", "reward": "float64",
+    "version": "int64", "decided_by": "string", "wanted": "string", "decided_at": "timestamp",
+    "shown": "bool", "standing": "string", "rewards": "int64", "reward": "float64",
 }  # fmt: skip
-"""Users and arms are written as JSON, so that 17 and "17" stay two names."""
+"""Users and arms are written as JSON, so that 17 and "17" stay two names. What was `wanted` is what
+the learner would have shown, where it was in the shadow."""
 ROWS = 50_000
 """Rows that are written at a time."""
 
 
 def settings_of(store: Store) -> Settings:
     """Return the settings of a store."""
-    return msgspec.json.decode(store.settings, type=Settings) if store.settings else Settings()
+    return decoded(store.settings)
 
 
 def rows(store: Store, now: int) -> Iterator[dict[str, Any]]:
@@ -45,7 +47,7 @@ def _row(id: str, event: Event, rules: Settings, now: int) -> dict[str, Any]:
     return {
         "event": id, "user": _text(decision.user), "arm": _text(decision.arm),
         "propensity": decision.propensity, "version": decision.version,
-        "decided_by": decision.detail or None,
+        "decided_by": who(decision.detail) or None, "wanted": _text(wanted(decision.detail)),
         "decided_at": None if event.decision is None else decision.at, "shown": event.shown,
         "standing": standing(event, rules, now), "rewards": len(event.rewards),
         "reward": None if counted is None else plain(counted),

@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 
 from lumpable.lumps.belief.averages import Sums
-from lumpable.service.deciding import HELD_BACK, LEARNER, OBSERVED
+from lumpable.service.deciding import HELD_BACK, LEARNER, OBSERVED, SHADOW, wanted, who
 from lumpable.service.joining import Unusual
 from lumpable.stores.log_entries import Entry, Name
 
@@ -57,6 +57,10 @@ class KeptHistory(msgspec.Struct, forbid_unknown_fields=True):
     unusual: dict[str, int]
     lately: list[tuple[Name, Name]]
     versions: list[Version]
+    shadow: tuple[int, int] | None = None
+    """None: an earlier version wrote it, which counted neither this, ..."""
+    parked: tuple[int, list[tuple[int, int]]] = (0, [])
+    """... nor this."""
 
 
 @dataclass(slots=True)
@@ -87,6 +91,12 @@ class History:
         self.lately: deque[tuple[Name, Name]] = deque(maxlen=LATELY)
         """Users and arms of the last decisions."""
         self.versions: deque[Version] = deque(maxlen=VERSIONS)
+        self.parked: dict[int, int] = {}
+        """Rewards of no decision so far, by the minute of the first of their event, ..."""
+        self._first_parked = 0
+        """... and the minute that all before it are counted in."""
+        self.shadow = self.agreed = 0
+        """Decisions in the shadow that say what the learner wanted, and how often it was shown."""
 
     # --- What happens ---------------------------------------------------------------------------
 
@@ -98,6 +108,9 @@ class History:
     def decided(self, decision: Entry, user: Name, arm: Name) -> None:
         """Take notice of a decision."""
         self.lately.append((user, arm))
+        if who(decision.detail) == SHADOW and (own := wanted(decision.detail)) is not None:
+            self.shadow += 1
+            self.agreed += own == arm
         minute = self._minute(decision.at, own=decision.detail != OBSERVED)
         if minute is not None:
             minute.decisions += 1
@@ -122,7 +135,7 @@ class History:
 
     def learned(self, decision: Entry, before: int | None, after: int | None) -> None:
         """Take notice that a decision comes to something else."""
-        by, minute = decision.detail, self.minutes.get(decision.at // MINUTE)
+        by, minute = who(decision.detail), self.minutes.get(decision.at // MINUTE)
         if by not in self.outcomes:
             self.outcomes[by] = Sums()
         sums = [self.outcomes[by]]
@@ -138,6 +151,25 @@ class History:
         """Take notice of events or rewards that stand in an unusual way; -1: no more."""
         for each in what:
             self.unusual[each] += number
+
+    def park(self, first: int, number: int) -> None:
+        """Take notice that so many rewards of an event have no decision, or have one now (-)."""
+        minute = max(first // MINUTE, self._first_parked)
+        self.parked[minute] = self.parked.get(minute, 0) + number
+        if self.parked[minute] == 0:
+            del self.parked[minute]
+        if len(self.parked) > MINUTES:
+            oldest = self.parked.pop(min(self.parked))
+            self._first_parked = min(self.parked)
+            self.parked[self._first_parked] += oldest
+
+    def undecided(self, window: int | None, now: int) -> tuple[int, int]:
+        """Return how many rewards wait for their decision, and how many waited for too long."""
+        rewards = sum(self.parked.values())
+        if window is None:
+            return rewards, 0
+        late = sum(n for minute, n in self.parked.items() if (minute + 1) * MINUTE + window <= now)
+        return rewards - late, late
 
     def adopted(self, entry: Entry, groups: Iterable[tuple[int, Name | None]]) -> None:
         """Take notice of a version."""
@@ -162,8 +194,9 @@ class History:
         ]
         outcomes = {by: _kept(sums) for by, sums in self.outcomes.items()}
         return KeptHistory(
-            self.now, minutes, outcomes, dict(self.unusual), list(self.lately), list(self.versions)
-        )
+            self.now, minutes, outcomes, dict(self.unusual), list(self.lately), list(self.versions),
+            (self.shadow, self.agreed), (self._first_parked, list(self.parked.items())),
+        )  # fmt: skip
 
     @classmethod
     def of(cls, kept: KeptHistory) -> History:
@@ -179,6 +212,8 @@ class History:
         made.unusual.update(kept.unusual)
         made.lately.extend(kept.lately)
         made.versions.extend(kept.versions)
+        made.shadow, made.agreed = kept.shadow or (0, 0)
+        made._first_parked, made.parked = kept.parked[0], dict(kept.parked[1])
         return made
 
 

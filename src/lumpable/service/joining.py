@@ -14,9 +14,9 @@ from lumpable.service.settings import Settings
 from lumpable.stores.log_entries import Entry
 
 Standing = Literal["waiting", "rewarded", "defaulted", "missed", "early", "orphan", "late"]
-Unusual = Literal["late", "undecided", "repeated", "missed", "defaulted"]
-"""Of a reward: outside the window, of no decision so far, beside another. Of an event: without a
-reward when the window closed."""
+Unusual = Literal["late", "repeated", "missed", "defaulted"]
+"""Of a reward: outside the window, beside another. Of an event: without a reward when the window
+closed."""
 
 
 class Event(msgspec.Struct, gc=False):
@@ -96,11 +96,8 @@ def standing(event: Event, rules: Settings, now: int) -> Standing:
 
 
 def unusual(event: Event, rules: Settings) -> list[Unusual]:
-    """Name what is not as it should be with an event and with each of its rewards."""
-    rewards = len(event.rewards)
-    if event.decision is None:
-        return ["undecided"] * rewards
-    good = len(in_time(event, rules))
+    """Name what is not as it should be with a decision and with each of its rewards."""
+    rewards, good = len(event.rewards), len(in_time(event, rules))
     found: list[Unusual] = ["late"] * (rewards - good)
     if good:
         return found + ["repeated"] * (good - 1)

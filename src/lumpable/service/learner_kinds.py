@@ -65,13 +65,13 @@ class Kind:
 def plain(given: object) -> Description:
     """Return a description as it is kept: the name alone if there are no options."""
     if isinstance(given, str):
-        return given
+        return str(given)
     if not isinstance(given, Mapping) or not isinstance(given.get("kind"), str):
         expected = "a name, or a mapping with `kind` and options"
         raise BadArgument("learner", expected, repr(given)[:80])
     try:
         kept: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(dict(given)))
-    except (TypeError, ValueError, msgspec.MsgspecError) as cause:
+    except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as cause:
         raise BadArgument("learner", f"options that can be written ({cause})") from None
     return kept if len(kept) > 1 else str(kept["kind"])
 

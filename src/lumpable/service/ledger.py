@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -157,10 +157,10 @@ class Ledger:
     def _about_event(self, entry: Entry, event: Event) -> None:
         before, decided = outcome(event, self.settings), event.decision is not None
         if event.rewards or event.expired:
-            self.history.changed(unusual(event, self.settings), -1)
+            self._noticed(event, -1)
         event.add(entry, self.number)
         if event.rewards or event.expired:
-            self.history.changed(unusual(event, self.settings))
+            self._noticed(event)
         if entry.kind == "rewarded":
             self.history.rewarded(entry)
         self.events.pop(entry.event, None)  # they stand in the order of their last entries
@@ -178,6 +178,13 @@ class Ledger:
             self._expect_no_more(entry.event)
         if len(self.events) > MOST_EVENTS:
             self._make_room()
+
+    def _noticed(self, event: Event, number: int = 1) -> None:
+        """Let the history know that something is unusual with an event; -1: no more."""
+        if event.decision is not None:
+            self.history.changed(unusual(event, self.settings), number)
+        elif event.rewards:
+            self.history.park(event.rewards[0][0], number * len(event.rewards))
 
     def _decided(self, decision: Entry, user: Name, arm: Name) -> None:
         if arm not in self.open:  # somebody else decided
@@ -213,14 +220,15 @@ class Ledger:
 
     # --- Time, arms, users ----------------------------------------------------------------------
 
-    def closing(self, now: int) -> list[str]:
-        """Return the events whose window has closed without a reward; each comes once."""
-        found = []
-        while self.closes_before(now):
-            event = self.event(id := heapq.heappop(self._closing)[1])
+    def closing(self, now: int, most: int) -> Iterator[str]:
+        """Yield the events whose window has closed without a reward, each once; look at so many."""
+        for _ in range(most):
+            if not self.closes_before(now):
+                return
+            event = self.event(id := self._closing[0][1])
+            heapq.heappop(self._closing)  # not before: the event may have to be read from the log
             if not event.expired and outcome(event, self.settings) is None:
-                found.append(id)
-        return found
+                yield id
 
     def closes_before(self, now: int) -> bool:
         """Whether the window of some decision has closed."""

@@ -91,7 +91,9 @@ class LiveExperiment(Entering):
             raise BadArgument("allowed", "a list, or a column of lists", "both")
         users, ids = self._users.plains(table.values("user")), self._ids(table)
         allowed = table.checked("allowed", self._arms.plains, arms)
-        named = {*self._ledger.learner.arms, *self._ledger.learner.retired}
+        with self._lock:
+            learner = self._look().learner
+            named = {*learner.arms, *learner.retired}
         kind = framed.kind_of("arm", named.union(*(row or () for row in allowed)))
         made = self._choose(list(map(Asked, ids, users, allowed)), activate)
         return table.answer(
@@ -135,10 +137,13 @@ class LiveExperiment(Entering):
         values = table.checked("reward", self._if_any, None, gaps=True)
         ids = self._ids(table)
         rows = list(map(Seen, ids, users, arms, propensities, times, values))
-        self._check_seen(rows)
+        with self._lock:
+            self._look()
+            self._check_seen(rows)
         for first in range(0, len(rows), AT_A_TIME):
             self._take_in(rows[first : first + AT_A_TIME])
         with self._lock:
+            self._look()
             standings = self._standings(ids)
         made: Frame = table.answer(event=("text", ids), standing=("text", standings))
         return made

@@ -10,7 +10,7 @@ from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.service.folds import Fold
 from lumpable.service.learner_kinds import kind_of
-from lumpable.service.settings import Settings
+from lumpable.service.settings import Settings, told_rewards
 from lumpable.stores.log_entries import Name
 
 
@@ -109,7 +109,7 @@ def mind_of(settings: Settings) -> Mind:
     """Return what learns in an experiment, before it was told anything."""
     kind = kind_of(settings.learner, settings.seed)
     if kind is None:
-        return Believer(rewards=settings.rewards, seed=settings.seed)
+        return Believer(rewards=told_rewards(settings), seed=settings.seed)
     return Fold(kind)
 
 

@@ -11,16 +11,27 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.words import nearest
+from lumpable.lumps.use.naming import Names
 from lumpable.service.changing import now
 from lumpable.service.fits_beside import AtOnce, Beside, Fitter
 from lumpable.service.learned_entries import Evidence, agreed, enter, evidence_in
 from lumpable.service.learner_kinds import kind_of, try_out
 from lumpable.service.live_experiment import LiveExperiment
-from lumpable.service.settings import LASTING, Mode, Repeated, Settings, made, said
+from lumpable.service.settings import (
+    LASTING,
+    Mode,
+    Repeated,
+    Settings,
+    decoded,
+    encoded,
+    made,
+    said,
+)
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_postgres import PostgresStore
 from lumpable.stores.in_sqlite import SQLiteStore
-from lumpable.stores.law import SharedStore, Store, StoreError
+from lumpable.stores.law import SharedStore, Store
 from lumpable.stores.log_entries import Name
 from lumpable.stores.postgres_database import is_address
 
@@ -67,19 +78,19 @@ def open(
     given = {name: value for name, value in locals().items()
              if name in Settings.__struct_fields__ and value is not UNSET}  # fmt: skip
     evidence = None if learned is None else evidence_in(learned)
+    names = Names("arm").plains(arms if isinstance(arms, str) else list(arms))
     store = store_at(path)
     try:
-        arms = list(arms)
         with _alone(store):
-            settings = _settings(store, given, len(arms), evidence)
+            settings = _settings(store, given, names, evidence)
             if settings.learned_left and evidence is not None:
                 enter(store, evidence, now())
                 settings = msgspec.structs.replace(settings, learned_left=False)
-                store.configure(msgspec.json.encode(settings))
+                store.configure(encoded(settings))
         fitter: Fitter = Beside() if fits == "beside" else AtOnce()
         snapshot = Path(f"{path}.snapshot") if isinstance(store, SQLiteStore) else None
         experiment = LiveExperiment(store, settings, fitter, snapshot=snapshot)
-        for arm in arms:
+        for arm in names:
             experiment.add_arm(arm)
         experiment.keep_following()
         experiment.get_ready()
@@ -114,25 +125,44 @@ def _alone(store: Store) -> Iterator[None]:
 
 
 def _settings(
-    store: Store, given: dict[str, Any], arms: int, evidence: Evidence | None
+    store: Store, given: dict[str, Any], arms: list[Name], evidence: Evidence | None
 ) -> Settings:
     """Return the settings of a store, with those that are given; keep them."""
-    try:
-        before = msgspec.json.decode(store.settings, type=Settings) if store.settings else None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise StoreError(f"the settings of the experiment are damaged: {error}") from error
-    if before is None and evidence is not None:
+    before = decoded(store.settings)
+    begun = _begun(store)
+    if not begun and evidence is not None:
         given = {"rewards": evidence.accepted.given} | given
-    settings = made(**(said(before or Settings()) | given))
-    if before is not None:
+    settings = made(**(said(before) | given))
+    if begun:
         for name in LASTING:
             was, wanted = getattr(before, name), getattr(settings, name)
             if was != wanted:
                 expected = f"{said(before)[name]!r}, as the experiment was begun"
                 raise BadArgument(name, expected, repr(given[name]))
-    if before is None and (kind := kind_of(settings.learner, settings.seed)) is not None:
-        try_out(kind, arms)
-    settings = agreed(before, settings, evidence)
-    if settings != before:
-        store.configure(msgspec.json.encode(settings))
+    elif (kind := kind_of(settings.learner, settings.seed)) is not None:
+        try_out(kind, len(arms))
+    if "control" in given:
+        known = {*arms, *store.arms, *(() if evidence is None else evidence.items)}
+        _check_control(settings, known)
+    settings = agreed(before if begun else None, settings, evidence)
+    if settings != before or not store.settings:
+        store.configure(encoded(settings))
     return settings
+
+
+def _begun(store: Store) -> bool:
+    """Whether an experiment is under way, so that what it was begun with must stay.
+
+    Where nothing was entered, the first opening may have failed half-way. (But a process that
+    shares the store may have it open, and count on what it was told.)
+    """
+    return store.last > 0 or (isinstance(store, SharedStore) and bool(store.settings))
+
+
+def _check_control(settings: Settings, known: set[Name]) -> None:
+    """Refuse a control arm that is none of the arms there are; if there are none, it may come."""
+    unheard_of = settings.control is not None and settings.control not in known
+    if unheard_of and known and not settings.new_arms:
+        names = [str(name) for name in known]
+        got = f"{settings.control!r}{nearest(str(settings.control), names)}"
+        raise BadArgument("control", "one of the arms", got)

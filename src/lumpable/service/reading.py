@@ -14,7 +14,7 @@ import msgspec
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.lumps.belief.advice import Advice, Lift
-from lumpable.lumps.belief.beliefs import LEVEL, Expected, Group, Member
+from lumpable.lumps.belief.beliefs import LEVEL, Expected, Group, Mean, Member
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.activity import Activity, activity
 from lumpable.service.folds import Fold
@@ -23,7 +23,7 @@ from lumpable.service.ledger import Ledger
 from lumpable.service.minds import Mind
 from lumpable.service.overview import BeliefsNow, Overview
 from lumpable.service.settings import SECOND
-from lumpable.stores.log_entries import Name, micro
+from lumpable.stores.log_entries import MICRO, Name
 
 NO_GROUPS = "finds no groups"
 NO_BELIEFS = "does not say what it expects (see `recommended`)"
@@ -41,18 +41,38 @@ class Explanation:
     """... and how surely it is theirs."""
     rewards: int
     """How many of the user's own rewards this rests on."""
+    in_group: Mean | None = None
+    """What the arm brings in this group, ..."""
+    runner_up_in_group: Mean | None = None
+    """... and what the runner-up does."""
 
     def __str__(self) -> str:
-        own, seen = self.advice, f"{counted(self.rewards, 'reward')} of their own"
-        where = f"in no known group, with {seen}"
-        if self.group is not None and self.probability is not None:
-            where = f"in group {self.group} with probability {self.probability:.2f}, by {seen}"
+        own = self.advice
+        next_one = "" if own.runner_up is None else f"; next comes {own.runner_up!r}"
+        if own.runner_up_mean is not None:
+            next_one += f" with {own.runner_up_mean:.3g}"
         best = (
-            f"{own.best_arm!r} brings {own.mean:.3g} ({own.low:.3g} to {own.high:.3g}) and is best "
-            f"with probability {own.probability_best:.2f}"
+            f"{own.best_arm!r} brings {_with_interval(own)} and is best with probability "
+            f"{own.probability_best:.2f}{next_one}."
         )
-        rest = "" if own.runner_up is None else f"; next comes {own.runner_up!r}"
-        return f"{own.context!r} is {where}. {best}{rest}."
+        return f"{own.context!r} is {self._where()} {best}"
+
+    def _where(self) -> str:
+        """Say which group it is, and what is known of the two arms there."""
+        seen = f"{counted(self.rewards, 'reward')} of their own"
+        if self.group is None or self.probability is None:
+            return f"in no known group, with {seen}."
+        where = f"in group {self.group} with probability {self.probability:.2f}, by {seen}."
+        if self.in_group is None:
+            return f"{where} For them"
+        there, other = self.in_group, self.runner_up_in_group
+        arms = f"{there.arm!r} brings {_with_interval(there)}"
+        arms += "" if other is None else f", {other.arm!r} {_with_interval(other)}"
+        return f"{where} In this group {arms}. For them"
+
+
+def _with_interval(row: Advice | Mean) -> str:
+    return f"{row.mean:.3g} ({row.low:.3g} to {row.high:.3g})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +120,7 @@ class Reading:
     def get_ready(self) -> None:
         """Bring the learner up to all that was told, so that no caller waits for it."""
         with self._lock:
-            self._ledger.learner.get_ready()
+            self._look().learner.get_ready()
 
     def groups(self) -> list[Group]:
         """Return a row for each group: how large it is, its best arm, and how sure both are."""
@@ -113,8 +133,9 @@ class Reading:
     def summary(self) -> str:
         """Say in a sentence or two what is believed of users, or how far the learner is."""
         with self._lock:
-            if isinstance(self._ledger.learner, Fold):
-                return self._ledger.learner.summary()
+            learner = self._look().learner
+            if isinstance(learner, Fold):
+                return learner.summary()
         return self._believer(NO_GROUPS).summary()
 
     def best(self, user: Name, allowed: Iterable[Name] | None = None) -> Advice:
@@ -128,8 +149,9 @@ class Reading:
     def recommended(self) -> dict[Name, Name]:
         """Return the arm that the learner would recommend to each known user, whatever it is."""
         with self._lock:
-            if isinstance(self._ledger.learner, Fold):
-                return self._ledger.learner.policy()
+            learner = self._look().learner
+            if isinstance(learner, Fold):
+                return learner.policy()
         return {row.context: row.best_arm for row in self.policy()}
 
     def lift(self) -> Lift:
@@ -147,7 +169,11 @@ class Reading:
         own = next((row for row in learner.members() if row.context == advice.context), None)
         if own is None:
             return Explanation(advice, None, None, 0)
-        return Explanation(advice, own.group, own.probability, own.rewards)
+        there = {row.arm: row for row in learner.means() if row.group == own.group}
+        return Explanation(
+            advice, own.group, own.probability, own.rewards, there.get(advice.best_arm),
+            there.get(advice.runner_up),
+        )  # fmt: skip
 
     def report(self, path: str | Path) -> Path:
         """Write all of this as one page with pictures (extra `plot`)."""
@@ -177,7 +203,7 @@ class Reading:
 
     def _believed(self) -> BeliefsNow:
         with self._lock:
-            ledger, at = self._ledger, self._clock()
+            ledger, at = self._look(), self._clock()
             learner, lately = copy.deepcopy(ledger.learner), list(ledger.history.lately)
             number, version = ledger.number, ledger.version
         return BeliefsNow(
@@ -191,7 +217,8 @@ class Reading:
         The same events make the same rows, in whatever order they came and however often.
         """
         rows = [
-            (user, arm, micro(reward), times) for user, arm, reward, times in self._learner().told()
+            (user, arm, round(reward * MICRO), times)  # a sum may be larger than any reward
+            for user, arm, reward, times in self._learner().told()
         ]
         return sorted(rows, key=lambda row: (*(_sortable(name) for name in row[:2]), row[2:]))
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, get_args
 
 import msgspec
+import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
+from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import learner_kinds
+from lumpable.stores.law import StoreError
 from lumpable.stores.log_entries import MICRO, Name, micro
 
 Repeated = Literal["first", "last", "sum"]
 Mode = Literal["serve", "shadow", "observe"]
 SECOND = 1_000_000
 """Microseconds."""
+LARGEST = 2**64 - 1
+"""The largest whole number that can be kept."""
 LASTING = ("rewards", "window", "default", "repeated", "seed", "learner")
 """What an experiment is begun with cannot be changed: the past would come to something else."""
 
@@ -49,27 +56,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def made(**given: Any) -> Settings:
-    """Check what a user says, in seconds and units of reward."""
-    window, default = given.pop("window"), given.pop("default")
-    given["learner"] = learner_kinds.plain(given.get("learner", learner_kinds.LUMPS))
-    settings = Settings(
-        window=None if window is None else seconds("window", window),
-        default=None if default is None else micro(checks.real(
-            "default", default, "a number", -float("inf"), float("inf"))),
-        **given,
-    )  # fmt: skip
-    accepted = Accepted.of(settings.rewards)
+    """Check what a user says, in seconds and units of reward; what is kept is plain."""
+    settings = Settings(**{
+        name: PLAIN[name](value) if name in PLAIN else value for name, value in given.items()
+    })  # fmt: skip
     if settings.default is not None:
-        accepted.one(settings.default / MICRO)
+        Accepted.of(settings.rewards).one(settings.default / MICRO)
         if settings.window is None:
             raise BadArgument("default", "a window after which it counts", "none")
-    _one_of("repeated", settings.repeated, get_args(Repeated))
-    _one_of("mode", settings.mode, get_args(Mode))
-    checks.real("hold_back", settings.hold_back, "a share in [0, 1)", -1e-300, 1.0 - 2**-53)
-    checks.real("floor", settings.floor, "a number in [0, 1)", -1e-300, 1.0 - 2**-53)
-    checks.whole("seed", settings.seed, 0)
-    if settings.at_most is not None:
-        checks.whole("at_most", settings.at_most, 1)
     kind = learner_kinds.kind_of(settings.learner, settings.seed)
     if kind is not None:
         learner_kinds.check(kind, settings.rewards, settings.repeated, settings.at_most)
@@ -78,15 +72,77 @@ def made(**given: Any) -> Settings:
     return settings
 
 
+def _rewards(given: Any) -> str | tuple[float, float]:
+    accepted = Accepted.of(given)
+    return str(given) if isinstance(given, str) else (accepted.low, accepted.high)
+
+
+def _default(value: float) -> int:
+    return micro(checks.real("default", value, "a number", -float("inf"), float("inf")))
+
+
+def _true_or_false(name: str, value: object) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise BadArgument(name, "True or False", repr(value))
+    return bool(value)
+
+
+def _share(name: str, expected: str, value: float) -> float:
+    return checks.real(name, value, expected, -1e-300, 1.0 - 2**-53)
+
+
+def _one_of(name: str, choices: tuple[str, ...], value: object) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise BadArgument(name, "one of " + ", ".join(map(repr, choices)), repr(value))
+    return str(value)
+
+
+def _if_any(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else check(value)
+
+
+PLAIN: dict[str, Callable[[Any], Any]] = {
+    "rewards": _rewards,
+    "window": _if_any(lambda value: seconds("window", value)),
+    "default": _if_any(_default),
+    "repeated": partial(_one_of, "repeated", get_args(Repeated)),
+    "mode": partial(_one_of, "mode", get_args(Mode)),
+    "hold_back": partial(_share, "hold_back", "a share in [0, 1)"),
+    "control": _if_any(lambda arm: Names("control").plain(arm)),
+    "at_most": _if_any(lambda value: checks.whole("at_most", value, 1, LARGEST)),
+    "new_arms": partial(_true_or_false, "new_arms"),
+    "floor": partial(_share, "floor", "a number in [0, 1)"),
+    "seed": lambda value: checks.whole("seed", value, 0, LARGEST),
+    "learner": learner_kinds.plain,
+}
+"""From what a user says to what is kept: values of plain types, which JSON gives back."""
+
+
+def encoded(settings: Settings) -> bytes:
+    """Return settings as they are kept; what could not be read again is refused here."""
+    held = msgspec.json.encode(settings)
+    if decoded(held) != settings:
+        raise StoreError("the settings would not be read as they are; nothing was kept")
+    return held
+
+
+def decoded(held: bytes) -> Settings:
+    """Return settings that were kept."""
+    try:
+        return msgspec.json.decode(held, type=Settings) if held else Settings()
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise StoreError(f"the settings of the experiment are damaged: {error}") from error
+
+
+def told_rewards(settings: Settings) -> str | tuple[float, float]:
+    """Return which rewards the learner may be told: a sum may leave the range of its parts."""
+    return "any" if settings.repeated == "sum" else settings.rewards
+
+
 def seconds(name: str, value: float) -> int:
     """Return a length of time in microseconds."""
     most = 2**62 / SECOND
     return round(SECOND * checks.real(name, value, "a positive number of seconds", 0.0, most))
-
-
-def _one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise BadArgument(name, "one of " + ", ".join(map(repr, choices)), repr(value))
 
 
 def said(settings: Settings) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from lumpable.base import files
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.ledger import Kept, Ledger
-from lumpable.service.settings import LASTING, Settings
+from lumpable.service.settings import LASTING, Settings, told_rewards
 from lumpable.stores.law import SharedStore, Store, StoreError
 
 EVERY = 50_000
@@ -111,8 +111,7 @@ class Snapshots:
         if isinstance(store, SharedStore):
             self._place = InStore(store)
         self._store = store
-        lasting = [getattr(settings, name) for name in (*LASTING, "at_most")]
-        self._settings = hashlib.sha256(msgspec.json.encode(lasting)).hexdigest()
+        self._settings = _digest_of(settings)
         self._last = 0
         self._writing: threading.Thread | None = None
 
@@ -154,6 +153,8 @@ class Snapshots:
             snapshot = msgspec.json.decode(said, type=Snapshot)
             if snapshot.settings != self._settings or snapshot.kept.number > self._store.last:
                 return None
+            if snapshot.kept.history.shadow is None:  # of an earlier version, which counted less
+                return None
             if self._store.digest(snapshot.kept.number).hex() != snapshot.mark:
                 return None
         except (BadArgument, OSError, msgspec.MsgspecError):
@@ -178,12 +179,21 @@ class Snapshots:
             self._writing.join()
 
 
+def _digest_of(settings: Settings) -> str:
+    """Return what stands for all that entries and the learner's own checks depend on."""
+    given = {name: getattr(settings, name) for name in (*LASTING, "at_most")}
+    told = given | {"rewards": told_rewards(settings)}
+    return hashlib.sha256(msgspec.json.encode(list(told.values()))).hexdigest()
+
+
 def problem(path: Path, store: Store) -> str:
     """Say what is wrong with the snapshot of a store; nothing if all is well, or there is none."""
-    if not path.exists():
-        return ""
     try:
+        if not path.exists():
+            return ""
         snapshot = msgspec.json.decode(Believer.read(path)[1], type=Snapshot)
+    except FileNotFoundError:  # it was removed meanwhile, as somebody is forgotten
+        return ""
     except (BadArgument, OSError, msgspec.MsgspecError) as error:
         return str(error)
     if store.digest(snapshot.kept.number).hex() != snapshot.mark:

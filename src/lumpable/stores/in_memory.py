@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 
 from lumpable.stores.law import AlreadyDecided, Damage, Store
-from lumpable.stores.log_entries import Entry, Name, digest_of, linked
+from lumpable.stores.log_entries import Entry, Name, digest_of, digest_of_settings, linked
 
 
 class MemoryStore(Store):
@@ -17,7 +17,7 @@ class MemoryStore(Store):
         self._lock = threading.RLock()
         self._salt = salt
         self._salts: dict[Name, bytes] = {}
-        self._settings = b""
+        self._settings, self._settings_digest = b"", digest_of_settings(b"")
         self._log: list[Entry | None] = []
         self._digests: list[bytes] = []
         self._chain: list[tuple[int, bytes]] = [(0, b"")]
@@ -36,6 +36,7 @@ class MemoryStore(Store):
     def configure(self, settings: bytes) -> None:
         """Keep settings."""
         self._settings = bytes(settings)
+        self._settings_digest = digest_of_settings(settings)
 
     def append(self, entries: Sequence[Entry]) -> int:
         """Add entries."""
@@ -101,6 +102,8 @@ class MemoryStore(Store):
         for (first, link), (last, next_link) in zip(self._chain, self._chain[1:], strict=False):
             if linked(link, self._digests[first:last]) != next_link:
                 damages.append(Damage(f"entries {first + 1} to {last}", "the chain is broken"))
+        if digest_of_settings(self._settings) != self._settings_digest:
+            damages.append(Damage("the settings", "are not what was written"))
         return damages
 
     def close(self) -> None:

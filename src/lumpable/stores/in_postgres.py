@@ -12,9 +12,18 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lumpable.stores.in_tables import BLANK, COLUMNS, ERASED, OWN, Row, TableStore
+from lumpable.stores.in_tables import (
+    BLANK,
+    COLUMNS,
+    DIGEST,
+    ERASED,
+    OWN,
+    SETTINGS,
+    Row,
+    TableStore,
+)
 from lumpable.stores.law import AlreadyDecided, Damage, SharedStore, StoreError
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.log_entries import Entry, Name, digest_of_settings
 from lumpable.stores.postgres_database import (
     DECISIONS,
     Session,
@@ -44,6 +53,8 @@ class PostgresStore(TableStore, SharedStore):
     `address` is what PostgreSQL's own clients take (`postgresql://...`). The schema is the first
     one of the search path, or `lumpable` if that is the usual one. With `read_only` none is made.
     """
+
+    DIGEST_SINCE = 2
 
     def __init__(
         self, address: str, *, read_only: bool = False, salt: Callable[[], bytes] | None = None
@@ -102,6 +113,9 @@ class PostgresStore(TableStore, SharedStore):
         with self._lock, self._errors():
             return self._reader().rows(query.replace("?", "%s"), *given)
 
+    def _schema(self) -> int:
+        return int(self._rows("SELECT value FROM about WHERE key = 'schema'")[0][0])
+
     def _highest_user(self) -> int:
         return int(self._rows("SELECT users FROM ever")[0][0])
 
@@ -157,11 +171,12 @@ class PostgresStore(TableStore, SharedStore):
     def configure(self, settings: bytes) -> None:
         """Keep settings."""
         query = (
-            "INSERT INTO about VALUES ('settings', %s) "
+            "INSERT INTO about VALUES (%s, %s) "
             "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
         )
+        rows = [(SETTINGS, settings), (DIGEST, digest_of_settings(settings))]
         with self._lock, self._errors():
-            self._reader().write([(query, (settings,))])
+            self._reader().write([(query, row) for row in rows])
 
     def _write(self, users: list[Row], arms: list[Row], log: list[Row], link: Row) -> None:
         from psycopg.errors import UniqueViolation
@@ -221,13 +236,18 @@ class PostgresStore(TableStore, SharedStore):
             return len(found)
 
     def verify(self) -> list[Damage]:
-        """Check every entry against its digest, and the chain."""
+        """Check entries, settings and what is put aside against digests, and the chain."""
         with self._lock, self._errors(), self._reader().one_moment():
             try:
                 self._read_names()
-                return list(self._broken())
+                return [*self._broken(), *self._changed_settings(), *self._changed_aside()]
             except (StoreError, TypeError, ValueError) as error:
                 return [Damage("the tables", f"cannot be read: {error}")]
+
+    def _changed_aside(self) -> Iterator[Damage]:
+        query = "SELECT kind, name FROM aside WHERE encode(sha256(content), 'hex') <> name"
+        for kind, name in self._rows(query):
+            yield Damage(f"the {kind} {name[:16]}", "is not what was put aside (it is not used)")
 
     # --- Aside ------------------------------------------------------------------------------------
 

@@ -11,9 +11,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from lumpable.stores.in_tables import BLANK, COLUMNS, ERASED, OWN, Row, TableStore
+from lumpable.stores.in_tables import (
+    BLANK,
+    COLUMNS,
+    DIGEST,
+    ERASED,
+    OWN,
+    SETTINGS,
+    Row,
+    TableStore,
+)
 from lumpable.stores.law import AlreadyDecided, Damage, StoreError
-from lumpable.stores.log_entries import Name
+from lumpable.stores.log_entries import Name, digest_of_settings
 from lumpable.stores.sqlite_file import connected, store_errors
 from lumpable.stores.writer_lock import WriterLock
 
@@ -27,6 +36,8 @@ class SQLiteStore(TableStore):
 
     With `read_only` it may be read while another process writes.
     """
+
+    DIGEST_SINCE = 3
 
     def __init__(
         self, path: str | Path, *, read_only: bool = False,
@@ -48,6 +59,10 @@ class SQLiteStore(TableStore):
     def _highest_user(self) -> int:
         highest = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'users'")
         return highest[0][0] if highest else 0
+
+    def _schema(self) -> int:
+        schema: int = self._rows("PRAGMA user_version")[0][0]
+        return schema
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[None]:
@@ -89,8 +104,9 @@ class SQLiteStore(TableStore):
 
     def configure(self, settings: bytes) -> None:
         """Keep settings."""
+        rows = [(SETTINGS, settings), (DIGEST, digest_of_settings(settings))]
         with self._change():
-            self._db.execute("REPLACE INTO about VALUES ('settings', ?)", (settings,))
+            self._db.executemany("REPLACE INTO about VALUES (?, ?)", rows)
 
     # --- Erasing and verifying ------------------------------------------------------------------
 
@@ -119,13 +135,13 @@ class SQLiteStore(TableStore):
             raise StoreError(f"{self.path}: {why}; erase it again")
 
     def verify(self) -> list[Damage]:
-        """Check SQLite's own structure, every entry against its digest, and the chain."""
+        """Check SQLite's own structure, entries and settings against digests, and the chain."""
         with self._lock, self._one_moment():
             try:
                 said = [words for (words,) in self._rows("PRAGMA integrity_check")]
                 damages = [Damage("the file", words) for words in said if words != "ok"]
                 self._read_names()  # what is in the file now, not what was when it was opened
-                return damages + list(self._broken())
+                return [*damages, *self._broken(), *self._changed_settings()]
             except (sqlite3.Error, StoreError, TypeError, ValueError) as error:
                 return [Damage("the file", f"cannot be read: {error}")]
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from lumpable.stores.law import Damage, Store, StoreError
-from lumpable.stores.log_entries import Entry, Name, digest_of, linked
+from lumpable.stores.log_entries import Entry, Name, digest_of, digest_of_settings, linked
 
 ERASED = "erased"
 COLUMNS = 'number, kind, at, event, "user", arm, value, propensity, version, active, detail, digest'
@@ -24,6 +24,8 @@ BLANK = ", ".join(f"{name} = NULL" for name in COLUMNS.split(", ")[2:-1])
 OWN = """SELECT number FROM log WHERE event IN
          (SELECT event FROM log WHERE "user" = %s AND kind = 'decided')"""
 """The entries of a user: all of the events that were decided for them."""
+SETTINGS, DIGEST = "settings", "settings digest"
+"""What is kept about an experiment, by key."""
 PAGE = 10_000
 """Entries that are read at a time."""
 Row = tuple[Any, ...]
@@ -51,6 +53,9 @@ class Numbered:
 class TableStore(Store):
     """Makes rows of entries and entries of rows; a final class speaks to its database."""
 
+    DIGEST_SINCE: int
+    """The first schema that keeps the digest of settings."""
+
     def __init__(self, place: str, salt: Callable[[], bytes] | None) -> None:
         self.place = place
         """Where it is, for errors."""
@@ -75,6 +80,10 @@ class TableStore(Store):
     def _highest_user(self) -> int:
         """Return the highest number that a user ever had."""
 
+    @abstractmethod
+    def _schema(self) -> int:
+        """Return the version of the tables."""
+
     # --- Names and the chain ----------------------------------------------------------------------
 
     def _read_names(self) -> None:
@@ -91,7 +100,7 @@ class TableStore(Store):
 
     def _end_of_chain(self) -> tuple[int, bytes]:
         rows = self._rows("SELECT last, link FROM chain ORDER BY last DESC LIMIT 1")
-        if rows and not isinstance(rows[0][1], bytes):
+        if rows and not (isinstance(rows[0][0], int) and isinstance(rows[0][1], bytes)):
             raise StoreError(f"{self.place}: the chain is damaged")
         return (rows[0][0], rows[0][1]) if rows else (0, b"")
 
@@ -105,7 +114,7 @@ class TableStore(Store):
     @property
     def settings(self) -> bytes:
         """What `configure` wrote last."""
-        found = self._rows("SELECT value FROM about WHERE key = 'settings'")
+        found = self._rows("SELECT value FROM about WHERE key = ?", SETTINGS)
         if found and not isinstance(found[0][0], bytes):
             raise StoreError(f"{self.place}: its settings are damaged")
         return found[0][0] if found else b""
@@ -166,6 +175,11 @@ class TableStore(Store):
             yield from rows
             after = rows[-1][0]
 
+    @property
+    def arms(self) -> set[Name]:
+        """The arms that have a number."""
+        return set(self._arms.number)
+
     def about(self, event: str) -> list[tuple[int, Entry]]:
         """Return the entries of an event."""
         query = f"SELECT {COLUMNS} FROM log WHERE event = ? ORDER BY number"
@@ -208,6 +222,17 @@ class TableStore(Store):
             expected += 1
         if digests or max(links, default=0) != expected - 1:
             yield Damage(f"entry {expected}", "log and chain end at different places")
+
+    def _changed_settings(self) -> Iterator[Damage]:
+        """Compare the settings with their digest, and the numbers of users with the highest."""
+        held: dict[str, Any] = dict(self._rows("SELECT key, value FROM about"))
+        settings, digest = held.get(SETTINGS, b""), held.get(DIGEST)
+        expected = digest_of_settings(settings) if isinstance(settings, bytes) else b""
+        older = digest is None and self._schema() < self.DIGEST_SINCE
+        if digest != expected and not older:
+            yield Damage("the settings", "are not what was written")
+        if self._users_ever < max(self._users.name, default=0):
+            yield Damage("the names of users", "have higher numbers than were given")
 
     def _matches(self, row: Row) -> bool:
         try:

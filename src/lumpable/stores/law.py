@@ -39,7 +39,8 @@ class Store(ABC):
     3. One decision an event: a second one is refused with `AlreadyDecided`.
     4. `erase` removes a user: no byte of the name or of their events stays in any file, and what
        remains is still verified. Their entries keep their numbers, and are read no more.
-    5. `verify` finds every change that was made behind the store's back, down to a bit.
+    5. `verify` finds every change that was made behind the store's back, in entries, in settings or
+       in what is put aside, down to a bit.
     6. One process writes at a time. If it is not a `SharedStore`, another one is refused when it
        opens.
     7. Threads may share a store.
@@ -69,6 +70,11 @@ class Store(ABC):
 
         What is appended meanwhile may or may not come.
         """
+
+    @property
+    def arms(self) -> set[Name]:
+        """The arms that entries name, or named before they were erased."""
+        return {entry.arm for _, entry in self.entries() if entry.arm is not None}
 
     @abstractmethod
     def about(self, event: str) -> list[tuple[int, Entry]]:

@@ -27,7 +27,8 @@ MOST = 2**53
 class Entry(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """Something that happened; each kind uses some of the fields.
 
-    - decided: an arm for a user; `detail` says by whom, `active` whether its reward may default
+    - decided: an arm for a user; `detail` says by whom (and what the learner wanted, if it was in
+      the shadow), `active` whether its reward may default
     - rewarded: the reward of an event, which may come before its decision; `detail` tells apart
       several rewards of one event with the same time and value
     - activated: what was decided on was shown
@@ -60,6 +61,11 @@ def digest_of(entry: Entry, salt: bytes = b"") -> bytes:
 def linked(last: bytes, digests: list[bytes]) -> bytes:
     """Return the next link of a chain: any change before or in these entries changes it."""
     return hashlib.sha256(last + b"".join(digests)).digest()
+
+
+def digest_of_settings(settings: bytes) -> bytes:
+    """Return what is kept beside settings, so that a change of them is found."""
+    return hashlib.sha256(settings).digest()
 
 
 def micro(value: float) -> int:

@@ -13,7 +13,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # errors say it, once
-SCHEMA = 1
+SCHEMA = 2
 """The version of the tables."""
 USUAL = "lumpable"
 """The schema of the database that they are in, where the search path names no other."""
@@ -35,8 +35,14 @@ CREATE TABLE chain (last BIGINT PRIMARY KEY, link BYTEA NOT NULL);
 CREATE TABLE aside (number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind TEXT NOT NULL,
                     name TEXT NOT NULL, content BYTEA NOT NULL, UNIQUE (kind, name));
 INSERT INTO ever VALUES (0, 0);
-INSERT INTO about VALUES ('schema', '{SCHEMA}');
+INSERT INTO about VALUES ('schema', '{SCHEMA}'), ('settings digest', sha256(''));
 """
+KEPT = "(SELECT value FROM about WHERE key = 'settings')"
+MIGRATIONS = {
+    1: f"""INSERT INTO about VALUES ('settings digest', sha256(coalesce({KEPT}, '')))
+           ON CONFLICT DO NOTHING""",  # so that a change of them is found
+}
+"""What leads from a schema to the next one."""
 NEEDED = "psycopg", "postgres", "sharing an experiment by PostgreSQL"
 KEEPALIVES: dict[str, Any] = {
     "application_name": "lumpable", "keepalives_idle": 10, "keepalives_interval": 5,
@@ -157,12 +163,21 @@ class Session:
             elif not found >= OURS:
                 expected = "a schema of lumpable, or an empty one"
                 raise BadArgument("path", expected, f"the schema {schema!r} with other tables")
-        written = self.rows("SELECT value FROM about WHERE key = 'schema'")
-        if written and int(written[0][0]) > SCHEMA:
-            got = f"tables that a later version wrote (schema {int(written[0][0])})"
-            raise BadArgument("path", f"tables of schema {SCHEMA} or older", got)
+            self._migrate(make=make)
         key = self.rows("SELECT 'log'::regclass::oid::bigint")[0][0]
         self._key = (key + 2**31) % 2**32 - 2**31  # a signed number of 32 bits, as locks take it
+
+    def _migrate(self, *, make: bool) -> None:
+        """Bring tables of an older version up to date; refuse those of later versions."""
+        written = self.rows("SELECT value FROM about WHERE key = 'schema'")
+        version = int(written[0][0]) if written else SCHEMA
+        if version > SCHEMA:
+            got = f"tables that a later version wrote (schema {version})"
+            raise BadArgument("path", f"tables of schema {SCHEMA} or older", got)
+        for older in range(version, SCHEMA) if make else ():
+            self._db.execute(MIGRATIONS[older])
+            new = str(older + 1).encode()
+            self._db.execute("UPDATE about SET value = %s WHERE key = 'schema'", (new,))
 
 
 def connected(address: str, *, make: bool = True) -> Session:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from lumpable.base.errors import BadArgument
 from lumpable.stores.law import StoreError
+from lumpable.stores.log_entries import digest_of_settings
 
-SCHEMA = 2
+SCHEMA = 3
 MARK = 0x4C554D50
 """SQLite's application id of our files: LUMP."""
 TABLES = """
@@ -26,12 +27,25 @@ CREATE UNIQUE INDEX decisions ON log (event) WHERE kind = 'decided';
 CREATE TABLE chain (last INTEGER PRIMARY KEY, link BLOB NOT NULL);
 """
 """As they were first."""
-MIGRATIONS = {
-    1: "CREATE INDEX own ON log (user) WHERE kind = 'decided';",  # to forget somebody quickly
-}
-"""What leads from a schema to the next one."""
 WRITING = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON")
 """Every commit is synced, and what is deleted is overwritten."""
+
+
+def _own_index(db: sqlite3.Connection) -> str:
+    """Let somebody be forgotten quickly."""
+    return "CREATE INDEX own ON log (user) WHERE kind = 'decided';"
+
+
+def _settings_digest(db: sqlite3.Connection) -> str:
+    """Let a change of the settings be found; if they are no bytes, opening them says so."""
+    held = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
+    value = b"" if held is None else held[0]
+    digest = digest_of_settings(value if isinstance(value, bytes) else repr(value).encode())
+    return f"REPLACE INTO about VALUES ('settings digest', x'{digest.hex()}');"
+
+
+MIGRATIONS = {1: _own_index, 2: _settings_digest}
+"""What leads from a schema to the next one."""
 
 
 def connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
@@ -76,7 +90,7 @@ def _migrate(db: sqlite3.Connection) -> None:
     """Bring the tables of an older version up to date, one version after the other."""
     while (schema := db.execute("PRAGMA user_version").fetchone()[0]) < SCHEMA:
         mark = f"PRAGMA user_version = {schema + 1};"
-        db.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[schema]} {mark} COMMIT;")
+        db.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[schema](db)} {mark} COMMIT;")
 
 
 @contextlib.contextmanager

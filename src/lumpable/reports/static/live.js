@@ -97,7 +97,8 @@ function showWorth(going) {
 function showUnusual(going) {
   const about = {
     late: "Rewards that came outside the window; they do not count.",
-    undecided: "Rewards of events that nobody has decided: early, or orphans.",
+    early: "Rewards that wait for their decision, as they came before it.",
+    orphan: "Rewards whose event nobody decided while the window was open.",
     repeated: "Further rewards of an event that has one.",
     sent_again: "The same reward once more, since the service started; it changes nothing.",
     defaulted: "Decisions whose window closed without a reward; the default counts.",
