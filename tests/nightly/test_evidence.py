@@ -92,6 +92,20 @@ def test_a_night_is_what_read_events_says(tmp_path: Path, time: str | None, id: 
     assert str(added.dirt) == str(whole.dirt)
 
 
+@pytest.mark.parametrize("name", ["m=5", "n=7", "st[1]", "st*"])
+def test_a_state_is_what_it_is_whatever_its_folder_is_called(tmp_path: Path, name: str) -> None:
+    some = rows(30)
+    (tmp_path / name).mkdir()
+    (tmp_path / "st1").mkdir()
+    lb.Nightly(tmp_path / "st1" / "state").evidence(write(tmp_path / "0.csv", rows(7, 9)), id="id")
+    state = lb.Nightly(tmp_path / name / "state")
+    for half in (some[:20], some[10:]):
+        state.evidence(write(tmp_path / "1.csv", half), id="id")
+    whole = lb.read_events(write(tmp_path / "all.csv", some), id="id")
+    assert state.events().digest == whole.digest
+    assert state.plan().version == lb.Nightly(tmp_path / name / "state").plan().version
+
+
 def test_17_and_its_text_stay_two_users(tmp_path: Path) -> None:
     state = lb.Nightly(tmp_path / "state")
     for users in ([17, 18], ["17", "x"]):

@@ -90,6 +90,12 @@ def test_a_client_in_ten_lines(learned: Path, tmp_path: Path) -> None:
     assert actions.get("nobody", actions[""]) == plan.default
 
 
+def test_a_file_of_users_is_that_file(learned: Path, tmp_path: Path) -> None:
+    for name in ("us[1].csv", "us1.csv", "us*.csv"):
+        (tmp_path / name).write_text(f"user\n{name}\n")
+        assert lb.Nightly(learned).plan(tmp_path / name).users == (name,)
+
+
 def test_before_any_evidence(tmp_path: Path) -> None:
     state = lb.Nightly(tmp_path / "state")
     with pytest.raises(lb.BadArgument, match="items: expected some"):

@@ -214,6 +214,26 @@ def test_events_that_contradict_each_other_count_only_if_it_is_known_which_was_f
     assert rows(read_events(same_time, id="id", time="at")) == [("b", "y", 10**6, 1)]
 
 
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet"])
+def test_a_file_is_read_whatever_it_and_its_folders_are_called(tmp_path: Path, ending: str) -> None:
+    """No name is a pattern, no folder is a column."""
+    for folder in ("user=zed", "[a]*"):
+        (tmp_path / folder).mkdir()
+        for name in ("ev[1]", "ev1", "a*", "ab", "q?", "it's"):
+            path = tmp_path / folder / f"{name}{ending}"
+            frame = pl.DataFrame({"user": [name], "item": ["x"], "reward": [1]})
+            if ending == ".parquet":
+                frame.write_parquet(path)
+            else:
+                text = frame.write_csv().encode() + b"torn\n"
+                path.write_bytes(gzip.compress(text) if ending == ".csv.gz" else text)
+    for path in (one for one in tmp_path.rglob("*") if one.is_file()):
+        events = read_events(path)
+        assert rows(events) == [(path.name.removesuffix(ending), "x", 10**6, 1)]
+        torn = {"row cannot be read": (1, "torn", ("line 3",))}
+        assert faults(events) == ({} if ending == ".parquet" else torn)
+
+
 def test_bad_sources_are_refused_in_words(tmp_path: Path) -> None:
     log: dict[str, list[Any]] = {"customer": ["a"], "item": ["x"], "reward": [1], "at": [3]}
     path = write_csv(tmp_path / "log.csv", log)

@@ -21,6 +21,8 @@ from lumpable.base.words import nearest
 
 CSV, PARQUET = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".parquet",)
 DELIMITERS = ",;\t"
+AS_IT_IS = "hive_partitioning=false"
+"""A file has the columns that are in it: a folder named user=ann says nothing."""
 TAGGED = "TAGGED"
 """The type of a frame's column of Python objects: text whose first letter says what it was."""
 
@@ -71,6 +73,15 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def path_literal(path: Path) -> str:
+    """Return the name of one file as SQL: DuckDB would take `*`, `?` and `[` for patterns.
+
+    >>> path_literal(Path("ev[1].csv"))
+    "'ev[[]1].csv'"
+    """
+    return literal("".join(f"[{one}]" if one in "[*?" else one for one in str(path)))
+
+
 # --- Files ----------------------------------------------------------------------------------------
 
 
@@ -111,9 +122,10 @@ def _file(con: Any, path: Path, columns: list[str]) -> Part:
     unique = [name if header.index(name) == k else f"{name}:{k}" for k, name in enumerate(header)]
     spec = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in unique)
     relation = (
-        f"read_csv({literal(str(path))}, auto_detect=false, header=true, columns={{{spec}}}, "
+        f"read_csv({path_literal(path)}, auto_detect=false, header=true, columns={{{spec}}}, "
         f"delim={literal(delimiter)}, quote='\"', escape='\"', nullstr='', "
-        "store_rejects=true, rejects_limit=0)"
+        f"compression='{'gzip' if _packed(path) else 'none'}', store_rejects=true, "
+        f"rejects_limit=0, {AS_IT_IS})"
     )
     types = dict.fromkeys(unique, "VARCHAR")
     return Part(path.name, relation, "row_number() OVER () - 1", types, path, delimiter)
@@ -122,7 +134,7 @@ def _file(con: Any, path: Path, columns: list[str]) -> Part:
 def _parquet(con: Any, path: Path, columns: list[str]) -> Part:
     import duckdb
 
-    relation = f"read_parquet({literal(str(path))}, file_row_number=true)"
+    relation = f"read_parquet({path_literal(path)}, file_row_number=true, {AS_IT_IS})"
     try:
         types = _types(con, relation)
     except duckdb.Error as cause:
@@ -149,8 +161,11 @@ def _header(path: Path) -> tuple[str, list[str]]:
 
 def opened(path: Path, mode: str, **options: Any) -> Any:
     """Open a CSV file, packed or not."""
-    packed = path.name.lower().endswith(".gz")
-    return gzip.open(path, mode, **options) if packed else path.open(mode, **options)
+    return gzip.open(path, mode, **options) if _packed(path) else path.open(mode, **options)
+
+
+def _packed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
 
 
 def _there(columns: list[str], header: list[str], where: str) -> list[str]:
