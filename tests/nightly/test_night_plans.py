@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,11 +24,18 @@ USERS = [f"u{k}" for k in range(16)]
 
 
 @pytest.fixture(scope="module")
-def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A state with some evidence; tests do not change it."""
-    folder = tmp_path_factory.mktemp("learned")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state with some evidence, from which none was planned."""
+    folder = tmp_path_factory.mktemp("model")
     lb.Nightly(folder / "state").evidence(write(folder / "1.csv", rows(400)), id="id")
     return folder / "state"
+
+
+@pytest.fixture
+def learned(model: Path, tmp_path: Path) -> Path:
+    """A copy of it: a first plan changes a state."""
+    shutil.copytree(model, tmp_path / "learned")
+    return tmp_path / "learned"
 
 
 @pytest.mark.parametrize("name", ["plan.csv", "plan.parquet"])
@@ -109,6 +117,7 @@ def test_before_any_evidence(tmp_path: Path) -> None:
 def test_a_bad_plan_is_refused_and_changes_nothing(learned: Path, tmp_path: Path) -> None:
     state, before = lb.Nightly(learned), contents(learned)
     (tmp_path / "users.csv").write_text('user\nu1\n""\n')
+    (tmp_path / "folder.csv").mkdir()
     refused: list[tuple[dict[str, Any], str]] = [
         ({"users": []}, "at least one name"),
         ({"users": [1.5]}, "strings or whole numbers"),
@@ -117,6 +126,7 @@ def test_a_bad_plan_is_refused_and_changes_nothing(learned: Path, tmp_path: Path
         ({"users": [17, "17"], "out": tmp_path / "plan.csv"}, "differ as text"),
         ({"out": tmp_path / "plan.txt"}, "ends in .csv or .parquet"),
         ({"out": tmp_path / "none" / "plan.csv"}, "a folder that is there"),
+        ({"out": tmp_path / "folder.csv"}, "expected a file"),
         ({"seed": -1}, "seed"),
     ]  # fmt: skip
     for options, words in refused:

@@ -147,6 +147,8 @@ class Nightly:
             planned = _planned(before, learner, floor, seed, **named)
             manifest = msgspec.structs.replace(before, planned=planned)
             plan = self._made(con, manifest, named["users"], named["items"])
+            if out is not None:
+                plan_files.check_plan(plan)
             if manifest != before:
                 self._folder.write(manifest)
             if out is not None:
