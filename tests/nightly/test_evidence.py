@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from made_nights import HEAD, contents, rows, write
 
 import lumpable as lb
+from lumpable.nightly import night_rows
 from lumpable.nightly.night_folder import MANIFEST
 
 
@@ -188,10 +190,54 @@ def test_a_state_that_begins_in_vain_leaves_nothing(tmp_path: Path) -> None:
     days.mkdir()
     place.mkdir()
     write(days / "1.csv", rows(5))
-    (days / "2.csv").write_text("user,item,reward,id\n")
-    with pytest.raises(lb.BadArgument, match="no rows"):
-        lb.Nightly(place).evidence(days)
+    write(days / "2.csv", [("ann", "tea", 1, "")])
+    with pytest.raises(lb.BadArgument, match="id is missing"):
+        lb.Nightly(place).evidence(days, id="id", strict=True)
     assert contents(place) == {}
+
+
+def test_a_folder_is_added_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Nothing stays of the files before the one that is refused."""
+    days, place = tmp_path / "days", tmp_path / "state"
+    days.mkdir()
+    state = lb.Nightly(place)
+    state.evidence(write(tmp_path / "0.csv", rows(5)), id="id")
+    before = contents(place)
+    write(days / "1.csv", rows(9))
+    write(days / "2.csv", [("ann", "tea", 1, "")])
+    with pytest.raises(lb.BadArgument, match="id is missing"):
+        state.evidence(days, strict=True)
+    assert contents(place) == before
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_an_error_that_nobody_asked_for_leaves_the_state_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bool
+) -> None:
+    days, place = tmp_path / "days", tmp_path / "state"
+    days.mkdir()
+    for number in range(2):
+        write(days / f"{number}.csv", rows(9, number))
+    if begun:
+        lb.Nightly(place).evidence(write(tmp_path / "0.csv", rows(5)))
+    before = contents(place) if begun else {}
+    monkeypatch.setattr(night_rows, "write", broken_at(night_rows.write, 2))
+    with pytest.raises(RuntimeError, match="the disk"):
+        lb.Nightly(place).evidence(days)
+    assert place.exists() == begun
+    assert not begun or contents(place) == before
+
+
+def broken_at(real: Callable[..., Any], call: int) -> Callable[..., Any]:
+    """Return a function that fails at a certain call."""
+    left = iter(range(1, call))
+
+    def broken(*given: Any) -> Any:
+        if next(left, None) is None:
+            raise RuntimeError("the disk is gone")
+        return real(*given)
+
+    return broken
 
 
 def test_one_at_a_time(tmp_path: Path) -> None:
