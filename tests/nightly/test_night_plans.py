@@ -118,11 +118,17 @@ def test_a_bad_plan_is_refused_and_changes_nothing(learned: Path, tmp_path: Path
     state, before = lb.Nightly(learned), contents(learned)
     (tmp_path / "users.csv").write_text('user\nu1\n""\n')
     (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "ragged.csv").write_text("user,x\nu1,1\nu2\nu3,1,1\n")
+    (tmp_path / "latin.csv").write_bytes("user\nu1\né\n".encode("latin-1"))
+    (tmp_path / "quote.csv").write_text('user\nu1\n"u2\nu3\nu4\n')
     refused: list[tuple[dict[str, Any], str]] = [
         ({"users": []}, "at least one name"),
         ({"users": [1.5]}, "strings or whole numbers"),
         ({"users": tmp_path / "users.csv"}, "1 rows without one"),
         ({"users": tmp_path / "users.csv", "user": "who"}, "a column 'who'"),
+        ({"users": tmp_path / "ragged.csv"}, "2 that cannot, from line 3 on"),
+        ({"users": tmp_path / "latin.csv"}, "1 that cannot, from line 3 on"),
+        ({"users": tmp_path / "quote.csv"}, "3 that cannot, from line 3 on"),
         ({"users": [17, "17"], "out": tmp_path / "plan.csv"}, "differ as text"),
         ({"out": tmp_path / "plan.txt"}, "ends in .csv or .parquet"),
         ({"out": tmp_path / "none" / "plan.csv"}, "a folder that is there"),

@@ -186,6 +186,21 @@ def test_every_kind_of_dirt_is_counted_with_its_lines(tmp_path: Path, packed: bo
     assert all(f"{words}: " in str(refused.value) for words in WRONG)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_one_quote_too_many_is_as_many_rows_as_it_swallows(tmp_path: Path, end: str) -> None:
+    path, head = tmp_path / "log.csv", ["user,item,reward", "a,x,1", '"d,x,1']
+    for number in (5, 3000, 30_000):  # as much as a reader tells, more, and more than Python reads
+        some = ["b,x,1"] * number
+        for lines, good in ((some, 1), ([*some, '"q",x,1', *some, "c,,1"], number + 1)):
+            path.write_bytes(end.join([*head, *lines, ""]).encode())
+            events, gone = read_events(path), len(lines) == 2 * number + 2
+            assert events.events == good
+            assert faults(events)["row cannot be read"][::2] == (1 + number + gone, ("line 3",))
+            assert events.dirt.rows == len(lines) + 2
+            if gone:
+                assert faults(events)["item is missing"][2] == (f"line {2 * number + 5:,}",)
+
+
 def test_rows_of_parquet_files_and_frames_are_numbered_from_0(tmp_path: Path) -> None:
     frame = pl.DataFrame({
         "user": [1, None, 3, 3], "item": ["a"] * 4, "reward": [1.0, 2.0, math.nan, math.inf],

@@ -10,6 +10,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.naming import EXACT
 from lumpable.stores.log_entries import Name
 from lumpable.tables.cleaning import BROKEN, TEXT, WHOLE
+from lumpable.tables.faults_found import Found
 from lumpable.tables.queries import database
 from lumpable.tables.sources import TAGGED, Part, parts_of, quoted
 
@@ -60,6 +61,11 @@ def _of_part(con: Any, role: str, part: Part, column: str) -> list[Name]:
         raise BadArgument(role, f"strings or whole numbers in column {column!r}", got)
     rows = con.execute(f"SELECT {name} AS name, count(*) FROM {part.relation} GROUP BY name")
     found = dict(rows.fetchall())
+    unreadable = Found(con, [part], [])
+    for lines in unreadable.unreadable().values():
+        expected = f"a file {part.name!r} of which every line can be read"
+        first = min(unreadable.bad[0])
+        raise BadArgument(role, expected, f"{lines:,} that cannot, from line {first:,} on")
     if None in found:
         where = f" of {part.name!r}" if part.name else ""
         expected = f"a name in every row of column {column!r}{where}"

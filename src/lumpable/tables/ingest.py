@@ -242,8 +242,7 @@ class Reading:
     ) -> Dirt:
         counted: list[tuple[int | None, int, int]] = [*wrong]
         found = Found(self.con, self.parts, self.queries)
-        bad = found.unreadable()
-        counted += [(part, UNREADABLE, len(lines)) for part, lines in bad.items()]
+        counted += [(part, UNREADABLE, lines) for part, lines in found.unreadable().items()]
         if self.columns.id is not None:
             again, against = self._one(
                 "SELECT coalesce(sum(n - 1) FILTER (versions = 1), 0)::BIGINT, "
