@@ -124,6 +124,8 @@ def test_a_bad_plan_is_refused_and_changes_nothing(learned: Path, tmp_path: Path
     refused: list[tuple[dict[str, Any], str]] = [
         ({"users": []}, "at least one name"),
         ({"users": [1.5]}, "strings or whole numbers"),
+        ({"users": ["\ud800"]}, "text of whole characters"),
+        ({"memory": "lots"}, "a size such as"),
         ({"users": tmp_path / "users.csv"}, "1 rows without one"),
         ({"users": tmp_path / "users.csv", "user": "who"}, "a column 'who'"),
         ({"users": tmp_path / "ragged.csv"}, "2 that cannot, from line 3 on"),

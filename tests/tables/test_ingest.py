@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -19,6 +20,7 @@ import lumpable as lb
 from lumpable import BadArgument, read_events
 from lumpable.stores.log_entries import micro
 from lumpable.tables.events import Events
+from lumpable.tables.sources import parts_of, reading
 
 ODD = [
     "NULL",
@@ -257,6 +259,7 @@ def test_bad_sources_are_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "none").mkdir()
     frame = pl.DataFrame({"user": [[1]], "item": ["x"], "reward": [1], "at": [3]})
+    half = pd.DataFrame({"user": pd.Series(["\ud800", 1], dtype=object), "item": "x", "reward": 1})
     for source, options, words in (
         (path, {"user": "custommer"}, "'reward', 'at'; the nearest is 'customer'"),
         (tmp_path / "empty.csv", {}, "is empty"),
@@ -271,12 +274,72 @@ def test_bad_sources_are_refused_in_words(tmp_path: Path) -> None:
         (frame, {"user": "item", "reward": "user"}, "expected numbers in column 'user'"),
         (frame, {"user": 3}, "the name of a column"),
         (7, {}, "or a data frame, got int"),
+        (pd.DataFrame([[1, 2, 3]], columns=["user", "user", "item"]), {}, "several columns"),
+        (half.head(1), {}, "half of a character"),
+        (half, {}, "half of a character"),
+        (path, {"user": "customer", "memory": "lots"}, "memory: expected a size such as '4GB'"),
         (path, {"user": "customer", "rewards": "some"}, "rewards: expected 'any'"),
         (path, {"user": "customer", "rewards": (2, 3)}, "no event counts"),
     ):  # fmt: skip
         with pytest.raises(BadArgument) as refused:
             read_events(source, **options)
         assert words in str(refused.value), str(refused.value)
+
+
+def test_a_damaged_file_is_named_and_refused(tmp_path: Path) -> None:
+    """Whatever is harmed, it is read or refused; of a folder, the harmed file is named."""
+    rng = random.Random(2)
+    log = two_tastes(40, 900, seed=6)
+    log["offer"] = [f"{name}-{rng.random()}" for name in log["offer"]]
+    pl.DataFrame(log).write_parquet(tmp_path / "a.parquet", compression="snappy")
+    whole, refused, strange = (tmp_path / "a.parquet").read_bytes(), 0, 0
+    path = tmp_path / "b.parquet"
+    for number in range(60):
+        harmed = bytearray(whole)
+        at = rng.randrange(0 if number % 3 else len(whole) - 2000, len(whole))
+        harmed[at : at + 8] = rng.choice([b"\xff" * 8, b"\x7f" + b"\xff" * 7, bytes(8)])
+        path.write_bytes(harmed[: len(whole)])
+        try:
+            read_events(path if number % 2 else tmp_path, item="offer")
+        except BadArgument as error:
+            refused += "b.parquet' is " in str(error)
+            strange += "b.parquet" not in str(error)
+    assert refused > 5
+    assert strange == 0
+    packed = gzip.compress("".join(f"a{rng.random()},x,1\n" for _ in range(5000)).encode())
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"user,item,reward\n") + packed[:-9000])
+    with pytest.raises(BadArgument, match=r"t\.csv\.gz' is damaged"):
+        read_events(tmp_path / "t.csv.gz")
+
+
+def test_an_error_that_is_no_damage_stays_an_error(tmp_path: Path) -> None:
+    """Or a bug of ours would look like bad input."""
+    con, path = duckdb.connect(), write_csv(tmp_path / "log.csv", two_tastes(3, 9, seed=1))
+    parts = parts_of(con, path, ["user"])
+    with pytest.raises(duckdb.BinderException), reading(con, parts):
+        con.execute(f"SELECT nothing FROM {parts[0].relation}")
+    with pytest.raises(duckdb.InvalidInputException), reading(con, parts):
+        raise duckdb.InvalidInputException("ours")
+
+
+def test_columns_may_differ_in_case_or_have_no_name(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("User,user,,item,reward,,ITEM\nwrong,right,1,x,1,2,y\n")
+    assert rows(read_events(path)) == [("right", "x", 10**6, 1)]
+    assert rows(read_events(path, user="User", item="ITEM")) == [("wrong", "y", 10**6, 1)]
+    wide = pl.DataFrame({"User": ["wrong"], "user": ["right"], "item": ["x"], "reward": [1]})
+    assert rows(read_events(wide)) == [("right", "x", 10**6, 1)]
+    for source in (path, wide):
+        with pytest.raises(BadArgument, match="differ in more than case, got 'user' and 'User'"):
+            read_events(source, item="User")
+
+
+def test_a_column_of_which_every_field_is_missing_has_no_type() -> None:
+    frame = pl.DataFrame({"user": ["a", "b"], "item": ["x", "x"], "reward": [1, 0], "n": None})
+    for source in (frame, frame.lazy(), frame.to_arrow(), frame.to_pandas()):
+        for role in ("user", "item", "reward", "time", "id", "propensity"):
+            with pytest.raises(BadArgument, match=r"no event counts\. 2 of 2 rows"):
+                read_events(source, **{role: "n"})  # type: ignore[arg-type]
 
 
 def test_progress_goes_from_0_to_1_and_ends_there(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
 from lumpable.tables.ingest import read_events
-from lumpable.tables.sources import Part
+from lumpable.tables.sources import Part, reading
 
 NEEDED = ("user", "item", "reward")
 """Columns that every log has, and what they are called unless somebody says otherwise."""
@@ -61,7 +61,8 @@ class Adding:
             source if part.path is None else part.path, rewards=self.accepted.given,
             **(options | self.columns.named),
         )  # fmt: skip
-        self._gather(part, events)
+        with reading(self.con, [part]):
+            self._gather(part, events)
         again = against = 0
         content = "" if self.columns.id is not None else night_rows.content_of(events)
         if content and any(content == one.content for one in self.manifest.segments):

@@ -135,7 +135,8 @@ def _lines(part: Part, place: int, text: str) -> int:
             before = 0
             while not next(reader):
                 before = reader.line_num
-            return int(reader.line_num - before)
+            held: int = reader.line_num - before
+            return held
 
 
 def line_numbers(path: Path, at: Iterable[int]) -> dict[int, int]:

@@ -23,7 +23,7 @@ from lumpable.tables.faults_found import Found, faults_of
 from lumpable.tables.naming_notes import notes_on
 from lumpable.tables.packed_reading import Field, PackedReading
 from lumpable.tables.queries import Progress, database, run
-from lumpable.tables.sources import Part, parts_of
+from lumpable.tables.sources import Part, parts_of, reading
 
 NO_TIMES = "NULL::BIGINT AS first, NULL::BIGINT AS last"
 Names = tuple[Name, ...]
@@ -79,8 +79,8 @@ def read_events(
             raise BadArgument(role, "the name of a column", repr(column))
     with database(memory) as con:
         parts = parts_of(con, source, columns.named.values())
-        reading = Reading(con, parts, columns, accepted, progress)
-        events = reading.events()
+        with reading(con, parts):
+            events = Reading(con, parts, columns, accepted, progress).events()
     if strict:
         events.dirt.refuse()
     if len(events.times) == 0:
