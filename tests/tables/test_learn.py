@@ -18,6 +18,7 @@ import lumpable as lb
 from lumpable import BadArgument, Learned, Lumps
 from lumpable.cli.main import main
 from lumpable.tables.answered import Answered, answer
+from lumpable.tables.judged_policies import WITHOUT
 from lumpable.tables.policy_rows import COLUMNS
 
 LOG = two_tastes(60, 4000, seed=21)
@@ -170,6 +171,30 @@ def test_the_command_prints_the_answer_and_writes_the_files(
     again = call("learn", log, *options, "--save", save)
     assert again.exit_code == 2  # what others learned would be lost
     assert "overwrite" in again.stderr
+
+
+def test_the_example_of_the_page_runs_as_it_stands_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "tables.md").read_text(encoding="utf-8")
+    log = re.search(r"```text\n(customer,.*?)```", page, re.DOTALL)
+    command = re.search(r"^    lumpable (learn events\.csv .*)$", page, re.MULTILINE)
+    assert log is not None
+    assert command is not None
+    Path("events.csv").write_text(log[1])
+    result = call(*command[1].split())
+    assert result.exit_code == 0, result.output
+    assert "3 events cannot judge a policy" in " ".join(result.output.split())
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "events.csv", "page.html", "policy.csv",
+    ]  # fmt: skip
+    assert "3 events cannot judge a policy" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_said_without_propensities_is_printed(tmp_path: Path) -> None:
+    result = call("learn", str(write_csv(tmp_path / "log.csv", LOG)), "--item", "offer")
+    assert f"note: {WITHOUT}" in " ".join(result.output.split())
 
 
 DIRT = """\

@@ -172,9 +172,9 @@ def print_answer(found: Answered) -> None:
     out.print(found.lift_words + "\n")
     if found.value is not None:
         out.print(value_table(found.value))
-        for note in found.value.notes:
-            out.print(f"note: {note}")
-        out.print()
+    for note in (found.unsaid,) if found.value is None else found.value.notes:
+        out.print(f"note: {note}")
+    out.print()
     out.print(policy_table(found))
     for step in found.next_steps:
         out.print(f"next: {step}")

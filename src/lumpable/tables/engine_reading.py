@@ -54,7 +54,8 @@ def evidence_from(
     Parameters
     ----------
     connection
-        A connection of DuckDB, a Spark session, or a connection as Python's DB-API has it.
+        A connection of DuckDB, a Spark session, an `SQLContext` of polars, or a connection as
+        Python's DB-API has it.
     table
         The name of a table or view; parts are between dots, and "in quotes" if they have dots.
     user, item, reward

@@ -127,7 +127,7 @@ def faults_of(
 def _lines(part: Part, place: int, text: str) -> int:
     """Return how many lines a record has: one quote too many makes a record of all that follows."""
     if len(text) < WHOLE or part.path is None:
-        return max(1, sum(line != "" for line in re.split(r"\r\n|\n|\r", text)))
+        return max(1, sum(bool(line) for line in re.split(r"\r\n|\n|\r", text)))
     with opened(part.path, "rb") as file:
         file.seek(max(0, place - 1))  # places are counted from 1 on
         rest = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
