@@ -210,6 +210,42 @@ def test_a_folder_is_added_whole_or_not_at_all(tmp_path: Path) -> None:
     assert contents(place) == before
 
 
+def test_a_day_without_events_stops_no_folder(tmp_path: Path) -> None:
+    days, state = tmp_path / "days", lb.Nightly(tmp_path / "state")
+    days.mkdir()
+    write(days / "1.csv", rows(9))
+    write(days / "2.csv", [])
+    write(days / "3.csv", [("ann", "tea", 1, "")])
+    write(days / "4.csv", rows(20)[9:])
+    added = state.evidence(days, id="id")
+    assert [(one.source, one.events) for one in added] == [
+        ("1.csv", 9), ("2.csv", 0), ("3.csv", 0), ("4.csv", 11),
+    ]  # fmt: skip
+    assert added[2].dirt is not None
+    assert "event id is missing" in str(added[2].dirt)
+    before = contents(tmp_path / "state")
+    assert [one.events for one in state.evidence(days)] == [0] * 4
+    for name, words in (("2.csv", "it has no rows"), ("3.csv", "no event counts. 1 of 1 row")):
+        with pytest.raises(lb.BadArgument, match=words):
+            state.evidence(days / name)
+        with pytest.raises(lb.BadArgument, match=words):
+            lb.Nightly(tmp_path / "other").evidence(days / name, id="id")
+        assert not (tmp_path / "other").exists()
+    assert contents(tmp_path / "state") == before
+
+
+def test_a_file_that_grew_is_noted_unless_events_have_ids(tmp_path: Path) -> None:
+    path = tmp_path / "today.csv"
+    for head, events, notes in ((HEAD[:3], [2, 3, 0], [0, 1, 0]), (HEAD, [2, 1, 0], [0, 0, 0])):
+        state = lb.Nightly(tmp_path / f"state{len(head)}")
+        added = []
+        for number in (2, 3, 3):
+            write(path, rows(number), head)
+            added += state.evidence(path, id="id" if "id" in head else None)
+        assert [one.events for one in added] == events
+        assert ["count twice" in "".join(one.notes) for one in added] == notes
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_an_error_that_nobody_asked_for_leaves_the_state_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bool

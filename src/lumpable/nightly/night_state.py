@@ -99,6 +99,7 @@ class Nightly:
                 parts = parts_of(con, source, columns.named.values())
                 options = {"strict": strict, "memory": memory, "progress": progress}
                 made = [adding.add(part, source, **options) for part in parts]
+                adding.refuse_none(made)
             if adding.manifest.segments != before.segments:
                 self._folder.write(adding.manifest)
         return made

@@ -73,7 +73,23 @@ def read_events(
     progress
         Called now and then with the part that is done and words.
     """
-    columns, accepted = Columns(user, item, reward, time, id, propensity), Accepted.of(rewards)
+    columns = Columns(user, item, reward, time, id, propensity)
+    events = read_all(source, columns, Accepted.of(rewards), strict, memory, progress)
+    if len(events.times) == 0:
+        raise BadArgument("source", why=none_counts(events.dirt))
+    return events
+
+
+def none_counts(dirt: Dirt) -> str:
+    """Say that no event counts, and why."""
+    return f"no event counts. {dirt}" if dirt.rows else "it has no rows"
+
+
+def read_all(
+    source: Any, columns: Columns, accepted: Accepted, strict: bool = False,
+    memory: str | None = None, progress: Progress | None = None,
+) -> Events:  # fmt: skip
+    """Read a log of which perhaps nothing counts."""
     for role, column in columns.named.items():
         if not isinstance(column, str):
             raise BadArgument(role, "the name of a column", repr(column))
@@ -83,9 +99,6 @@ def read_events(
             events = Reading(con, parts, columns, accepted, progress).events()
     if strict:
         events.dirt.refuse()
-    if len(events.times) == 0:
-        why = f"no event counts. {events.dirt}" if events.dirt.rows else "it has no rows"
-        raise BadArgument("source", why=why)
     return events
 
 
