@@ -142,6 +142,9 @@ def test_a_bad_plan_is_refused_and_changes_nothing(learned: Path, tmp_path: Path
             state.plan(**options)
         assert contents(learned) == before
     fresh = lb.Nightly(tmp_path / "fresh")
+    for learner, words in (("nope", "a learner or plan of"), ("ucb", "'lumps' or a plan of")):
+        with pytest.raises(lb.BadArgument, match=f"learner: expected {words}"):
+            fresh.plan(USERS, learner=learner)  # that there are no items is the lesser trouble
     refused = [
         ({"learner": "ucb"}, "a plan of the paper"),
         ({"learner": "pac.near_uniform"}, "groups"),

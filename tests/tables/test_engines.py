@@ -184,12 +184,14 @@ def test_bad_tables_are_refused_in_words() -> None:
     con = duckdb.connect()
     con.execute("CREATE TABLE log AS SELECT 'a' AS user, 1 AS item, 1 AS reward, '2026' AS at")
     con.execute("CREATE TABLE empty AS SELECT * FROM log LIMIT 0")
+    con.execute("CREATE TABLE far AS SELECT * REPLACE ('infinity'::TIMESTAMP AS \"at\") FROM log")
     con.execute("CREATE TABLE odd AS SELECT DATE '2026-01-01' AS user, 0.5 AS item, 1 AS reward")
     for given, options, words in (
         ((con, "nowhere"), {}, "the engine refuses the query: Catalog Error"),
         ((con, "log"), {"item": "offer"}, "the engine refuses the query: Binder Error"),
         ((con, "log"), {"reward": "user"}, "expected numbers, or true and false, in column 'user'"),
         ((con, "log"), {"time": "at"}, "expected dates or times in column 'at', got '2026' (str)"),
+        ((con, "far"), {"time": "at"}, "expected finite times in column 'at', got an infinite one"),
         ((con, "odd"), {}, "user: expected strings or whole numbers in column 'user'"),
         ((con, "odd"), {"user": "reward"}, "item: expected strings or whole numbers"),
         ((con, "empty"), {}, "it has no rows"),

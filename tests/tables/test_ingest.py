@@ -334,6 +334,16 @@ def test_columns_may_differ_in_case_or_have_no_name(tmp_path: Path) -> None:
             read_events(source, item="User")
 
 
+def test_a_parquet_file_may_have_a_column_that_duckdb_would_add(tmp_path: Path) -> None:
+    frame = pl.DataFrame({
+        "user": ["a", None, "b"], "item": ["x"] * 3, "reward": [1] * 3, "File_Row_Number": [7] * 3,
+    })  # fmt: skip
+    frame.write_parquet(tmp_path / "log.parquet")
+    events = read_events(tmp_path / "log.parquet", item="File_Row_Number")
+    assert rows(events) == [("a", 7, 10**6, 1), ("b", 7, 10**6, 1)]
+    assert faults(events) == {"user is missing": (1, "", ("row 1",))}
+
+
 def test_a_column_of_which_every_field_is_missing_has_no_type() -> None:
     frame = pl.DataFrame({"user": ["a", "b"], "item": ["x", "x"], "reward": [1, 0], "n": None})
     for source in (frame, frame.lazy(), frame.to_arrow(), frame.to_pandas()):

@@ -170,7 +170,9 @@ def test_the_command_prints_the_answer_and_writes_the_files(
     assert Lumps.load(save).core.tells == 4000
     again = call("learn", log, *options, "--save", save)
     assert again.exit_code == 2  # what others learned would be lost
-    assert "overwrite" in again.stderr
+    assert "a new file, or --overwrite" in again.stderr
+    assert again.stdout == ""  # nothing was read
+    assert call("learn", log, *options, "--save", save, "--overwrite").exit_code == 0
 
 
 def test_the_example_of_the_page_runs_as_it_stands_there(
@@ -238,6 +240,9 @@ def test_dirt_is_one_table_and_strict_refuses_it(
         (("log.csv", "--item", "offer", "--policy", "p.txt"), "ends in .csv or .parquet"),
         (("log.csv", "--item", "offer", "--html", "no/page.html"), "a folder that is there"),
         (("log.csv", "--item", "offer", "--html", "page.pdf"), "ends in .html"),
+        (("log.csv", "--item", "offer", "--save", "no/a.lumps"), "a folder that is there"),
+        (("log.csv", "--item", "offer", "--save", "."), "expected a file"),
+        (("log.csv", "--item", "offer", "--memory", "lots"), "a size such as '4GB'"),
     ],
 )
 def test_bad_input_is_one_clear_message(

@@ -220,6 +220,7 @@ def _begun(
     items: tuple[Name, ...] | None,
 ) -> Planned:  # fmt: skip
     """Return how plans are made from now on."""
+    night_plans.check_learner(told.get("learner", LUMPS))
     if told.get("learner", LUMPS) == LUMPS:
         night_plans.plan_kind(planned := Planned(**told))
         return planned

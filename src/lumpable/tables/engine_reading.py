@@ -27,6 +27,8 @@ from lumpable.tables.events import Events
 from lumpable.tables.naming_notes import notes_on
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+INFINITE = 2**63 - 1
+"""Microseconds that DuckDB gives for an infinite time."""
 GOOD = "none"
 """The fault of rows that count."""
 
@@ -218,6 +220,8 @@ def _micros(value: Any, column: str) -> int:
         return int(value.astype("datetime64[us]").astype(np.int64))
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
+    if isinstance(value, int) and abs(value) >= INFINITE:
+        raise BadArgument("time", f"finite times in column {column!r}", "an infinite one")
     if not isinstance(value, datetime):
         expected = f"dates or times in column {column!r}"
         raise BadArgument("time", expected, f"{value!r:.60} ({type(value).__name__})")

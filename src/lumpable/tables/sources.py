@@ -25,6 +25,8 @@ CSV, PARQUET = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".parquet",)
 DELIMITERS = ",;\t"
 AS_IT_IS = "hive_partitioning=false"
 """A file has the columns that are in it: a folder named user=ann says nothing."""
+ROW = "file_row_number"
+"""What DuckDB calls the numbers of rows of a Parquet file."""
 TAGGED = "TAGGED"
 """The type of a frame's column of Python objects: text whose first letter says what it was."""
 
@@ -171,16 +173,18 @@ def _file(con: Any, path: Path, columns: list[str]) -> Part:
 def _parquet(con: Any, path: Path, columns: list[str]) -> Part:
     import duckdb
 
-    relation = f"read_parquet({path_literal(path)}, file_row_number=true, {AS_IT_IS})"
+    relation = f"read_parquet({path_literal(path)}, {AS_IT_IS})"
     try:
         types = _types(con, relation)
         rows = con.execute(f"SELECT count(*) FROM {relation}").fetchone()[0]
     except duckdb.Error as cause:
         first = str(cause).splitlines()[0]
         raise BadArgument("source", why=f"{str(path)!r} is not a Parquet file: {first}") from None
-    del types["file_row_number"]
     _there(columns, list(types), str(path))
-    return Part(path.name, relation, "file_row_number", types, path, rows=rows)
+    if ROW in map(str.casefold, types):  # then DuckDB cannot number rows by itself
+        return Part(path.name, relation, "row_number() OVER () - 1", types, path)
+    numbered = f"read_parquet({path_literal(path)}, {ROW}=true, {AS_IT_IS})"
+    return Part(path.name, numbered, ROW, types, path, rows=rows)
 
 
 def _header(path: Path) -> tuple[str, list[str]]:
