@@ -217,11 +217,13 @@ class Gathered:
 def _micros(value: Any, column: str) -> int:
     """Return a time in microseconds since 1970; those without a zone are taken for UTC."""
     if isinstance(value, np.datetime64):
-        return int(value.astype("datetime64[us]").astype(np.int64))
-    if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day)
+        value = int(value.astype("datetime64[us]").astype(np.int64))
+        if abs(value) < INFINITE:
+            return value
     if isinstance(value, int) and abs(value) >= INFINITE:
         raise BadArgument("time", f"finite times in column {column!r}", "an infinite one")
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
     if not isinstance(value, datetime):
         expected = f"dates or times in column {column!r}"
         raise BadArgument("time", expected, f"{value!r:.60} ({type(value).__name__})")
