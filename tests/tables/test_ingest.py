@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import random
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from made_logs import in_all_forms, two_tastes, write_csv
 import lumpable as lb
 from lumpable import BadArgument, read_events
 from lumpable.stores.log_entries import micro
+from lumpable.tables import queries
 from lumpable.tables.events import Events
 from lumpable.tables.sources import parts_of, reading
 
@@ -278,6 +280,7 @@ def test_bad_sources_are_refused_in_words(tmp_path: Path) -> None:
         (half.head(1), {}, "half of a character"),
         (half, {}, "half of a character"),
         (path, {"user": "customer", "memory": "lots"}, "memory: expected a size such as '4GB'"),
+        (path, {"user": "customer", "memory": "1KB"}, "memory: '1KB' is too little"),
         (path, {"user": "customer", "rewards": "some"}, "rewards: expected 'any'"),
         (path, {"user": "customer", "rewards": (2, 3)}, "no event counts"),
     ):  # fmt: skip
@@ -350,6 +353,31 @@ def test_a_column_of_which_every_field_is_missing_has_no_type() -> None:
         for role in ("user", "item", "reward", "time", "id", "propensity"):
             with pytest.raises(BadArgument, match=r"no event counts\. 2 of 2 rows"):
                 read_events(source, **{role: "n"})  # type: ignore[arg-type]
+
+
+def test_what_does_not_fit_into_memory_goes_to_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same evidence, with files of DuckDB on the disk meanwhile, which are gone afterwards."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "disk"))
+    (tmp_path / "disk").mkdir()
+    rng = np.random.default_rng(8)
+    number = 120_000
+    frame = pl.DataFrame({
+        "user": [f"user {k}" for k in rng.integers(10**9, size=number)], "item": "x",
+        "reward": 1, "id": [f"a long id of an event, {k}" for k in range(number)],
+    })  # fmt: skip
+    frame.write_parquet(tmp_path / "log.parquet")
+    spilled = list[int]()
+
+    def look(*_: Any) -> None:
+        spilled.append(len([one for one in (tmp_path / "disk").rglob("*") if one.is_file()]))
+
+    monkeypatch.setattr(queries, "LOOK", 0.01)
+    small = read_events(tmp_path / "log.parquet", id="id", memory="24MB", progress=look)
+    assert max(spilled) > 0
+    assert small.digest == read_events(tmp_path / "log.parquet", id="id").digest
+    assert list((tmp_path / "disk").iterdir()) == []
 
 
 def test_progress_goes_from_0_to_1_and_ends_there(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from lumpable.cli.main import main
 from lumpable.tables.answered import Answered, answer
 from lumpable.tables.judged_policies import WITHOUT
 from lumpable.tables.policy_rows import COLUMNS
+from lumpable.tables.remembered import remembered
 
 LOG = two_tastes(60, 4000, seed=21)
 
@@ -101,6 +102,16 @@ def test_a_saved_learner_goes_on_and_a_saved_policy_can_be_read(
     ]
     with pytest.raises(BadArgument, match=r"ends in \.csv or \.parquet"):
         learned.save_policy(tmp_path / "policy.txt")
+
+
+@pytest.mark.parametrize("values", [(0, 1), (0, 1, 0.37, -2.5, 1e-6), (3.5, 4.25)])
+def test_a_learner_remembers_the_log_that_it_was_told(values: tuple[float, ...]) -> None:
+    rewards = np.random.default_rng(6).choice(values, size=len(LOG["user"]))
+    frame = pl.DataFrame(LOG | {"reward": rewards.tolist()}).reverse()
+    learned = lb.learn(frame, item="offer", propensity="p", rewards=(-3, 5))
+    again = remembered(learned.lumps)
+    assert again.digest == learned.events.digest
+    assert again.accepted == learned.events.accepted
 
 
 def test_names_that_are_easily_mistaken_are_noted_and_no_warning_is_given() -> None:

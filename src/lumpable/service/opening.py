@@ -67,9 +67,11 @@ def open(
     given = {name: value for name, value in locals().items()
              if name in Settings.__struct_fields__ and value is not UNSET}  # fmt: skip
     evidence = None if learned is None else evidence_in(learned)
+    arms = list(arms)
+    if evidence is not None and not is_address(str(path)) and not Path(path).exists():
+        _settings(MemoryStore(), given, len(arms), evidence)  # what is refused leaves no new file
     store = store_at(path)
     try:
-        arms = list(arms)
         with _alone(store):
             settings = _settings(store, given, len(arms), evidence)
             if settings.learned_left and evidence is not None:

@@ -217,10 +217,10 @@ class Gathered:
 def _micros(value: Any, column: str) -> int:
     """Return a time in microseconds since 1970; those without a zone are taken for UTC."""
     if isinstance(value, np.datetime64):
-        value = int(value.astype("datetime64[us]").astype(np.int64))
-        if abs(value) < INFINITE:
-            return value
-    if isinstance(value, int) and abs(value) >= INFINITE:
+        value = value.astype("datetime64[us]").astype(np.int64)
+        if abs(int(value)) < INFINITE:
+            return int(value)
+    if isinstance(value, int | np.integer) and abs(int(value)) >= INFINITE:
         raise BadArgument("time", f"finite times in column {column!r}", "an infinite one")
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)

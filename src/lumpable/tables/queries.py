@@ -33,6 +33,11 @@ def database(memory: str | None) -> Iterator[Any]:
         if memory is not None:
             _limit(con, memory)
         yield con
+    except duckdb.OutOfMemoryException as error:
+        if memory is None:
+            raise
+        first = str(error).splitlines()[0]
+        raise BadArgument("memory", why=f"{memory!r} is too little: {first}") from error
     finally:
         con.close()
         shutil.rmtree(folder, ignore_errors=True)
