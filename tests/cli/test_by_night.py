@@ -9,7 +9,8 @@ from click.testing import CliRunner, Result
 
 import lumpable as lb
 from lumpable.cli import main
-from lumpable.cli.serving import state_at
+from lumpable.cli.serving import learned_at
+from lumpable.service.learned_entries import evidence_in
 
 EVENTS = "customer,offer,clicked,event\nann,tea,1,e1\nbob,tea,0,e2\nann,juice,0,e3\n"
 COLUMNS = ("--user", "customer", "--item", "offer", "--reward", "clicked", "--id", "event")
@@ -68,7 +69,7 @@ def test_what_cannot_be_is_one_line(here: Path, words: tuple[str, ...], error: s
 
 def test_from_a_state_to_live_and_back_to_a_log(here: Path) -> None:
     assert call("evidence", "--state", "state", "1.csv", *COLUMNS).exit_code == 0
-    with lb.open("clicks.db", learned=state_at(Path("state")), fits="at once"):
+    with lb.open("clicks.db", learned=learned_at(Path("state")), fits="at once"):
         pass
     made = call("export", "clicks.db", "--out", "log.parquet", "--log")
     assert made.output == "log.parquet: 3 events\n"
@@ -80,7 +81,8 @@ def test_from_a_state_to_live_and_back_to_a_log(here: Path) -> None:
     assert call("verify", "clicks.db").exit_code == 0
     for words, error in [
         (("serve", "new.db", "--learned", "none"), "a folder with evidence"),
-        (("serve", "new.db", "--learned", "1.csv"), "is a file"),
+        (("serve", "new.db", "--learned", "1.csv"), "a column 'user'"),
+        (("serve", "new.db", "--learned", "none.lumps"), "none.lumps"),
         (("export", "clicks.db", "--out", "."), "expected a file"),
         (("export", "clicks.db", "--out", ".", "--log"), "a new folder"),
     ]:
@@ -88,3 +90,29 @@ def test_from_a_state_to_live_and_back_to_a_log(here: Path) -> None:
         assert result.exit_code == 2, result.output
         assert error in result.output
     assert not Path("new.db").exists()
+
+
+def test_an_experiment_begins_with_a_log_or_a_saved_learner(here: Path) -> None:
+    """Whichever it is, the evidence is that of the log."""
+    Path("log.csv").write_text(EVENTS.replace("customer,offer,clicked", "user,item,reward"))
+    Path("logs").mkdir()
+    Path("logs/1.csv").write_text(Path("log.csv").read_text())
+    told = lb.read_events("log.csv")
+    lb.learn(told).save("offers.lumps")
+    lumps = lb.Lumps.load("offers.lumps")
+    lumps.retire_arm("juice")
+    lumps.save("offers.lumps")
+    for name in ("log.csv", "logs", "offers.lumps"):
+        found = evidence_in(learned_at(Path(name)))
+        assert (found.digest, found.users, found.items) == (told.digest, told.users, told.items)
+    with lb.open("new.db", learned=learned_at(Path("offers.lumps")), fits="at once") as experiment:
+        assert experiment.status().users == 2
+
+
+def test_a_refused_beginning_leaves_no_file(here: Path) -> None:
+    assert call("evidence", "--state", "state", "1.csv", *COLUMNS).exit_code == 0
+    with pytest.raises(lb.BadArgument, match="which has none"):
+        lb.open("new.db", learned=lb.Nightly("nothing"))
+    with pytest.raises(lb.BadArgument, match="at most 1 users"):
+        lb.open("new.db", ["tea"], learned=lb.Nightly("state"), learner={"kind": "ucb", "users": 1})
+    assert not [path for path in here.iterdir() if path.name.startswith("new.db")]

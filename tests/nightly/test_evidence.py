@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from made_nights import HEAD, contents, rows, write
 
 import lumpable as lb
+from lumpable.nightly import night_rows
 from lumpable.nightly.night_folder import MANIFEST
 
 
@@ -90,6 +92,20 @@ def test_a_night_is_what_read_events_says(tmp_path: Path, time: str | None, id: 
     assert events.propensity.tolist() == whole.propensity.tolist()
     assert added.events == whole.events
     assert str(added.dirt) == str(whole.dirt)
+
+
+@pytest.mark.parametrize("name", ["m=5", "n=7", "st[1]", "st*"])
+def test_a_state_is_what_it_is_whatever_its_folder_is_called(tmp_path: Path, name: str) -> None:
+    some = rows(30)
+    (tmp_path / name).mkdir()
+    (tmp_path / "st1").mkdir()
+    lb.Nightly(tmp_path / "st1" / "state").evidence(write(tmp_path / "0.csv", rows(7, 9)), id="id")
+    state = lb.Nightly(tmp_path / name / "state")
+    for half in (some[:20], some[10:]):
+        state.evidence(write(tmp_path / "1.csv", half), id="id")
+    whole = lb.read_events(write(tmp_path / "all.csv", some), id="id")
+    assert state.events().digest == whole.digest
+    assert state.plan().version == lb.Nightly(tmp_path / name / "state").plan().version
 
 
 def test_17_and_its_text_stay_two_users(tmp_path: Path) -> None:
@@ -174,10 +190,90 @@ def test_a_state_that_begins_in_vain_leaves_nothing(tmp_path: Path) -> None:
     days.mkdir()
     place.mkdir()
     write(days / "1.csv", rows(5))
-    (days / "2.csv").write_text("user,item,reward,id\n")
-    with pytest.raises(lb.BadArgument, match="no rows"):
-        lb.Nightly(place).evidence(days)
+    write(days / "2.csv", [("ann", "tea", 1, "")])
+    with pytest.raises(lb.BadArgument, match="id is missing"):
+        lb.Nightly(place).evidence(days, id="id", strict=True)
     assert contents(place) == {}
+
+
+def test_a_folder_is_added_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Nothing stays of the files before the one that is refused."""
+    days, place = tmp_path / "days", tmp_path / "state"
+    days.mkdir()
+    state = lb.Nightly(place)
+    state.evidence(write(tmp_path / "0.csv", rows(5)), id="id")
+    before = contents(place)
+    write(days / "1.csv", rows(9))
+    write(days / "2.csv", [("ann", "tea", 1, "")])
+    with pytest.raises(lb.BadArgument, match="id is missing"):
+        state.evidence(days, strict=True)
+    assert contents(place) == before
+
+
+def test_a_day_without_events_stops_no_folder(tmp_path: Path) -> None:
+    days, state = tmp_path / "days", lb.Nightly(tmp_path / "state")
+    days.mkdir()
+    write(days / "1.csv", rows(9))
+    write(days / "2.csv", [])
+    write(days / "3.csv", [("ann", "tea", 1, "")])
+    write(days / "4.csv", rows(20)[9:])
+    added = state.evidence(days, id="id")
+    assert [(one.source, one.events) for one in added] == [
+        ("1.csv", 9), ("2.csv", 0), ("3.csv", 0), ("4.csv", 11),
+    ]  # fmt: skip
+    assert added[2].dirt is not None
+    assert "event id is missing" in str(added[2].dirt)
+    before = contents(tmp_path / "state")
+    assert [one.events for one in state.evidence(days)] == [0] * 4
+    for name, words in (("2.csv", "it has no rows"), ("3.csv", "no event counts. 1 of 1 row")):
+        with pytest.raises(lb.BadArgument, match=words):
+            state.evidence(days / name)
+        with pytest.raises(lb.BadArgument, match=words):
+            lb.Nightly(tmp_path / "other").evidence(days / name, id="id")
+        assert not (tmp_path / "other").exists()
+    assert contents(tmp_path / "state") == before
+
+
+def test_a_file_that_grew_is_noted_unless_events_have_ids(tmp_path: Path) -> None:
+    path = tmp_path / "today.csv"
+    for head, events, notes in ((HEAD[:3], [2, 3, 0], [0, 1, 0]), (HEAD, [2, 1, 0], [0, 0, 0])):
+        state = lb.Nightly(tmp_path / f"state{len(head)}")
+        added = []
+        for number in (2, 3, 3):
+            write(path, rows(number), head)
+            added += state.evidence(path, id="id" if "id" in head else None)
+        assert [one.events for one in added] == events
+        assert ["count twice" in "".join(one.notes) for one in added] == notes
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_an_error_that_nobody_asked_for_leaves_the_state_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bool
+) -> None:
+    days, place = tmp_path / "days", tmp_path / "state"
+    days.mkdir()
+    for number in range(2):
+        write(days / f"{number}.csv", rows(9, number))
+    if begun:
+        lb.Nightly(place).evidence(write(tmp_path / "0.csv", rows(5)))
+    before = contents(place) if begun else {}
+    monkeypatch.setattr(night_rows, "write", broken_at(night_rows.write, 2))
+    with pytest.raises(RuntimeError, match="the disk"):
+        lb.Nightly(place).evidence(days)
+    assert place.exists() == begun
+    assert not begun or contents(place) == before
+
+
+def broken_at(real: Callable[..., Any], call: int) -> Callable[..., Any]:
+    """Return a function that fails at a certain call."""
+    left = iter(range(1, call))
+
+    def broken(*given: Any) -> Any:
+        if next(left, None) is None:
+            raise RuntimeError("the disk is gone")
+        return real(*given)
+
+    return broken
 
 
 def test_one_at_a_time(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,11 +24,18 @@ USERS = [f"u{k}" for k in range(16)]
 
 
 @pytest.fixture(scope="module")
-def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A state with some evidence; tests do not change it."""
-    folder = tmp_path_factory.mktemp("learned")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state with some evidence, from which none was planned."""
+    folder = tmp_path_factory.mktemp("model")
     lb.Nightly(folder / "state").evidence(write(folder / "1.csv", rows(400)), id="id")
     return folder / "state"
+
+
+@pytest.fixture
+def learned(model: Path, tmp_path: Path) -> Path:
+    """A copy of it: a first plan changes a state."""
+    shutil.copytree(model, tmp_path / "learned")
+    return tmp_path / "learned"
 
 
 @pytest.mark.parametrize("name", ["plan.csv", "plan.parquet"])
@@ -90,6 +98,12 @@ def test_a_client_in_ten_lines(learned: Path, tmp_path: Path) -> None:
     assert actions.get("nobody", actions[""]) == plan.default
 
 
+def test_a_file_of_users_is_that_file(learned: Path, tmp_path: Path) -> None:
+    for name in ("us[1].csv", "us1.csv", "us*.csv"):
+        (tmp_path / name).write_text(f"user\n{name}\n")
+        assert lb.Nightly(learned).plan(tmp_path / name).users == (name,)
+
+
 def test_before_any_evidence(tmp_path: Path) -> None:
     state = lb.Nightly(tmp_path / "state")
     with pytest.raises(lb.BadArgument, match="items: expected some"):
@@ -103,14 +117,24 @@ def test_before_any_evidence(tmp_path: Path) -> None:
 def test_a_bad_plan_is_refused_and_changes_nothing(learned: Path, tmp_path: Path) -> None:
     state, before = lb.Nightly(learned), contents(learned)
     (tmp_path / "users.csv").write_text('user\nu1\n""\n')
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "ragged.csv").write_text("user,x\nu1,1\nu2\nu3,1,1\n")
+    (tmp_path / "latin.csv").write_bytes("user\nu1\né\n".encode("latin-1"))
+    (tmp_path / "quote.csv").write_text('user\nu1\n"u2\nu3\nu4\n')
     refused: list[tuple[dict[str, Any], str]] = [
         ({"users": []}, "at least one name"),
         ({"users": [1.5]}, "strings or whole numbers"),
+        ({"users": ["\ud800"]}, "text of whole characters"),
+        ({"memory": "lots"}, "a size such as"),
         ({"users": tmp_path / "users.csv"}, "1 rows without one"),
         ({"users": tmp_path / "users.csv", "user": "who"}, "a column 'who'"),
+        ({"users": tmp_path / "ragged.csv"}, "2 that cannot, from line 3 on"),
+        ({"users": tmp_path / "latin.csv"}, "1 that cannot, from line 3 on"),
+        ({"users": tmp_path / "quote.csv"}, "3 that cannot, from line 3 on"),
         ({"users": [17, "17"], "out": tmp_path / "plan.csv"}, "differ as text"),
         ({"out": tmp_path / "plan.txt"}, "ends in .csv or .parquet"),
         ({"out": tmp_path / "none" / "plan.csv"}, "a folder that is there"),
+        ({"out": tmp_path / "folder.csv"}, "expected a file"),
         ({"seed": -1}, "seed"),
     ]  # fmt: skip
     for options, words in refused:
@@ -118,6 +142,9 @@ def test_a_bad_plan_is_refused_and_changes_nothing(learned: Path, tmp_path: Path
             state.plan(**options)
         assert contents(learned) == before
     fresh = lb.Nightly(tmp_path / "fresh")
+    for learner, words in (("nope", "a learner or plan of"), ("ucb", "'lumps' or a plan of")):
+        with pytest.raises(lb.BadArgument, match=f"learner: expected {words}"):
+            fresh.plan(USERS, learner=learner)  # that there are no items is the lesser trouble
     refused = [
         ({"learner": "ucb"}, "a plan of the paper"),
         ({"learner": "pac.near_uniform"}, "groups"),

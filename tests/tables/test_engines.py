@@ -103,6 +103,17 @@ def test_a_lazy_frame_of_polars_gives_the_same_evidence(tmp_path: Path) -> None:
         assert lazy.dirt == expected(case).dirt  # rows are numbered, too
 
 
+@pytest.mark.parametrize("dialect", [None, "postgres", "spark"])
+def test_polars_gives_the_same_evidence(dialect: str | None) -> None:
+    context = pl.SQLContext({TABLE: LOG.lazy()})
+    for case, (roles, rewards) in enumerate(CASES):
+        options = {"rewards": rewards, "dialect": dialect, **named(*roles)}
+        same(evidence_from(context, QUOTED, **options), expected(case))
+    for table, options in (("nowhere", {}), (QUOTED, {"shard": (0, 2), **named()})):
+        with pytest.raises(BadArgument, match="the engine refuses the query"):
+            evidence_from(context, table, **options)
+
+
 @pytest.mark.nightly
 def test_spark_gives_the_same_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     from pyspark.sql import SparkSession
@@ -173,12 +184,14 @@ def test_bad_tables_are_refused_in_words() -> None:
     con = duckdb.connect()
     con.execute("CREATE TABLE log AS SELECT 'a' AS user, 1 AS item, 1 AS reward, '2026' AS at")
     con.execute("CREATE TABLE empty AS SELECT * FROM log LIMIT 0")
+    con.execute("CREATE TABLE far AS SELECT * REPLACE ('infinity'::TIMESTAMP AS \"at\") FROM log")
     con.execute("CREATE TABLE odd AS SELECT DATE '2026-01-01' AS user, 0.5 AS item, 1 AS reward")
     for given, options, words in (
         ((con, "nowhere"), {}, "the engine refuses the query: Catalog Error"),
         ((con, "log"), {"item": "offer"}, "the engine refuses the query: Binder Error"),
         ((con, "log"), {"reward": "user"}, "expected numbers, or true and false, in column 'user'"),
         ((con, "log"), {"time": "at"}, "expected dates or times in column 'at', got '2026' (str)"),
+        ((con, "far"), {"time": "at"}, "expected finite times in column 'at', got an infinite one"),
         ((con, "odd"), {}, "user: expected strings or whole numbers in column 'user'"),
         ((con, "odd"), {"user": "reward"}, "item: expected strings or whole numbers"),
         ((con, "empty"), {}, "it has no rows"),
@@ -190,7 +203,8 @@ def test_bad_tables_are_refused_in_words() -> None:
         ((con, '"log'), {}, "the name of a table"),
         ((con, "log"), {"shard": (2, 2)}, "(k, n) with 0 <= k < n"),
         ((7, "log"), {}, "dialect: expected one of bigquery"),
-        ((7, "log"), {"dialect": "trino"}, "a connection (DB-API, DuckDB) or a Spark session"),
+        ((7, "log"), {"dialect": "trino"}, "a connection (DB-API, DuckDB), a Spark session"),
+        ((LOG, "log"), {}, "or an SQLContext of polars, got DataFrame"),
     ):  # fmt: skip
         with pytest.raises(BadArgument) as refused:
             evidence_from(*given, **options)
@@ -230,6 +244,12 @@ def test_names_stay_names_in_every_dialect(dialect: str) -> None:
 
 def call(*words: str) -> Result:
     return CliRunner().invoke(main, ["sql", *words], prog_name="lumpable")
+
+
+def test_a_dialect_is_all_that_must_be_said() -> None:
+    asked = EngineTable("spark", "events", Columns("user", "item", "reward"), Accepted())
+    assert call("evidence", "--dialect", "spark").stdout == asked.evidence()
+    assert call("faults", "--dialect", "spark").stdout == asked.faults()
 
 
 def test_the_command_prints_what_the_engine_runs(tmp_path: Path) -> None:

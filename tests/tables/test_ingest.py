@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import math
 import random
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,7 +20,9 @@ from made_logs import in_all_forms, two_tastes, write_csv
 import lumpable as lb
 from lumpable import BadArgument, read_events
 from lumpable.stores.log_entries import micro
+from lumpable.tables import queries
 from lumpable.tables.events import Events
+from lumpable.tables.sources import parts_of, reading
 
 ODD = [
     "NULL",
@@ -186,6 +190,21 @@ def test_every_kind_of_dirt_is_counted_with_its_lines(tmp_path: Path, packed: bo
     assert all(f"{words}: " in str(refused.value) for words in WRONG)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_one_quote_too_many_is_as_many_rows_as_it_swallows(tmp_path: Path, end: str) -> None:
+    path, head = tmp_path / "log.csv", ["user,item,reward", "a,x,1", '"d,x,1']
+    for number in (5, 3000, 30_000):  # as much as a reader tells, more, and more than Python reads
+        some = ["b,x,1"] * number
+        for lines, good in ((some, 1), ([*some, '"q",x,1', *some, "c,,1"], number + 1)):
+            path.write_bytes(end.join([*head, *lines, ""]).encode())
+            events, gone = read_events(path), len(lines) == 2 * number + 2
+            assert events.events == good
+            assert faults(events)["row cannot be read"][::2] == (1 + number + gone, ("line 3",))
+            assert events.dirt.rows == len(lines) + 2
+            if gone:
+                assert faults(events)["item is missing"][2] == (f"line {2 * number + 5:,}",)
+
+
 def test_rows_of_parquet_files_and_frames_are_numbered_from_0(tmp_path: Path) -> None:
     frame = pl.DataFrame({
         "user": [1, None, 3, 3], "item": ["a"] * 4, "reward": [1.0, 2.0, math.nan, math.inf],
@@ -214,6 +233,26 @@ def test_events_that_contradict_each_other_count_only_if_it_is_known_which_was_f
     assert rows(read_events(same_time, id="id", time="at")) == [("b", "y", 10**6, 1)]
 
 
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet"])
+def test_a_file_is_read_whatever_it_and_its_folders_are_called(tmp_path: Path, ending: str) -> None:
+    """No name is a pattern, no folder is a column."""
+    for folder in ("user=zed", "[a]*"):
+        (tmp_path / folder).mkdir()
+        for name in ("ev[1]", "ev1", "a*", "ab", "q?", "it's"):
+            path = tmp_path / folder / f"{name}{ending}"
+            frame = pl.DataFrame({"user": [name], "item": ["x"], "reward": [1]})
+            if ending == ".parquet":
+                frame.write_parquet(path)
+            else:
+                text = frame.write_csv().encode() + b"torn\n"
+                path.write_bytes(gzip.compress(text) if ending == ".csv.gz" else text)
+    for path in (one for one in tmp_path.rglob("*") if one.is_file()):
+        events = read_events(path)
+        assert rows(events) == [(path.name.removesuffix(ending), "x", 10**6, 1)]
+        torn = {"row cannot be read": (1, "torn", ("line 3",))}
+        assert faults(events) == ({} if ending == ".parquet" else torn)
+
+
 def test_bad_sources_are_refused_in_words(tmp_path: Path) -> None:
     log: dict[str, list[Any]] = {"customer": ["a"], "item": ["x"], "reward": [1], "at": [3]}
     path = write_csv(tmp_path / "log.csv", log)
@@ -222,6 +261,7 @@ def test_bad_sources_are_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "none").mkdir()
     frame = pl.DataFrame({"user": [[1]], "item": ["x"], "reward": [1], "at": [3]})
+    half = pd.DataFrame({"user": pd.Series(["\ud800", 1], dtype=object), "item": "x", "reward": 1})
     for source, options, words in (
         (path, {"user": "custommer"}, "'reward', 'at'; the nearest is 'customer'"),
         (tmp_path / "empty.csv", {}, "is empty"),
@@ -236,12 +276,108 @@ def test_bad_sources_are_refused_in_words(tmp_path: Path) -> None:
         (frame, {"user": "item", "reward": "user"}, "expected numbers in column 'user'"),
         (frame, {"user": 3}, "the name of a column"),
         (7, {}, "or a data frame, got int"),
+        (pd.DataFrame([[1, 2, 3]], columns=["user", "user", "item"]), {}, "several columns"),
+        (half.head(1), {}, "half of a character"),
+        (half, {}, "half of a character"),
+        (path, {"user": "customer", "memory": "lots"}, "memory: expected a size such as '4GB'"),
+        (path, {"user": "customer", "memory": "1KB"}, "memory: '1KB' is too little"),
         (path, {"user": "customer", "rewards": "some"}, "rewards: expected 'any'"),
         (path, {"user": "customer", "rewards": (2, 3)}, "no event counts"),
     ):  # fmt: skip
         with pytest.raises(BadArgument) as refused:
             read_events(source, **options)
         assert words in str(refused.value), str(refused.value)
+
+
+def test_a_damaged_file_is_named_and_refused(tmp_path: Path) -> None:
+    """Whatever is harmed, it is read or refused; of a folder, the harmed file is named."""
+    rng = random.Random(2)
+    log = two_tastes(40, 900, seed=6)
+    log["offer"] = [f"{name}-{rng.random()}" for name in log["offer"]]
+    pl.DataFrame(log).write_parquet(tmp_path / "a.parquet", compression="snappy")
+    whole, refused, strange = (tmp_path / "a.parquet").read_bytes(), 0, 0
+    path = tmp_path / "b.parquet"
+    for number in range(60):
+        harmed = bytearray(whole)
+        at = rng.randrange(0 if number % 3 else len(whole) - 2000, len(whole))
+        harmed[at : at + 8] = rng.choice([b"\xff" * 8, b"\x7f" + b"\xff" * 7, bytes(8)])
+        path.write_bytes(harmed[: len(whole)])
+        try:
+            read_events(path if number % 2 else tmp_path, item="offer")
+        except BadArgument as error:
+            refused += "b.parquet' is " in str(error)
+            strange += "b.parquet" not in str(error)
+    assert refused > 5
+    assert strange == 0
+    packed = gzip.compress("".join(f"a{rng.random()},x,1\n" for _ in range(5000)).encode())
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"user,item,reward\n") + packed[:-9000])
+    with pytest.raises(BadArgument, match=r"t\.csv\.gz' is damaged"):
+        read_events(tmp_path / "t.csv.gz")
+
+
+def test_an_error_that_is_no_damage_stays_an_error(tmp_path: Path) -> None:
+    """Or a bug of ours would look like bad input."""
+    con, path = duckdb.connect(), write_csv(tmp_path / "log.csv", two_tastes(3, 9, seed=1))
+    parts = parts_of(con, path, ["user"])
+    with pytest.raises(duckdb.BinderException), reading(con, parts):
+        con.execute(f"SELECT nothing FROM {parts[0].relation}")
+    with pytest.raises(duckdb.InvalidInputException), reading(con, parts):
+        raise duckdb.InvalidInputException("ours")
+
+
+def test_columns_may_differ_in_case_or_have_no_name(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("User,user,,item,reward,,ITEM\nwrong,right,1,x,1,2,y\n")
+    assert rows(read_events(path)) == [("right", "x", 10**6, 1)]
+    assert rows(read_events(path, user="User", item="ITEM")) == [("wrong", "y", 10**6, 1)]
+    wide = pl.DataFrame({"User": ["wrong"], "user": ["right"], "item": ["x"], "reward": [1]})
+    assert rows(read_events(wide)) == [("right", "x", 10**6, 1)]
+    for source in (path, wide):
+        with pytest.raises(BadArgument, match="differ in more than case, got 'user' and 'User'"):
+            read_events(source, item="User")
+
+
+def test_a_parquet_file_may_have_a_column_that_duckdb_would_add(tmp_path: Path) -> None:
+    frame = pl.DataFrame({
+        "user": ["a", None, "b"], "item": ["x"] * 3, "reward": [1] * 3, "File_Row_Number": [7] * 3,
+    })  # fmt: skip
+    frame.write_parquet(tmp_path / "log.parquet")
+    events = read_events(tmp_path / "log.parquet", item="File_Row_Number")
+    assert rows(events) == [("a", 7, 10**6, 1), ("b", 7, 10**6, 1)]
+    assert faults(events) == {"user is missing": (1, "", ("row 1",))}
+
+
+def test_a_column_of_which_every_field_is_missing_has_no_type() -> None:
+    frame = pl.DataFrame({"user": ["a", "b"], "item": ["x", "x"], "reward": [1, 0], "n": None})
+    for source in (frame, frame.lazy(), frame.to_arrow(), frame.to_pandas()):
+        for role in ("user", "item", "reward", "time", "id", "propensity"):
+            with pytest.raises(BadArgument, match=r"no event counts\. 2 of 2 rows"):
+                read_events(source, **{role: "n"})  # type: ignore[arg-type]
+
+
+def test_what_does_not_fit_into_memory_goes_to_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same evidence, with files of DuckDB on the disk meanwhile, which are gone afterwards."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "disk"))
+    (tmp_path / "disk").mkdir()
+    rng = np.random.default_rng(8)
+    number = 120_000
+    frame = pl.DataFrame({
+        "user": [f"user {k}" for k in rng.integers(10**9, size=number)], "item": "x",
+        "reward": 1, "id": [f"a long id of an event, {k}" for k in range(number)],
+    })  # fmt: skip
+    frame.write_parquet(tmp_path / "log.parquet")
+    spilled = list[int]()
+
+    def look(*_: Any) -> None:
+        spilled.append(len([one for one in (tmp_path / "disk").rglob("*") if one.is_file()]))
+
+    monkeypatch.setattr(queries, "LOOK", 0.01)
+    small = read_events(tmp_path / "log.parquet", id="id", memory="24MB", progress=look)
+    assert max(spilled) > 0
+    assert small.digest == read_events(tmp_path / "log.parquet", id="id").digest
+    assert list((tmp_path / "disk").iterdir()) == []
 
 
 def test_progress_goes_from_0_to_1_and_ends_there(tmp_path: Path) -> None:

@@ -18,7 +18,9 @@ import lumpable as lb
 from lumpable import BadArgument, Learned, Lumps
 from lumpable.cli.main import main
 from lumpable.tables.answered import Answered, answer
+from lumpable.tables.judged_policies import WITHOUT
 from lumpable.tables.policy_rows import COLUMNS
+from lumpable.tables.remembered import remembered
 
 LOG = two_tastes(60, 4000, seed=21)
 
@@ -102,6 +104,16 @@ def test_a_saved_learner_goes_on_and_a_saved_policy_can_be_read(
         learned.save_policy(tmp_path / "policy.txt")
 
 
+@pytest.mark.parametrize("values", [(0, 1), (0, 1, 0.37, -2.5, 1e-6), (3.5, 4.25)])
+def test_a_learner_remembers_the_log_that_it_was_told(values: tuple[float, ...]) -> None:
+    rewards = np.random.default_rng(6).choice(values, size=len(LOG["user"]))
+    frame = pl.DataFrame(LOG | {"reward": rewards.tolist()}).reverse()
+    learned = lb.learn(frame, item="offer", propensity="p", rewards=(-3, 5))
+    again = remembered(learned.lumps)
+    assert again.digest == learned.events.digest
+    assert again.accepted == learned.events.accepted
+
+
 def test_names_that_are_easily_mistaken_are_noted_and_no_warning_is_given() -> None:
     frame = pl.DataFrame({"user": [1.0, 2.0], "item": ["1", "x"], "reward": [1, 0]})
     assert lb.learn(frame).lumps.contexts == (1, 2)
@@ -169,7 +181,33 @@ def test_the_command_prints_the_answer_and_writes_the_files(
     assert Lumps.load(save).core.tells == 4000
     again = call("learn", log, *options, "--save", save)
     assert again.exit_code == 2  # what others learned would be lost
-    assert "overwrite" in again.stderr
+    assert "a new file, or --overwrite" in again.stderr
+    assert again.stdout == ""  # nothing was read
+    assert call("learn", log, *options, "--save", save, "--overwrite").exit_code == 0
+
+
+def test_the_example_of_the_page_runs_as_it_stands_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "tables.md").read_text(encoding="utf-8")
+    log = re.search(r"```text\n(customer,.*?)```", page, re.DOTALL)
+    command = re.search(r"^    lumpable (learn events\.csv .*)$", page, re.MULTILINE)
+    assert log is not None
+    assert command is not None
+    Path("events.csv").write_text(log[1])
+    result = call(*command[1].split())
+    assert result.exit_code == 0, result.output
+    assert "3 events cannot judge a policy" in " ".join(result.output.split())
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "events.csv", "page.html", "policy.csv",
+    ]  # fmt: skip
+    assert "3 events cannot judge a policy" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_said_without_propensities_is_printed(tmp_path: Path) -> None:
+    result = call("learn", str(write_csv(tmp_path / "log.csv", LOG)), "--item", "offer")
+    assert f"note: {WITHOUT}" in " ".join(result.output.split())
 
 
 DIRT = """\
@@ -213,6 +251,9 @@ def test_dirt_is_one_table_and_strict_refuses_it(
         (("log.csv", "--item", "offer", "--policy", "p.txt"), "ends in .csv or .parquet"),
         (("log.csv", "--item", "offer", "--html", "no/page.html"), "a folder that is there"),
         (("log.csv", "--item", "offer", "--html", "page.pdf"), "ends in .html"),
+        (("log.csv", "--item", "offer", "--save", "no/a.lumps"), "a folder that is there"),
+        (("log.csv", "--item", "offer", "--save", "."), "expected a file"),
+        (("log.csv", "--item", "offer", "--memory", "lots"), "a size such as '4GB'"),
     ],
 )
 def test_bad_input_is_one_clear_message(

@@ -95,6 +95,7 @@ class _Held:
     """An open folder. It is closed, and its lock given up, at the latest when nobody knows it."""
 
     def __init__(self, folder: Path) -> None:
+        self.handle = -1  # there is nothing to close if it cannot be opened
         self.handle = os.open(folder, os.O_RDONLY)
 
     def lock(self, kind: int) -> None:

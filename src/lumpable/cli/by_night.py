@@ -85,7 +85,11 @@ def say_added(one: Added) -> None:
             out.print(dirt_table(one.dirt))
         for note in one.dirt.notes:
             out.print(f"note: {note}")
+    for note in one.notes:
+        out.print(f"note: {note}")
     words = f"{one.source}: {counted(one.events, 'new event')}"
+    if not one.events and not one.known:
+        words = f"{one.source}: no event counts"
     if one.known and not one.again:
         words = f"{one.source}: it is there already; nothing counts twice"
     if one.again:

@@ -19,7 +19,8 @@ table_options = stack(
     ),
     click.option(
         "--table",
-        required=True,
+        default="events",
+        show_default=True,
         help='The table of events, such as events, sales.events or sales."my.events".',
     ),
     click.option("--user", default="user", show_default=True, help="The column that says who."),

@@ -54,6 +54,7 @@ LONGEST = 24
     help="Write what to give to whom: .csv or .parquet.",
 )
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the learner.")
+@click.option("--overwrite", is_flag=True, help="Let --save replace a file that is there.")
 @click.option("--memory", metavar="SIZE", help="What reading may hold in memory, such as 4GB.")
 @click.option("--seed", default=0, show_default=True, help="Of the learner that is saved.")
 def learn(
@@ -61,6 +62,7 @@ def learn(
     html: Path | None,
     policy_file: Path | None,
     save: Path | None,
+    overwrite: bool,
     rewards: str,
     strict: bool,
     seed: int,
@@ -83,7 +85,7 @@ def learn(
     from lumpable.tables.ingest import read_events
     from lumpable.tables.learned import learn as learn_from
 
-    _check_files(html, policy_file)
+    _check_files(html, policy_file, save, overwrite)
     with progress_shown() as progress:
         accepted = accepted_rewards(rewards)
         events = read_events(source, rewards=accepted, progress=progress, **columns)
@@ -99,7 +101,7 @@ def learn(
         policy_rows.write(found.policy, policy_file)
         say(f"policy: {policy_file}")
     if save is not None:
-        learned.save(save)
+        learned.save(save, overwrite=overwrite)
         say(f"learner: {save}")
     if html is not None:
         from lumpable.reports.pages import log_page
@@ -108,15 +110,21 @@ def learn(
         say(f"page: {html}")
 
 
-def _check_files(html: Path | None, policy: Path | None) -> None:
+def _check_files(
+    html: Path | None, policy: Path | None, save: Path | None, overwrite: bool
+) -> None:
     """Refuse names of files before anything is read."""
     if policy is not None and policy.suffix not in (".csv", ".parquet"):
         raise BadArgument("--policy", "a name that ends in .csv or .parquet", repr(policy.name))
     if html is not None and html.suffix != ".html":
         raise BadArgument("--html", "a name that ends in .html", repr(html.name))
-    for path in (html, policy):
+    for path in (html, policy, save):
         if path is not None and not path.resolve().parent.is_dir():
             raise BadArgument("path", "a folder that is there", repr(str(path.parent)))
+        if path is not None and path.is_dir():
+            raise BadArgument("path", "a file", f"{str(path)!r}, which is a folder")
+    if save is not None and save.exists() and not overwrite:
+        raise BadArgument("--save", "a new file, or --overwrite", f"{str(save)!r}, which is there")
 
 
 def _refuse(dirt: Dirt) -> None:
@@ -172,9 +180,9 @@ def print_answer(found: Answered) -> None:
     out.print(found.lift_words + "\n")
     if found.value is not None:
         out.print(value_table(found.value))
-        for note in found.value.notes:
-            out.print(f"note: {note}")
-        out.print()
+    for note in (found.unsaid,) if found.value is None else found.value.notes:
+        out.print(f"note: {note}")
+    out.print()
     out.print(policy_table(found))
     for step in found.next_steps:
         out.print(f"next: {step}")

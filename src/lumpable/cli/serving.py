@@ -98,9 +98,9 @@ def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] |
 )
 @click.option(
     "--learned",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="FOLDER",
-    help="Begin with the evidence of a state (see `lumpable evidence`).",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Begin with what was learned: a state, a log, or a saved learner (.lumps).",
 )
 @click.option(
     "--host",
@@ -155,6 +155,7 @@ def serve(
     Examples:
       lumpable serve clicks.db --arm red --arm green --rewards binary
       lumpable serve clicks.db --learned state/
+      lumpable serve clicks.db --learned offers.lumps
       lumpable serve postgresql://db.example/shop --port 8001
       lumpable serve clicks.db --arm red --arm green --learner ucb --learner-option width=0.3
       lumpable serve clicks.db --host 0.0.0.0 --tokens tokens.txt --allow-host shop.example
@@ -170,7 +171,7 @@ def serve(
     given["learner"] = described(given["learner"], options)
     settings = {name: value for name, value in given.items() if value is not None}
     if "learned" in settings:
-        settings["learned"] = state_at(settings["learned"])
+        settings["learned"] = learned_at(settings["learned"])
 
     def opened() -> LiveExperiment:
         experiment = open_experiment(file, arms, **settings)
@@ -195,13 +196,20 @@ def serve(
         raise BadArgument("file", why=str(error)) from error
 
 
-def state_at(folder: Path) -> Any:
-    """Open a state that learned by night."""
+def learned_at(path: Path) -> Any:
+    """Open what was learned: a state that learns by night, a saved learner, or a log."""
+    from lumpable.lumps.use.named import Lumps
     from lumpable.nightly.night_state import Nightly
+    from lumpable.tables.ingest import read_events
+    from lumpable.tables.remembered import remembered
 
-    state = Nightly(folder)
+    if path.suffix == ".lumps":
+        return remembered(Lumps.load(path))
+    if path.is_file() or (path.is_dir() and not Nightly(path).begun and any(path.iterdir())):
+        return read_events(path)
+    state = Nightly(path)
     if not state.segments:
-        raise BadArgument("--learned", "a folder with evidence", repr(str(folder)))
+        raise BadArgument("--learned", "a folder with evidence", repr(str(path)))
     return state
 
 

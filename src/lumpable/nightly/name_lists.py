@@ -10,8 +10,9 @@ from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.naming import EXACT
 from lumpable.stores.log_entries import Name
 from lumpable.tables.cleaning import BROKEN, TEXT, WHOLE
+from lumpable.tables.faults_found import Found
 from lumpable.tables.queries import database
-from lumpable.tables.sources import TAGGED, Part, parts_of, quoted
+from lumpable.tables.sources import TAGGED, Part, parts_of, quoted, reading
 
 
 def names_from(role: str, source: Any, column: str) -> tuple[Name, ...]:
@@ -25,11 +26,14 @@ def names_from(role: str, source: Any, column: str) -> tuple[Name, ...]:
         for name in found:
             if type(name) not in (str, int) or name == "":
                 raise BadArgument(role, "strings or whole numbers", repr(name))
+            if isinstance(name, str) and any("\ud800" <= one <= "\udfff" for one in name):
+                raise BadArgument(role, "text of whole characters", repr(name))
     else:
         try:
             with database(None) as con:
-                found = [name for part in parts_of(con, source, [column])
-                         for name in _of_part(con, role, part, column)]  # fmt: skip
+                parts = parts_of(con, source, [column])
+                with reading(con, parts):
+                    found = [name for part in parts for name in _of_part(con, role, part, column)]
         except BadArgument as error:
             told = (error.expected, error.got)
             raise BadArgument(role, *told, why=error.why) from None
@@ -60,6 +64,11 @@ def _of_part(con: Any, role: str, part: Part, column: str) -> list[Name]:
         raise BadArgument(role, f"strings or whole numbers in column {column!r}", got)
     rows = con.execute(f"SELECT {name} AS name, count(*) FROM {part.relation} GROUP BY name")
     found = dict(rows.fetchall())
+    unreadable = Found(con, [part], [])
+    for lines in unreadable.unreadable().values():
+        expected = f"a file {part.name!r} of which every line can be read"
+        first = min(unreadable.bad[0])
+        raise BadArgument(role, expected, f"{lines:,} that cannot, from line {first:,} on")
     if None in found:
         where = f" of {part.name!r}" if part.name else ""
         expected = f"a name in every row of column {column!r}{where}"

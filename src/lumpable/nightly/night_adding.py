@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from lumpable.tables import cleaning
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
-from lumpable.tables.ingest import read_events
-from lumpable.tables.sources import Part
+from lumpable.tables.ingest import none_counts, read_all
+from lumpable.tables.sources import Part, reading
 
 NEEDED = ("user", "item", "reward")
 """Columns that every log has, and what they are called unless somebody says otherwise."""
@@ -41,6 +41,8 @@ class Added:
     """Whether the same content had been added before: then nothing of it counts again."""
     dirt: Dirt | None
     """What was wrong with it; None if it was not read again."""
+    notes: tuple[str, ...] = ()
+    """What one should know of it."""
 
 
 class Adding:
@@ -57,11 +59,13 @@ class Adding:
         bytes_ = "" if part.path is None else digest_of_file(part.path)
         if any(bytes_ and bytes_ == one.source_sha256 for one in self.manifest.segments):
             return Added(part.name, 0, 0, 0, True, None)
-        events: Events = read_events(
-            source if part.path is None else part.path, rewards=self.accepted.given,
-            **(options | self.columns.named),
-        )  # fmt: skip
-        self._gather(part, events)
+        whole = source if part.path is None else part.path
+        events: Events = read_all(whole, self.columns, self.accepted, **options)
+        if len(events.times) == 0:
+            return Added(part.name, 0, 0, 0, False, events.dirt)
+        with reading(self.con, [part]):
+            self._gather(part, events)
+        notes = self._grown(part)
         again = against = 0
         content = "" if self.columns.id is not None else night_rows.content_of(events)
         if content and any(content == one.content for one in self.manifest.segments):
@@ -77,7 +81,25 @@ class Adding:
                 segment = Segment(digest, new, part.name, bytes_, content)
                 segments = (*self.manifest.segments, segment)
                 self.manifest = msgspec.structs.replace(self.manifest, segments=segments)
-        return Added(part.name, new, again, against, not new, events.dirt)
+        return Added(part.name, new, again, against, not new, events.dirt, notes)
+
+    def _grown(self, part: Part) -> tuple[str, ...]:
+        """Say that a file came before with other contents, if nothing tells its events apart."""
+        before = any(one.source == part.name for one in self.manifest.segments)
+        if self.columns.id is not None or part.path is None or not before:
+            return ()
+        return (f"a file {part.name!r} came before with other events: without ids, rows that are "
+                "in both count twice",)  # fmt: skip
+
+    @staticmethod
+    def refuse_none(made: Sequence[Added]) -> None:
+        """Refuse files of which nothing counts; one among others is no harm: a day without events.
+
+        Files that came before are known, and their events counted then.
+        """
+        if not any(one.events or one.known for one in made):
+            dirt = next((one.dirt for one in made if one.dirt is not None and one.dirt.rows), None)
+            raise BadArgument("source", why="it has no rows" if dirt is None else none_counts(dirt))
 
     def _gather(self, part: Part, events: Events) -> None:
         """Make the table `came`, and see that it says what `events` do."""

@@ -142,15 +142,22 @@ class Folder:
         try:
             manifest = self.read()
             self._sweep(manifest)
-            yield manifest
-        except BadArgument:
-            if new:
-                shutil.rmtree(self.path)  # as before
-            elif not begun:
-                self._end()
-            raise
+            try:
+                yield manifest
+            except Exception:
+                self._undo(new, begun)
+                raise
         finally:
             lock.release()
+
+    def _undo(self, new: bool, begun: bool) -> None:
+        """Leave the folder as it was; what the manifest names stays, whoever wrote it."""
+        if new:
+            shutil.rmtree(self.path)
+        elif begun:
+            self._sweep(self.read())
+        else:
+            self._end()
 
     def _ours(self, name: str) -> bool:
         return name.startswith(f".{MANIFEST}") or name == f"{MANIFEST}.lock" or bool(

@@ -21,7 +21,15 @@ from lumpable.base.version import __version__
 from lumpable.live.session import Session
 from lumpable.lumps.use.decisions import chances, check_floor, draw_arm
 from lumpable.nightly.night_folder import Planned
-from lumpable.service.learner_kinds import LUMPS, Kind, kind_of, name_of
+from lumpable.service.learner_kinds import (
+    ALSO,
+    LUMPS,
+    PLANS,
+    Description,
+    Kind,
+    kind_of,
+    name_of,
+)
 from lumpable.stores.log_entries import MICRO, Name
 from lumpable.tables.events import Events
 from lumpable.tables.telling import tell
@@ -105,10 +113,15 @@ def plan_kind(planned: Planned) -> Kind | None:
     if name_of(description) != LUMPS:
         options = {"kind": description} if isinstance(description, str) else {**description}
         description = options | {"users": max(1, len(planned.users))}
-    kind = kind_of(description, planned.seed)
-    if kind is not None and not kind.plan:
-        raise BadArgument("learner", "'lumps' or a plan of the paper", repr(kind.name))
-    return kind
+    return kind_of(description, planned.seed)
+
+
+def check_learner(description: Description) -> None:
+    """Refuse what is neither Lumps nor a plan of the paper, whatever else was said."""
+    name = name_of(description)
+    if name != LUMPS and ALSO.get(name, name) not in PLANS:
+        kind_of(name, 0)  # refuses names that nobody has
+        raise BadArgument("learner", "'lumps' or a plan of the paper", repr(name))
 
 
 def begin(kind: Kind, planned: Planned) -> Session:

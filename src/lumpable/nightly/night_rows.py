@@ -20,7 +20,7 @@ from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
 from lumpable.tables.naming_notes import notes_on
-from lumpable.tables.sources import Part, literal
+from lumpable.tables.sources import AS_IT_IS, Part, literal, path_literal
 
 TYPES = {
     "u_int": "BIGINT", "u_text": "VARCHAR", "i_int": "BIGINT", "i_text": "VARCHAR", "m": "BIGINT",
@@ -79,7 +79,7 @@ def relation(segments: Sequence[Path]) -> str:
     if not segments:
         nothing = ", ".join(f"NULL::{kind} AS {name}" for name, kind in TYPES.items())
         return f"(SELECT {nothing} WHERE false)"
-    return f"read_parquet([{', '.join(literal(str(path)) for path in segments)}])"
+    return f"read_parquet([{', '.join(map(path_literal, segments))}], {AS_IT_IS})"
 
 
 def rows_of(con: Any, segment: Path) -> list[tuple[Name, Name, int, int]]:

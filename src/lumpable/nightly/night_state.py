@@ -99,6 +99,7 @@ class Nightly:
                 parts = parts_of(con, source, columns.named.values())
                 options = {"strict": strict, "memory": memory, "progress": progress}
                 made = [adding.add(part, source, **options) for part in parts]
+                adding.refuse_none(made)
             if adding.manifest.segments != before.segments:
                 self._folder.write(adding.manifest)
         return made
@@ -147,6 +148,8 @@ class Nightly:
             planned = _planned(before, learner, floor, seed, **named)
             manifest = msgspec.structs.replace(before, planned=planned)
             plan = self._made(con, manifest, named["users"], named["items"])
+            if out is not None:
+                plan_files.check_plan(plan)
             if manifest != before:
                 self._folder.write(manifest)
             if out is not None:
@@ -217,6 +220,7 @@ def _begun(
     items: tuple[Name, ...] | None,
 ) -> Planned:  # fmt: skip
     """Return how plans are made from now on."""
+    night_plans.check_learner(told.get("learner", LUMPS))
     if told.get("learner", LUMPS) == LUMPS:
         night_plans.plan_kind(planned := Planned(**told))
         return planned

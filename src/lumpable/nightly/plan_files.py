@@ -31,6 +31,14 @@ def check_name(path: Path) -> None:
         raise BadArgument("out", "a name that ends in .csv or .parquet", repr(path.name))
     if not path.resolve().parent.is_dir():
         raise BadArgument("out", "a folder that is there", repr(str(path.parent)))
+    if path.is_dir():
+        raise BadArgument("out", "a file", f"{str(path)!r}, which is a folder")
+
+
+def check_plan(plan: NightPlan) -> None:
+    """Refuse a plan that no file can hold, before anything is written."""
+    _column("users", [None, *plan.users])
+    _column("items", [plan.default, *plan.actions])
 
 
 def write_plan(plan: NightPlan, path: Path) -> None:

@@ -61,6 +61,8 @@ def evidence_in(learned: Any) -> Evidence:
         expected = "what `lb.learn` or `lb.read_events` returned, or a `lb.Nightly`"
         raise BadArgument("learned", expected, f"{learned!r:.60}")
     evidence: Evidence = events
+    if len(evidence.times) == 0:
+        raise BadArgument("learned", "evidence", f"{learned!r:.60}, which has none")
     return evidence
 
 

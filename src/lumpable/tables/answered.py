@@ -8,7 +8,7 @@ from lumpable.base.words import counted, figure
 from lumpable.lumps.belief.advice import Lift
 from lumpable.lumps.belief.beliefs import Group
 from lumpable.tables.group_profiles import Profile, profiles
-from lumpable.tables.judged_policies import Value
+from lumpable.tables.judged_policies import FEWEST, WITHOUT, Value
 from lumpable.tables.learned import Learned
 from lumpable.tables.policy_rows import PolicyRow
 
@@ -26,7 +26,9 @@ class Answered:
     policy: list[PolicyRow]
     lift: Lift
     value: Value | None
-    """None without propensities."""
+    """None where the log cannot say, ..."""
+    unsaid: str
+    """... and why; else empty."""
 
     @property
     def words(self) -> tuple[str, str]:
@@ -66,7 +68,7 @@ class Answered:
                 f"That own {what}s earn more than {self.lift.one_arm} for all is not shown: "
                 "collect more events before changing anything."
             )
-        if self.value is None:
+        if self.learned.events.propensity is None:
             steps.append(
                 f"Log the probability with which each {what} is chosen (--propensity): only then "
                 "can the log itself say what a policy is worth. So far this is the model's word."
@@ -76,9 +78,22 @@ class Answered:
 
 def answer(learned: Learned) -> Answered:
     """Compute all that a log answers."""
-    groups = learned.groups(level=LEVEL)
-    value = None if learned.events.propensity is None else learned.value(level=LEVEL)
+    groups, unsaid = learned.groups(level=LEVEL), _unsaid(learned)
     return Answered(
         learned, learned.summary(), groups, profiles(groups, learned.lumps.means(LEVEL)),
-        learned.policy(level=LEVEL), learned.lift(level=LEVEL), value,
+        learned.policy(level=LEVEL), learned.lift(level=LEVEL),
+        None if unsaid else learned.value(level=LEVEL), unsaid,
     )  # fmt: skip
+
+
+def _unsaid(learned: Learned) -> str:
+    """Return why the log cannot say what a policy is worth; empty: it can."""
+    events = learned.events
+    if events.propensity is None:
+        return WITHOUT
+    if events.events < FEWEST:
+        return (
+            f"{counted(events.events, 'event')} cannot judge a policy, as one half teaches it and "
+            f"the other judges: that takes {FEWEST} or more."
+        )
+    return ""

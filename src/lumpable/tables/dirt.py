@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
@@ -15,6 +17,8 @@ PLACES = 3
 """Rows of each fault that are named."""
 LONGEST = 30
 """Characters of an example."""
+LONG = 2**31 - 1
+"""Characters of a field, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,16 @@ def short(example: str) -> str:
     return repr(example if len(example) <= LONGEST else example[: LONGEST - 2] + "..")
 
 
+@contextlib.contextmanager
+def csv_records(file: Iterable[str], delimiter: str) -> Iterator[Any]:
+    """Read CSV records of any length; Python's limit is for all that this process reads."""
+    before = csv.field_size_limit(LONG)
+    try:
+        yield csv.reader(file, delimiter=delimiter)
+    finally:
+        csv.field_size_limit(before)
+
+
 def lines_of(
     path: Path, delimiter: str, records: Iterable[int], unreadable: set[int]
 ) -> dict[int, int]:
@@ -93,8 +107,11 @@ def lines_of(
     wanted, found = sorted(set(records)), dict[int, int]()
     if not wanted:
         return found
-    with opened(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file:
-        reader, record = csv.reader(file, delimiter=delimiter), -1
+    with (
+        opened(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file,
+        csv_records(file, delimiter) as reader,
+    ):
+        record = -1
         next(reader)
         line = reader.line_num + 1
         for fields in reader:

@@ -1,7 +1,7 @@
 """Somebody's own connection to an engine, which runs a query and gives back columns.
 
-Knows DuckDB's connections, Spark's sessions, and whatever follows Python's DB-API (PEP 249). None
-of their packages is imported here: whoever has a connection has its package.
+Knows DuckDB's connections, Spark's sessions, SQL contexts of polars, and whatever follows Python's
+DB-API (PEP 249). None of their packages is imported here: whoever has a connection has its package.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ SPEAKS = {
     "duckdb": "duckdb",
     "google": "bigquery",
     "pg8000": "postgres",
+    "polars": "duckdb",
     "psycopg": "postgres",
     "psycopg2": "postgres",
     "pyspark": "spark",
@@ -27,7 +28,10 @@ SPEAKS = {
     "trino": "trino",
 }
 """The dialect of the connections of a package."""
-REFUSALS = {"AnalysisException", "DataError", "ParseException", "ProgrammingError"}
+REFUSALS = {
+    "AnalysisException", "ColumnNotFoundError", "DataError", "ParseException", "ProgrammingError",
+    "SQLInterfaceError", "SQLSyntaxError",
+}  # fmt: skip
 """Errors that say that the query or its names do not fit; others are no fault of the caller."""
 ROWS = 50_000
 """Rows that are fetched at once."""
@@ -55,10 +59,12 @@ def pages(connection: Any, sql: str) -> Iterator[Table]:
         elif _package(connection) == "duckdb":  # its cursors would not see temporary tables
             found = connection.execute(sql).fetchnumpy()
             yield [_without_mask(column) for column in found.values()]
+        elif _package(connection) == "polars" and hasattr(connection, "execute"):
+            yield [column.to_list() for column in connection.execute(sql, eager=True)]
         elif hasattr(connection, "cursor"):
             yield from _rows(connection.cursor(), sql)
         else:
-            expected = "a connection (DB-API, DuckDB) or a Spark session"
+            expected = "a connection (DB-API, DuckDB), a Spark session or an SQLContext of polars"
             raise BadArgument("connection", expected, type(connection).__name__)
     except Exception as error:
         if REFUSALS & {kind.__name__ for kind in type(error).__mro__}:

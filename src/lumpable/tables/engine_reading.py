@@ -27,6 +27,8 @@ from lumpable.tables.events import Events
 from lumpable.tables.naming_notes import notes_on
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+INFINITE = 2**63 - 1
+"""Microseconds that DuckDB gives for an infinite time."""
 GOOD = "none"
 """The fault of rows that count."""
 
@@ -54,7 +56,8 @@ def evidence_from(
     Parameters
     ----------
     connection
-        A connection of DuckDB, a Spark session, or a connection as Python's DB-API has it.
+        A connection of DuckDB, a Spark session, an `SQLContext` of polars, or a connection as
+        Python's DB-API has it.
     table
         The name of a table or view; parts are between dots, and "in quotes" if they have dots.
     user, item, reward
@@ -214,7 +217,11 @@ class Gathered:
 def _micros(value: Any, column: str) -> int:
     """Return a time in microseconds since 1970; those without a zone are taken for UTC."""
     if isinstance(value, np.datetime64):
-        return int(value.astype("datetime64[us]").astype(np.int64))
+        value = value.astype("datetime64[us]").astype(np.int64)
+        if abs(int(value)) < INFINITE:
+            return int(value)
+    if isinstance(value, int | np.integer) and abs(int(value)) >= INFINITE:
+        raise BadArgument("time", f"finite times in column {column!r}", "an infinite one")
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if not isinstance(value, datetime):

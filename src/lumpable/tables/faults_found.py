@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,10 +17,14 @@ from lumpable.tables.cleaning import (
     Columns,
     shown,
 )
-from lumpable.tables.dirt import PLACES, RowFault, lines_of
+from lumpable.tables.dirt import PLACES, RowFault, csv_records, lines_of
 from lumpable.tables.sources import Part, opened
 
 BLOCK = 1 << 20
+SHOWN = 100
+"""Characters of a record that are kept."""
+WHOLE = 9_000
+"""Bytes of a record that DuckDB tells for sure; of longer ones it tells the beginning."""
 Place = tuple[int, int, str]
 """Part, row and example."""
 
@@ -29,21 +35,23 @@ class Found:
     def __init__(self, con: Any, parts: list[Part], queries: list[str]) -> None:
         self.con, self.parts, self.queries = con, parts, queries
         self.bad: dict[int, dict[int, str]] = {}
-        """Lines of CSV files that could not be read, with their text, by part."""
+        """Where records of CSV files stand that could not be read, and how they begin, by part."""
 
-    def unreadable(self) -> dict[int, dict[int, str]]:
-        """Return the lines of CSV files that could not be read, by part."""
+    def unreadable(self) -> dict[int, int]:
+        """Return how many lines of CSV files could not be read, by part."""
+        count = dict[int, int]()
         if any(part.text for part in self.parts):
             rows = self.con.execute(
-                "SELECT DISTINCT file_path, line_byte_position, csv_line FROM reject_errors "
-                "JOIN reject_scans USING (scan_id, file_id)"
+                "SELECT DISTINCT file_path, line_byte_position, csv_line "
+                "FROM reject_errors JOIN reject_scans USING (scan_id, file_id)"
             ).fetchall()
             for number, part in enumerate(self.parts):
-                at = {place: line for path, place, line in rows if path == str(part.path)}
+                at = {place: text for path, place, text in rows if path == str(part.path)}
                 if at and part.path is not None:
                     lines = line_numbers(part.path, at)
-                    self.bad[number] = {lines[place]: text for place, text in at.items()}
-        return self.bad
+                    self.bad[number] = {lines[place]: text[:SHOWN] for place, text in at.items()}
+                    count[number] = sum(_lines(part, *one) for one in at.items())
+        return count
 
     def first(self, fault: int, parts: Iterable[int]) -> list[Place]:
         """Return the first rows with a fault."""
@@ -114,6 +122,21 @@ def faults_of(
         words = shown(FAULTS[fault], columns.named)
         faults.append(RowFault(words, rows[fault], example, where))
     return tuple(faults)
+
+
+def _lines(part: Part, place: int, text: str) -> int:
+    """Return how many lines a record has: one quote too many makes a record of all that follows."""
+    if len(text) < WHOLE or part.path is None:
+        return max(1, sum(bool(line) for line in re.split(r"\r\n|\n|\r", text)))
+    with opened(part.path, "rb") as file:
+        file.seek(max(0, place - 1))  # places are counted from 1 on
+        rest = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
+        with csv_records(rest, part.delimiter) as reader:
+            before = 0
+            while not next(reader):
+                before = reader.line_num
+            held: int = reader.line_num - before
+            return held
 
 
 def line_numbers(path: Path, at: Iterable[int]) -> dict[int, int]:

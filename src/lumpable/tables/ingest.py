@@ -23,7 +23,7 @@ from lumpable.tables.faults_found import Found, faults_of
 from lumpable.tables.naming_notes import notes_on
 from lumpable.tables.packed_reading import Field, PackedReading
 from lumpable.tables.queries import Progress, database, run
-from lumpable.tables.sources import Part, parts_of
+from lumpable.tables.sources import Part, parts_of, reading
 
 NO_TIMES = "NULL::BIGINT AS first, NULL::BIGINT AS last"
 Names = tuple[Name, ...]
@@ -73,19 +73,32 @@ def read_events(
     progress
         Called now and then with the part that is done and words.
     """
-    columns, accepted = Columns(user, item, reward, time, id, propensity), Accepted.of(rewards)
+    columns = Columns(user, item, reward, time, id, propensity)
+    events = read_all(source, columns, Accepted.of(rewards), strict, memory, progress)
+    if len(events.times) == 0:
+        raise BadArgument("source", why=none_counts(events.dirt))
+    return events
+
+
+def none_counts(dirt: Dirt) -> str:
+    """Say that no event counts, and why."""
+    return f"no event counts. {dirt}" if dirt.rows else "it has no rows"
+
+
+def read_all(
+    source: Any, columns: Columns, accepted: Accepted, strict: bool = False,
+    memory: str | None = None, progress: Progress | None = None,
+) -> Events:  # fmt: skip
+    """Read a log of which perhaps nothing counts."""
     for role, column in columns.named.items():
         if not isinstance(column, str):
             raise BadArgument(role, "the name of a column", repr(column))
     with database(memory) as con:
         parts = parts_of(con, source, columns.named.values())
-        reading = Reading(con, parts, columns, accepted, progress)
-        events = reading.events()
+        with reading(con, parts):
+            events = Reading(con, parts, columns, accepted, progress).events()
     if strict:
         events.dirt.refuse()
-    if len(events.times) == 0:
-        why = f"no event counts. {events.dirt}" if events.dirt.rows else "it has no rows"
-        raise BadArgument("source", why=why)
     return events
 
 
@@ -242,8 +255,7 @@ class Reading:
     ) -> Dirt:
         counted: list[tuple[int | None, int, int]] = [*wrong]
         found = Found(self.con, self.parts, self.queries)
-        bad = found.unreadable()
-        counted += [(part, UNREADABLE, len(lines)) for part, lines in bad.items()]
+        counted += [(part, UNREADABLE, lines) for part, lines in found.unreadable().items()]
         if self.columns.id is not None:
             again, against = self._one(
                 "SELECT coalesce(sum(n - 1) FILTER (versions = 1), 0)::BIGINT, "

@@ -2,6 +2,9 @@
 
 Both ways round, so that no event judges a policy or a model that saw it. Halves are cut by coins
 with a fixed seed, event by event, so that most users are in both.
+
+The direct method asks no event, only a model: that of all events. A half's own model would praise
+the policy that it chose, and the other half's would not know why it was chosen.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.stores.log_entries import Name
 from lumpable.tables import off_policy
 from lumpable.tables.events import Events
-from lumpable.tables.off_policy import DIRECT, Fold, PolicyEstimate, Weights
+from lumpable.tables.off_policy import DIRECT, IPS, ROBUST, SNIPS, Fold, PolicyEstimate, Weights
 from lumpable.tables.telling import tell
 
 CUT = 37
@@ -34,6 +37,8 @@ FEW = 100.0
 """Weights that tell as much as fewer equal ones than this are worth a warning, ..."""
 HEAVY = 0.05
 """... and so is one event with more than this part of all weight."""
+FEWEST = 4
+"""Events that judge a policy, at least."""
 BELOW_1 = math.nextafter(1.0, 0.0)
 WITHOUT = (
     "Without propensities nothing can be said of a policy but what the model says: IPS, SNIPS and "
@@ -62,34 +67,37 @@ class Value:
     """Which bounds were used, what to beware of, and what cannot be said."""
 
 
-def value_of(events: Events, policy: Mapping[Name, Name] | None, level: float) -> Value:
-    """Judge a policy on a log; None: the learned one, each user's own best item."""
+def value_of(
+    events: Events, whole: ThreeLevels, policy: Mapping[Name, Name] | None, level: float
+) -> Value:
+    """Judge a policy on a log; None: the learned one, each user's own best item.
+
+    `whole` is a learner that was told all of these events.
+    """
     level = checks.real("level", level, "a probability in (0, 1)", 0.0, BELOW_1)
-    if events.events < 4:
-        raise BadArgument("source", "at least 4 events to judge a policy", f"{events.events}")
+    if events.events < FEWEST:
+        got = f"{events.events}"
+        raise BadArgument("source", f"at least {FEWEST} events to judge a policy", got)
     given = None if policy is None else _numbers(events, policy)
     halves = _halves(events)
     cores = [_fitted(events, times) for times in halves]
-    own, one = list[Fold](), list[Fold]()
+    judged = _Judged(events, whole)
     for times, core in zip(halves, cores[::-1], strict=True):
         items = _best_each(core, len(events.users)) if given is None else given
-        for_all = np.full(len(events.users), _best_for_all(core, events))
-        model = _Model(core, events, times)
-        own.append(model.fold(items, for_all))
-        one.append(model.fold(for_all, items))
+        judged.add(core, times, items, np.full(len(items), _best_for_all(core, events)))
     who, what = events.columns.words
     words = f"each {who}'s own {what}" if policy is None else "the given policy"
-    return _judge(events, words, own, one, level)
+    return _judge(judged, words, level)
 
 
-def _judge(events: Events, words: str, own: list[Fold], one: list[Fold], level: float) -> Value:
+def _judge(judged: _Judged, words: str, level: float) -> Value:
+    events, own, one = judged.events, judged.own, judged.one
     logged = off_policy.mean_logged(own, level)
+    methods = (DIRECT,) if events.propensity is None else (IPS, SNIPS, DIRECT, ROBUST)
+    value = off_policy.estimates(own, None, level, methods, judged.doubt())
+    lift = off_policy.estimates(own, one, level, methods, judged.doubt(more=True))
     if events.propensity is None:
-        value = off_policy.estimates(own, None, level, [DIRECT])
-        lift = off_policy.estimates(own, one, level, [DIRECT])
         return Value(words, tuple(value), tuple(lift), logged, None, level, (WITHOUT,))
-    value = off_policy.estimates(own, None, level)
-    lift = off_policy.estimates(own, one, level)
     notes, seen = [], off_policy.weights(own)
     ends, largest = _ends(events), 1.0 / float(events.propensity.min())
     if ends is None:
@@ -167,56 +175,80 @@ def _numbers(events: Events, policy: Mapping[Name, Name]) -> IntVector:
 # --- What the model says --------------------------------------------------------------------------
 
 
-class _Model:
-    """A model that judges rows of a log, which it did not see."""
+class _Judged:
+    """Halves of a log, judged by what the other one taught; and what all events teach."""
 
-    def __init__(self, core: ThreeLevels, events: Events, times: IntVector) -> None:
-        self.core, self.events = core, events
-        self.rows = np.flatnonzero(times)
-        self.times = times[self.rows]
-        self.seen: Posterior = posterior_now(core)
-        self.fitted = events.times - times
+    def __init__(self, events: Events, whole: ThreeLevels) -> None:
+        self.events, self.whole = events, whole
+        self.own, self.one = list[Fold](), list[Fold]()
+        """Each half as the policy sees it, and as one item for all does."""
+        self.shares: list[tuple[FloatVector, IntVector, IntVector]] = []
+        """Of each half: the part that users have of all events, and the item of either policy."""
 
-    def fold(self, items: IntVector, other: IntVector) -> Fold:
-        """Return the rows as a policy sees them: `items` has one for each user, as has another."""
-        events, rows = self.events, self.rows
+    def add(self, core: ThreeLevels, times: IntVector, items: IntVector, other: IntVector) -> None:
+        """Judge a half that `core` was not told: both policies have an item for each user."""
+        events, rows = self.events, np.flatnonzero(times)
+        for folds, chosen in ((self.own, items), (self.one, other)):
+            folds.append(self._fold(core, times[rows], rows, chosen))
+        share = np.bincount(events.user, times, len(events.users)) / events.events
+        self.shares.append((share, items, other))
+
+    def _fold(self, core: ThreeLevels, times: IntVector, rows: IntVector, items: IntVector) -> Fold:
+        events = self.events
         user, item = events.user[rows], events.item[rows]
-        logged, chosen = np.empty(len(rows)), np.empty(len(events.users))
-        for users in _blocks(self.core, len(events.users)):
-            mean = self.core.posterior_means(users)
-            own = slice(*np.searchsorted(user, [users[0], users[-1] + 1])) if len(users) else None
-            if own is not None:
-                logged[own] = mean[user[own] - users[0], item[own]]
-                chosen[users] = mean[users - users[0], items[users]]
+        logged, chosen = _expected(core, user, item, items)
+        _, believed = _expected(self.whole, user, item, items)
         match = (item == items[user]).astype(np.float64)
         weight = match if events.propensity is None else match / events.propensity[rows]
-        doubts = self._doubt(items), self._doubt(items, other)
-        return Fold(self.times, events.value[rows], weight, logged, chosen[user], *doubts)
+        return Fold(times, events.value[rows], weight, logged, chosen[user], believed[user])
 
-    def _doubt(self, items: IntVector, other: IntVector | None = None) -> float:
-        """Return the variance of a policy's value that is due to doubt about the model's means.
+    def doubt(self, *, more: bool = False) -> float:
+        """Return the variance of the policy's value that is due to doubt about the whole model.
 
-        Or that of the difference of two values. The groups' means are shared by all their users;
-        users' own deviations are not.
+        Or, with `more`, that of the difference to one item for all. The groups' means are shared
+        by all their users, and by both halves; users' own deviations by the halves.
         """
-        user = self.events.user[self.rows]
-        share = np.bincount(user, self.times, len(items)) / self.times.sum()
-        mass, own = self._resting_on(items, share)
-        if other is not None:
-            mass_of_other, own_of_other = self._resting_on(other, share)
-            mass, own = mass - mass_of_other, np.where(items == other, 0.0, own + own_of_other)
-        return float((mass**2 * self.seen.variance).sum() + own.sum())
+        every, K = np.arange(len(self.events.users)), self.whole.arms
+        rests = [(every * K + items, share) for share, items, _ in self.shares]
+        if more:
+            rests += [(every * K + other, -share) for share, _, other in self.shares]
+        cells, weights = (np.concatenate(column) for column in zip(*rests, strict=True))
+        cell, place = np.unique(cells, return_inverse=True)
+        weight = np.bincount(place, weights, len(cell)).astype(np.float64)
+        return self._doubt_of(*np.divmod(cell, K), weight, self._told(cell))
 
-    def _resting_on(self, items: IntVector, share: FloatVector) -> tuple[FloatMatrix, FloatVector]:
-        """Return how much of the value rests on each group's mean, and the doubt of each user."""
-        events, seen, S = self.events, self.seen, len(items)
-        match = events.item == items[events.user]
-        n: FloatVector = np.bincount(events.user[match], self.fitted[match], S).astype(np.float64)
-        kept = np.ones(S) if math.isinf(seen.m0) else seen.m0 / (seen.m0 + n)
-        member: FloatMatrix = self.core.membership(np.arange(S))
+    def _told(self, cell: IntVector) -> FloatVector:
+        """Return how many events tell of each of these cells, which are in order."""
+        told = self.events.user * self.whole.arms + self.events.item
+        place = np.minimum(np.searchsorted(cell, told), len(cell) - 1)
+        here = cell[place] == told
+        return np.bincount(place[here], self.events.times[here], len(cell)).astype(np.float64)
+
+    def _doubt_of(
+        self, user: IntVector, item: IntVector, weight: FloatVector, n: FloatVector
+    ) -> float:
+        """Return the variance of a weighted sum of the means of users and items."""
+        seen: Posterior = posterior_now(self.whole)
+        member: FloatMatrix = self.whole.membership(np.arange(len(self.events.users)))[user]
+        kept = np.ones(len(n)) if math.isinf(seen.m0) else seen.m0 / (seen.m0 + n)
         mass = np.zeros(seen.mean.shape)
-        np.add.at(mass, items, (share * kept)[:, None] * member)
+        np.add.at(mass, item, (weight * kept)[:, None] * member)
+        shared = float((mass**2 * seen.variance).sum())
         if math.isinf(seen.m0):
-            return mass, np.zeros(S)
-        spread: FloatVector = (seen.spread[items] * member).sum(axis=1)
-        return mass, share**2 * own_variance(seen, spread, n)
+            return shared
+        spread: FloatVector = (seen.spread[item] * member).sum(axis=1)
+        return shared + float((weight**2 * own_variance(seen, spread, n)).sum())
+
+
+def _expected(
+    core: ThreeLevels, user: IntVector, item: IntVector, items: IntVector
+) -> tuple[FloatVector, FloatVector]:
+    """Return what a model expects of rows, sorted by user, and of an item for each user."""
+    logged, chosen = np.empty(len(user)), np.empty(len(items))
+    for users in _blocks(core, len(items)):
+        if len(users):
+            mean = core.posterior_means(users)
+            own = slice(*np.searchsorted(user, [users[0], users[-1] + 1]))
+            logged[own] = mean[user[own] - users[0], item[own]]
+            chosen[users] = mean[users - users[0], items[users]]
+    return logged, chosen

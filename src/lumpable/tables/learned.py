@@ -66,10 +66,11 @@ class Learned:
         """Return what a policy would have earned per event, off-policy, by several methods.
 
         `policy` maps users to items. Without it, it is each user's own best item, learned on one
-        half of the events and judged on the other, both ways round. Beside the direct method, all
-        need the propensities of the log; without them, `notes` says what cannot be said.
+        half of the events and judged on the other, both ways round. Only the direct method, which
+        believes the model of all events, does not need the propensities of the log; without them,
+        `notes` says what cannot be said.
         """
-        return value_of(self.events, policy, level)
+        return value_of(self.events, self.lumps.core, policy, level)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the learner to a file that `Lumps.load` opens."""

@@ -52,10 +52,8 @@ class Fold:
     """What the model expects of what was logged, ..."""
     chosen: FloatVector
     """... and of what the policy chooses."""
-    doubt: float = 0.0
-    """The variance of the mean of `chosen` that is due to doubt about the model, ..."""
-    doubt_more: float = 0.0
-    """... and that of its difference to what the other policy chooses, if it is compared."""
+    believed: FloatVector
+    """What the model of all events expects of what the policy chooses, for the direct method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +71,12 @@ class Weights:
 
 def estimates(
     folds: Sequence[Fold], other: Sequence[Fold] | None = None, level: float = 0.95,
-    methods: Sequence[str] = (IPS, SNIPS, DIRECT, ROBUST),
+    methods: Sequence[str] = (IPS, SNIPS, DIRECT, ROBUST), doubt: float = 0.0,
 ) -> list[PolicyEstimate]:  # fmt: skip
-    """Return the value of a policy, or what it earns more than another one on the same rows."""
+    """Return the value of a policy, or what it earns more than another one on the same rows.
+
+    `doubt` is the variance of the direct method that is due to doubt about the model.
+    """
     rows, z = [], NormalDist().inv_cdf((1.0 + level) / 2.0)
     times = np.concatenate([fold.times for fold in folds]).astype(np.float64)
     for method in methods:
@@ -84,9 +85,7 @@ def estimates(
             each = each - np.concatenate([_influence(method, fold) for fold in other])
         mean, error = _mean(each, times)
         if method == DIRECT:
-            doubts = [fold.doubt if other is None else fold.doubt_more for fold in folds]
-            share = [float(fold.times.sum()) / float(times.sum()) for fold in folds]
-            error += sum(part**2 * doubt for part, doubt in zip(share, doubts, strict=True))
+            error += doubt
         wide = z * math.sqrt(error)
         rows.append(PolicyEstimate(method, mean, mean - wide, mean + wide))
     return rows
@@ -98,7 +97,7 @@ def _influence(method: str, fold: Fold) -> FloatVector:
     if method == IPS:
         return w * r
     if method == DIRECT:
-        return fold.chosen
+        return fold.believed
     if method == ROBUST:
         return fold.chosen + w * (r - fold.logged)
     sum_of_weights = float(fold.times @ w)

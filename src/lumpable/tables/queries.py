@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from typing import Any
 
+from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 
 Progress = Callable[[float, str], None]
@@ -30,11 +31,25 @@ def database(memory: str | None) -> Iterator[Any]:
         con.execute("SET enable_progress_bar = true")  # or nobody can say how far a query is
         con.execute("SET enable_progress_bar_print = false")
         if memory is not None:
-            con.execute("SET memory_limit = ?", [memory])
+            _limit(con, memory)
         yield con
+    except duckdb.OutOfMemoryException as error:
+        if memory is None:
+            raise
+        first = str(error).splitlines()[0]
+        raise BadArgument("memory", why=f"{memory!r} is too little: {first}") from error
     finally:
         con.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _limit(con: Any, memory: str) -> None:
+    import duckdb
+
+    try:
+        con.execute("SET memory_limit = ?", [str(memory)])
+    except duckdb.Error:
+        raise BadArgument("memory", "a size such as '4GB'", repr(memory)) from None
 
 
 def run(

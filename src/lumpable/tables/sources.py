@@ -7,9 +7,11 @@ names like any other. Knows nothing of what a column means.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,10 @@ from lumpable.base.words import nearest
 
 CSV, PARQUET = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".parquet",)
 DELIMITERS = ",;\t"
+AS_IT_IS = "hive_partitioning=false"
+"""A file has the columns that are in it: a folder named user=ann says nothing."""
+ROW = "file_row_number"
+"""What DuckDB calls the numbers of rows of a Parquet file."""
 TAGGED = "TAGGED"
 """The type of a frame's column of Python objects: text whose first letter says what it was."""
 
@@ -57,6 +63,41 @@ def parts_of(con: Any, source: Any, columns: Iterable[str]) -> list[Part]:
     return [_frame(con, source, columns)]
 
 
+@contextlib.contextmanager
+def reading(con: Any, parts: Sequence[Part]) -> Iterator[None]:
+    """Say in words that a file cannot be read, and which.
+
+    Other errors of DuckDB pass: they are bugs of this package, and must not look like bad input.
+    """
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, EOFError, zlib.error) as error:
+        damaged = type(error) in (duckdb.Error, duckdb.InvalidInputException)  # of its contents
+        named = [part for part in parts if part.path is not None and str(part.path) in str(error)]
+        if isinstance(error, duckdb.Error) and not damaged:
+            damaged = isinstance(error, duckdb.IOException) and bool(named)
+            if not damaged:
+                raise
+        named = named or [part for part in parts if part.path is not None and _torn(con, part)]
+        if not named:
+            raise
+        first = str(error).splitlines()[0]
+        raise BadArgument("source", why=f"{str(named[0].path)!r} is damaged: {first}") from error
+
+
+def _torn(con: Any, part: Part) -> bool:
+    """Whether a file cannot be read to its end."""
+    import duckdb
+
+    try:
+        con.execute(f"SELECT max(COLUMNS(*)::VARCHAR) FROM {part.relation}").fetchall()
+    except duckdb.Error:
+        return True
+    return False
+
+
 def quoted(name: str) -> str:
     """Return a column's name as SQL."""
     return '"' + name.replace('"', '""') + '"'
@@ -69,6 +110,15 @@ def literal(text: str) -> str:
     "'it''s'"
     """
     return "'" + text.replace("'", "''") + "'"
+
+
+def path_literal(path: Path) -> str:
+    """Return the name of one file as SQL: DuckDB would take `*`, `?` and `[` for patterns.
+
+    >>> path_literal(Path("ev[1].csv"))
+    "'ev[[]1].csv'"
+    """
+    return literal("".join(f"[{one}]" if one in "[*?" else one for one in str(path)))
 
 
 # --- Files ----------------------------------------------------------------------------------------
@@ -108,12 +158,13 @@ def _file(con: Any, path: Path, columns: list[str]) -> Part:
     for column in _there(columns, header, str(path)):
         if header.count(column) > 1:
             raise BadArgument("source", f"one column {column!r} in {str(path)!r}", "two or more")
-    unique = [name if header.index(name) == k else f"{name}:{k}" for k, name in enumerate(header)]
+    unique = _unique(header, columns)
     spec = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in unique)
     relation = (
-        f"read_csv({literal(str(path))}, auto_detect=false, header=true, columns={{{spec}}}, "
+        f"read_csv({path_literal(path)}, auto_detect=false, header=true, columns={{{spec}}}, "
         f"delim={literal(delimiter)}, quote='\"', escape='\"', nullstr='', "
-        "store_rejects=true, rejects_limit=0)"
+        f"compression='{'gzip' if _packed(path) else 'none'}', store_rejects=true, "
+        f"rejects_limit=0, {AS_IT_IS})"
     )
     types = dict.fromkeys(unique, "VARCHAR")
     return Part(path.name, relation, "row_number() OVER () - 1", types, path, delimiter)
@@ -122,16 +173,18 @@ def _file(con: Any, path: Path, columns: list[str]) -> Part:
 def _parquet(con: Any, path: Path, columns: list[str]) -> Part:
     import duckdb
 
-    relation = f"read_parquet({literal(str(path))}, file_row_number=true)"
+    relation = f"read_parquet({path_literal(path)}, {AS_IT_IS})"
     try:
         types = _types(con, relation)
+        rows = con.execute(f"SELECT count(*) FROM {relation}").fetchone()[0]
     except duckdb.Error as cause:
         first = str(cause).splitlines()[0]
         raise BadArgument("source", why=f"{str(path)!r} is not a Parquet file: {first}") from None
-    del types["file_row_number"]
     _there(columns, list(types), str(path))
-    rows = con.execute(f"SELECT count(*) FROM {relation}").fetchone()[0]
-    return Part(path.name, relation, "file_row_number", types, path, rows=rows)
+    if ROW in map(str.casefold, types):  # then DuckDB cannot number rows by itself
+        return Part(path.name, relation, "row_number() OVER () - 1", types, path)
+    numbered = f"read_parquet({path_literal(path)}, {ROW}=true, {AS_IT_IS})"
+    return Part(path.name, numbered, ROW, types, path, rows=rows)
 
 
 def _header(path: Path) -> tuple[str, list[str]]:
@@ -143,14 +196,17 @@ def _header(path: Path) -> tuple[str, list[str]]:
             return delimiter, next(csv.reader([line], delimiter=delimiter), [])
         except UnicodeDecodeError as cause:
             raise BadArgument("source", why=f"{str(path)!r} is not UTF-8 text: {cause}") from None
-        except (csv.Error, gzip.BadGzipFile) as cause:
+        except (csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as cause:
             raise BadArgument("source", why=f"{str(path)!r} is not a CSV file: {cause}") from None
 
 
 def opened(path: Path, mode: str, **options: Any) -> Any:
     """Open a CSV file, packed or not."""
-    packed = path.name.lower().endswith(".gz")
-    return gzip.open(path, mode, **options) if packed else path.open(mode, **options)
+    return gzip.open(path, mode, **options) if _packed(path) else path.open(mode, **options)
+
+
+def _packed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
 
 
 def _there(columns: list[str], header: list[str], where: str) -> list[str]:
@@ -159,7 +215,28 @@ def _there(columns: list[str], header: list[str], where: str) -> list[str]:
             near = nearest(column, header)
             listed = ", ".join(map(repr, header[:20])) + (", .." if len(header) > 20 else "")
             raise BadArgument("source", f"a column {column!r} in {where}", f"{listed}{near}")
+    alike = {column.casefold(): column for column in columns}
+    for column in columns:
+        if alike[column.casefold()] != column:
+            got = f"{column!r} and {alike[column.casefold()]!r}"
+            raise BadArgument("source", f"columns in {where} that differ in more than case", got)
     return columns
+
+
+def _unique(header: list[str], columns: list[str]) -> list[str]:
+    """Return names that DuckDB can tell apart, which takes no heed of case; `columns` stay.
+
+    >>> _unique(["User", "user", "", "x", "X"], ["user"])
+    ['column 0', 'user', 'column 2', 'x', 'column 4']
+    """
+    known, unique = {column.casefold() for column in columns}, list[str]()
+    for number, name in enumerate(header):
+        if name not in columns:
+            while not name or name.casefold() in known:
+                name = f"column {number}" if name != f"column {number}" else f"{name}:"
+            known.add(name.casefold())
+        unique.append(name)
+    return unique
 
 
 def _types(con: Any, relation: str) -> dict[str, str]:
@@ -171,25 +248,45 @@ def _types(con: Any, relation: str) -> dict[str, str]:
 
 
 def _frame(con: Any, source: Any, columns: list[str]) -> Part:
+    import duckdb
+
+    try:
+        return _registered(con, source, columns)
+    except (UnicodeEncodeError, duckdb.InvalidInputException) as cause:
+        if "surrogates not allowed" not in str(cause):
+            raise
+        why = "a text of the frame has half of a character (a lone surrogate)"
+        raise BadArgument("source", why=why) from cause
+
+
+def _registered(con: Any, source: Any, columns: list[str]) -> Part:
+    """Let DuckDB know the columns of a frame that are needed, as `frame`."""
     import narwhals as nw
+    from narwhals.exceptions import DuplicateError
 
     lazy = nw.dependencies.is_polars_lazyframe(source)
     try:
         frame = nw.from_native(source.head(0).collect() if lazy else source, eager_only=True)
+        names = list(dict.fromkeys(_there(columns, frame.columns, "the frame")))
     except TypeError as cause:
         got = type(source).__name__
         expected = "a CSV or Parquet file, a folder of them, or a data frame"
         raise BadArgument("source", expected, got) from cause
+    except DuplicateError as cause:
+        why = "the frame has several columns of one name"
+        raise BadArgument("source", why=why) from cause
     if lazy:
-        names = list(dict.fromkeys(_there(columns, frame.columns, "the frame")))
         con.register("frame", source.select(names))  # only these columns are made
         return Part("", "frame", "row_number() OVER () - 1", _types(con, "frame"))
-    frame = frame.select(dict.fromkeys(_there(columns, frame.columns, "the frame")))
-    tagged = [name for name in frame.columns if frame.schema[name] == nw.Object]
+    frame = frame.select(names)
+    tagged = [name for name in names if frame.schema[name] == nw.Object]
     for name in tagged:
         texts = [_tag(value) for value in frame[name].to_list()]
         column = nw.new_series(name, texts, nw.String, backend=frame.implementation)
         frame = frame.with_columns(column)
+    untyped = [name for name in names if frame.schema[name] == nw.Unknown]
+    if untyped and frame.select(nw.col(*untyped).is_null().all()).row(0) == (True,) * len(untyped):
+        frame = frame.with_columns(nw.col(*untyped).cast(nw.String))  # DuckDB needs some type
     con.register("frame", frame)
     types = _types(con, "frame") | dict.fromkeys(tagged, TAGGED)
     return Part("", "frame", "row_number() OVER () - 1", types, rows=len(frame))

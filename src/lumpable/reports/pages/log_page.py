@@ -15,7 +15,7 @@ from lumpable.reports.pages import belief_page
 from lumpable.reports.pages.belief_page import Words
 from lumpable.tables.answered import LEVEL, Answered, answer
 from lumpable.tables.dirt import short
-from lumpable.tables.judged_policies import WITHOUT, Value
+from lumpable.tables.judged_policies import Value
 from lumpable.tables.learned import Learned
 
 MOST_ROWS = 100
@@ -48,7 +48,7 @@ def parts(found: Answered, words: Words) -> dict[str, Any]:
         "notes": dirt.notes,
         "lift": found.lift_words,
         "value": None if value is None else value_table(value),
-        "value_notes": (WITHOUT,) if value is None else value.notes,
+        "value_notes": (found.unsaid,) if value is None else value.notes,
         "next_steps": found.next_steps,
         "policy": policy_table(found, words),
         "profiles": profile_lines(found, words),
