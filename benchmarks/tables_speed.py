@@ -4,12 +4,16 @@
 
 The log is made: users of five kinds, items chosen evenly, rewards 0 and 1, in one Parquet file. The
 ratio is the median over repetitions in turn, so that a slow moment of the machine hits both. Times
-are those on the clock, and of the processor in brackets, since others may share it.
+are those on the clock, and of the processor in brackets, since others may share it. Memory is the
+most that the process had until then. A plan is made from evidence in a folder: the first time with
+a fit, then with the one that is kept.
 """
 
 from __future__ import annotations
 
+import resource
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -38,6 +42,12 @@ def timed(words: str, action: Callable[[], Made]) -> tuple[Made, float]:
     return made, clock
 
 
+def memory(when: str) -> None:
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    unit = 1.0 if sys.platform == "darwin" else 1024.0
+    click.echo(f"{'memory ' + when:28} {most * unit / 1e9:8.2f} GB")
+
+
 def make(path: Path, events: int, users: int, items: int) -> None:
     with duckdb.connect() as con:
         con.execute("SET threads = 1")
@@ -57,7 +67,7 @@ def bare(path: Path) -> None:
 @click.option("--items", default=200, show_default=True)
 @click.option("--repetitions", default=3, show_default=True)
 def main(events: float, users: int, items: int, repetitions: int) -> None:
-    """Measure reading, learning, the answer and the page."""
+    """Measure reading, learning, the answer, the page and plans."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "events.parquet"
         make(path, int(events), users, items)
@@ -67,12 +77,19 @@ def main(events: float, users: int, items: int, repetitions: int) -> None:
             read, took = timed("read_events", lambda: lb.read_events(path))
             ratios.append(took / least)
         click.echo(f"reading takes {statistics.median(ratios):.2f} times as long")
+        memory("after read_events")
         learned, _ = timed("learn", lambda: lb.learn(read))
         timed("summary", learned.summary)
         timed("groups", learned.groups)
         timed("policy", learned.policy)
         timed("lift", learned.lift)
         timed("answers again, and a page", lambda: learned.report(Path(folder) / "page.html"))
+        memory("after the page")
+        state, plan = lb.Nightly(Path(folder) / "state"), Path(folder) / "plan.parquet"
+        timed("evidence", lambda: state.evidence(path))
+        timed("plan", lambda: state.plan(out=plan))
+        timed("plan again", lambda: state.plan(out=plan))
+        memory("at the end")
 
 
 if __name__ == "__main__":

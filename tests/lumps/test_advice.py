@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from scipy import stats
 import lumpable as lb
 from lumpable import Lumps
 from lumpable.base.arrays import FloatMatrix
-from lumpable.lumps.belief import drawn
+from lumpable.lumps.belief import advice, drawn, lifts, shared_draws
 from lumpable.lumps.belief.drawn import DRAWS, FEWEST, Draws
-from lumpable.lumps.belief.posterior import averaged_posterior, beta_shape
+from lumpable.lumps.belief.posterior import Posterior, averaged_posterior, beta_shape
+from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import M0, OWN
 
 SE = 5.0
@@ -325,3 +327,85 @@ def test_contexts_settled_in_one_group_are_drawn_once_for_all(
     for name in ("lift", "low", "high"):
         wide = apart.high - apart.low
         assert abs(getattr(found, name) - getattr(apart, name)) < SE * wide / math.sqrt(DRAWS)
+
+
+# --- In bulk ----------------------------------------------------------------------------------
+
+
+def many_kinds(real: bool, contexts: int = 120) -> Lumps:
+    """Return a learner of contexts that deviate from three groups, with arms never tried."""
+    rng = np.random.default_rng([contexts, real])
+    theta, context = rng.beta(3.0, 3.0, (3, 8)), np.repeat(np.arange(contexts), 12)
+    arm, group = rng.integers(8, size=len(context)), rng.integers(3, size=contexts)
+    if real:
+        reward = rng.normal(rng.normal(2.0 * theta[group], 0.3)[context, arm], 0.4)
+    else:
+        mu = rng.beta(8.0 * theta[group], 8.0 * (1.0 - theta[group]))
+        reward = (rng.random(len(context)) < mu[context, arm]).astype(float)
+    lumps = Lumps(range(8), range(contexts), seed=1)
+    lumps.tell_many({"context": context, "arm": arm, "reward": reward})
+    assert math.isfinite(lumps.core.state.value[OWN])
+    return lumps
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_shared_draws_have_the_law_of_each_contexts_own(real: bool) -> None:
+    """Rows of 40 contexts against draws of their own: p < 1e-6 for each, by normal laws."""
+    lumps = many_kinds(real)
+    draws = Draws(lumps.core, len(lumps.contexts), lumps.core.arms)
+    both = math.sqrt(2.0 / DRAWS)
+    for context in range(40):
+        row, mean = lumps.best(context), draws.believed(context)
+        best, own_mean, low, high, p, runner_up, next_mean, loss = advice._compare(
+            draws, context, mean, 0.9, lumps.arms
+        )
+        assert (row.best_arm, row.runner_up) == (best, runner_up)
+        assert (row.mean, row.runner_up_mean) == pytest.approx((own_mean, next_mean))
+        assert abs(row.probability_best - p) < SE * both * math.sqrt(max(p * (1.0 - p), 0.002))
+        for end, other in ((row.low, low), (row.high, high), (row.expected_loss, loss)):
+            assert abs(end - other) < SE * both * (high - low)
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_rows_do_not_depend_on_how_they_are_cut(
+    real: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A context alone, in a table, in small blocks, and with draws that are forgotten."""
+    lumps = many_kinds(real, 60)
+    rows = lumps.policy()
+    assert [lumps.best(context) for context in range(20)] == rows[:20]
+    monkeypatch.setattr(shared_draws, "BLOCK", 80)
+    assert lumps.policy() == rows
+    monkeypatch.setattr(shared_draws, "KEPT", 300_000)
+    assert lumps.policy() == rows
+
+
+@pytest.mark.parametrize("kind", ["coins", "real", "factors"])
+def test_a_lift_at_once_is_that_of_each_context(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same means, and the same ends up to the chance of 2,000 draws."""
+    if kind == "factors":
+        rng, context = np.random.default_rng(3), np.repeat(np.arange(300), 8)
+        arm, f = rng.integers(10, size=2400), rng.normal(size=(300, 1))
+        lumps, mu = Lumps(range(10), range(300)), f @ rng.normal(size=(1, 10))
+        reward = rng.normal(mu[context, arm], 0.3)
+        lumps.tell_many({"context": context, "arm": arm, "reward": reward})
+        assert lumps.core.effects.shape[1] > 0
+    else:
+        lumps = many_kinds(kind == "real", 300)
+    for part in (1.0, 1e-9):  # with groups' means as doubtful as they are, and known: own chance
+        monkeypatch.setattr(drawn, "averaged_posterior", partial(surer, part))
+        monkeypatch.setattr(lifts, "ONE_BY_ONE", 300)
+        each = lumps.lift()
+        monkeypatch.setattr(lifts, "ONE_BY_ONE", 0)
+        found = lumps.lift()
+        assert (found.one_arm, found.lift) == (each.one_arm, each.lift)
+        wide, both = each.high - each.low, math.sqrt(2.0 / DRAWS)
+        for name in ("low", "high"):
+            assert abs(getattr(found, name) - getattr(each, name)) < SE * wide * both
+        assert found.high - found.low == pytest.approx(wide, rel=SE / math.sqrt(DRAWS))
+
+
+def surer(part: float, learner: Levels) -> Posterior:
+    """Return what is believed with a part of the variance."""
+    seen = averaged_posterior(learner)
+    return seen._replace(variance=part * seen.variance)

@@ -21,6 +21,7 @@ from lumpable.lumps.belief import alternatives, beliefs, posterior, residuals, s
 from lumpable.lumps.belief.strengths_doubted import second_moments
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.model import fitted, search
+from lumpable.lumps.model.counts import sample
 from lumpable.lumps.model.evidence import MOST_LOST, lost_part
 from lumpable.lumps.model.factors import low_rank
 from lumpable.lumps.model.scores import scored
@@ -451,3 +452,57 @@ def test_intervals_hold_on_data_of_its_own() -> None:
         pairs.append(float((world.group[a] == world.group[b])[sure].mean()))
     assert stats.binom.cdf(sum(held), len(held), 0.87) > UNLIKELY
     assert np.median(pairs) >= 0.9
+
+
+# --- Large tables -----------------------------------------------------------------------------
+
+
+def test_a_sample_has_whole_contexts(learner: ThreeLevels) -> None:
+    counts = learner.counts()
+    some, rows = sample(counts, len(counts.arm) // 2)
+    assert some.contexts == len(rows) == 20
+    assert (some.context == counts.context[rows]).all()
+    for place, row in enumerate(rows.tolist()):
+        ours, all_cells = (slice(*c.first[k : k + 2]) for c, k in ((some, place), (counts, row)))
+        for name in ("arm", "n", "s"):
+            assert (getattr(some, name)[ours] == getattr(counts, name)[all_cells]).all()
+    assert some.rewards == some.n.sum()
+    everybody, rows = sample(counts, len(counts.arm))
+    assert everybody is counts
+    assert len(rows) == 40
+
+
+def test_large_tables_are_checked_in_a_sample(
+    learner: ThreeLevels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which says so, still finds groups that are missing, and keeps the best model."""
+    monkeypatch.setattr(residuals, "CELLS", 200)
+    found = residuals.residuals(learner)
+    assert found.words == "the residuals look like noise (in a sample of 25 of 40)"
+    whole, some = (alternatives.alternatives(learner, cells=cells) for cells in (None, 200))
+    assert alternatives.judged_by(learner, 200) == 25
+    assert [row.model for row in some if row.believed] == [
+        row.model for row in whole if row.believed
+    ]
+    assert max(some, key=lambda row: row.log_evidence).groups == 3
+    one = told(grouped(1).mean, 8000, 1)
+    one.adopt(search.one_group(one.counts()))
+    assert "the residuals have a leading direction" in residuals.residuals(one).words
+
+
+def test_a_posterior_is_held_until_more_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner, made = told(grouped(1).mean, 500, 1), list[int]()
+    real = posterior.posterior_now
+
+    def counted(learner: ThreeLevels) -> posterior.Posterior:
+        made.append(learner.tells)
+        return real(learner)
+
+    monkeypatch.setattr(posterior, "posterior_now", counted)
+    apart = beliefs.groups(learner)
+    with posterior.held(learner), posterior.held(learner):
+        assert beliefs.groups(learner) == beliefs.groups(learner) == apart
+        learner.tell(0, 0, 1.0)
+        beliefs.groups(learner)
+    beliefs.groups(learner)
+    assert made == [500, 500, 501, 501]

@@ -20,7 +20,7 @@ from scipy import stats
 from lumpable.base.arrays import FloatMatrix
 from lumpable.lumps.core.growth import grow
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.use import stored
+from lumpable.lumps.use import decisions, stored
 from lumpable.lumps.use.decisions import Choice
 from lumpable.lumps.use.named import Lumps
 
@@ -918,3 +918,15 @@ def test_the_page_has_names(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "milk" in text
     assert "user 28" in text
+
+
+def test_arms_drawn_at_once_are_those_drawn_one_by_one() -> None:
+    rng, floor = np.random.default_rng(5), 0.07
+    for allowed in (np.array([False, True, True, False, True, True]), np.arange(6) == 3):
+        best = rng.choice(np.flatnonzero(allowed), 400)
+        u = np.append(rng.random(398), [0.0, np.nextafter(1.0, 0.0)])
+        arms, propensity = decisions.draw_arms(best, allowed, floor, u)
+        pairs = zip(best.tolist(), u.tolist(), strict=True)
+        one_by_one = [decisions.draw_arm(arm, allowed, floor, luck) for arm, luck in pairs]
+        assert [*zip(arms.tolist(), propensity.tolist(), strict=True)] == one_by_one
+        assert set(arms.tolist()) == set(np.flatnonzero(allowed).tolist())

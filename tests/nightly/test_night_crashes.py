@@ -61,6 +61,11 @@ def plan(folder: Path) -> None:
     lb.Nightly(folder / "state").plan(USERS, list(OFFERS), learner=PAPER, out=out)
 
 
+def plan_lumps(folder: Path) -> None:
+    """Make a plan of the practical learner, whose fit is kept."""
+    lb.Nightly(folder / "state").plan(USERS, list(OFFERS), out=folder / "plan.csv")
+
+
 def night(folder: Path) -> None:
     """Fold two files in and make a plan, as a job that is started again would."""
     state, has_ids = lb.Nightly(folder / "state"), "none" not in folder.name
@@ -84,7 +89,7 @@ def result(folder: Path) -> tuple[dict[str, bytes], bytes]:
     return contents(folder / "state"), out.read_bytes() if out.exists() else b""
 
 
-@pytest.mark.parametrize("job", [add, plan])
+@pytest.mark.parametrize("job", [add, plan, plan_lumps])
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_failure_at_every_step(tmp_path: Path, job: Callable[[Path], None], begun: bool) -> None:
     base = prepare(tmp_path / "base")

@@ -16,9 +16,11 @@ from made_nights import LIKES, OFFERS, contents, rows, write
 
 import lumpable as lb
 from lumpable.live.session import Session
-from lumpable.nightly import night_plans
+from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.nightly import night_fits, night_plans
 from lumpable.nightly.night_folder import Planned
 from lumpable.nightly.night_plans import NightPlan
+from lumpable.tables.telling import tell
 
 USERS = [f"u{k}" for k in range(16)]
 
@@ -82,7 +84,7 @@ def test_probabilities_are_true_and_have_a_floor(learned: Path) -> None:
     """Each action, weighted by one over its probability, comes to one per user."""
     users, floor = [f"v{k}" for k in range(3000)], 0.1
     events = lb.Nightly(learned).events()
-    plan = night_plans.from_lumps(events, Planned(floor=floor), users, OFFERS)
+    plan = night_plans.from_lumps(events, Planned(floor=floor), users, OFFERS).plan
     assert {*plan.propensity} == {floor, 1.0 - 2 * floor}
     for offer in OFFERS:
         weight = (np.array(plan.actions) == offer) / plan.propensity
@@ -240,3 +242,62 @@ def test_a_plan_of_the_paper_keeps_its_users_and_settings(tmp_path: Path) -> Non
         with pytest.raises(lb.BadArgument, match=words):
             state.plan(**options)
     assert len(state.plan(USERS[:3], list(OFFERS), learner=PAPER, seed=0)) == 3
+
+
+# --- Fits that are kept -----------------------------------------------------------------------
+
+
+def test_a_second_plan_does_not_fit_again(
+    learned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the fit that is kept the plan is the same, and new evidence has another fit."""
+    state = lb.Nightly(shutil.copytree(learned, tmp_path / "state"))
+    first = state.plan(USERS, seed=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(ThreeLevels, "fit", staticmethod(no_fit))
+        second, fewer = state.plan(USERS), state.plan(USERS[:5])
+    assert same(first, second)
+    assert fewer.version != first.version
+    night_fits.KeptFit(tmp_path / "state").remove()
+    assert same(first, state.plan(USERS))
+    assert same(fewer, state.plan(USERS[:5]))
+    state.evidence(write(tmp_path / "2.csv", [(*row[:3], f"f{row[3]}") for row in rows(30, 1)]))
+    assert night_fits.KEPT not in contents(tmp_path / "state")
+    monkeypatch.setattr(ThreeLevels, "fit", staticmethod(no_fit))
+    with pytest.raises(AssertionError, match="a fit"):
+        state.plan(USERS)
+
+
+def test_a_fit_that_is_damaged_or_of_other_evidence_is_made_anew(
+    learned: Path, tmp_path: Path
+) -> None:
+    state = lb.Nightly(shutil.copytree(learned, tmp_path / "state"))
+    first = state.plan(USERS)
+    path = tmp_path / "state" / night_fits.KEPT
+    whole = path.read_bytes()
+    other = lb.Nightly(tmp_path / "other")
+    other.evidence(write(tmp_path / "1.csv", rows(200)), id="id")
+    other.plan(USERS)
+    foreign = (tmp_path / "other" / night_fits.KEPT).read_bytes()
+    middle = len(whole) // 2
+    flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+    for damaged in (b"", b"\xff" * 300, whole[:-1], whole[:64], flipped, foreign):
+        path.write_bytes(damaged)
+        assert same(first, state.plan(USERS))
+        assert path.read_bytes() == whole
+    kept = night_fits.KeptFit(tmp_path / "other")
+    key, fit = whole[:64].decode(), night_fits.KeptFit(tmp_path / "state").read(whole[:64].decode())
+    assert fit is not None
+    assert kept.read(key) is None
+    learner = tell(other.events(), fit=fit)  # of more events than there are
+    assert learner.core.last_fit is not None
+    assert learner.core.last_fit.rewards == 200
+
+
+def no_fit(*_: object) -> None:
+    raise AssertionError("a fit")
+
+
+def same(one: NightPlan, two: NightPlan) -> bool:
+    propensities = np.array_equal(one.propensity, two.propensity)
+    return propensities and (one.version, one.actions) == (two.version, two.actions)

@@ -41,14 +41,21 @@ def _pack(file: IO[bytes], header: bytes, arrays: Mapping[str, Array]) -> None:
         raise BadArgument("header", f"at most {HEADER_LIMIT} bytes", f"{len(header)}")
     members = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
     try:
-        members.writestr(HEADER, header)
+        members.writestr(_member(HEADER), header)
         for name, array in arrays.items():
-            with members.open(f"{name}.npy", "w", force_zip64=True) as member:
+            with members.open(_member(f"{name}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
         members.close()
     except BaseException:
         members.fp = None  # or it would still be ended, and hide what happened
         raise
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    """Return a member without the time of day: the same content gives the same bytes."""
+    member = zipfile.ZipInfo(name)
+    member.external_attr = 0o600 << 16
+    return member
 
 
 class Reader:

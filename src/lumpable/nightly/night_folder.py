@@ -162,6 +162,7 @@ class Folder:
     def _ours(self, name: str) -> bool:
         return name.startswith(f".{MANIFEST}") or name == f"{MANIFEST}.lock" or bool(
             SEGMENT.fullmatch(name) or re.match(r"\.[0-9a-f]{64}\.parquet\.", name)
+            or re.match(r"\.?fit\.kept", name)
         )  # fmt: skip
 
     def _sweep(self, manifest: Manifest) -> None:

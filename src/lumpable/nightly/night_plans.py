@@ -19,7 +19,9 @@ from lumpable.base.arrays import FloatVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.version import __version__
 from lumpable.live.session import Session
+from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.decisions import chances, check_floor, draw_arm
+from lumpable.nightly.night_fits import KeptFit
 from lumpable.nightly.night_folder import Planned
 from lumpable.service.learner_kinds import (
     ALSO,
@@ -67,17 +69,29 @@ def version_of(*parts: object) -> str:
     return hashlib.sha256(msgspec.msgpack.encode([__version__, *parts])).hexdigest()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """A plan, and a fit that was made for it, with the key of its evidence."""
+
+    plan: NightPlan
+    fit: tuple[str, Fit] | None = None
+
+
 def from_lumps(
-    events: Events, planned: Planned, users: Sequence[Name], items: Sequence[Name]
-) -> NightPlan:
-    """Ask the practical learner, which is told all evidence."""
+    events: Events, planned: Planned, users: Sequence[Name], items: Sequence[Name],
+    kept: KeptFit | None = None,
+) -> Made:  # fmt: skip
+    """Ask the practical learner, which is told all evidence; `kept` may have its fit."""
     floor = min(FLOOR, CHANCE / len(items)) if planned.floor is None else planned.floor
     check_floor(floor, np.ones(len(items), dtype=bool))
     given = events.accepted.given
-    version = version_of(events.digest, LUMPS, given, floor, planned.seed, users, items)
+    digest = events.digest
+    version = version_of(digest, LUMPS, given, floor, planned.seed, users, items)
+    key = version_of(digest, given)
+    fit = None if kept is None else kept.read(key)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # names were compared when they were read
-        lumps = tell(events, int(version[:15], 16), floor=floor)
+        lumps = tell(events, int(version[:15], 16), floor=floor, fit=fit)
         for item in items:
             lumps.add_arm(item)
         batch = lumps.ask_many([*users, ANYBODY], items)
@@ -87,10 +101,12 @@ def from_lumps(
     twin = next((user for user in users if user not in known and _twin(user) in known), None)
     if twin is not None:
         notes.append(f"{twin!r} has no events, {_twin(twin)!r} has: these are two names")
-    return NightPlan(
+    plan = NightPlan(
         tuple(users), batch.arm[:-1], batch.propensity[:-1], batch.arm[-1],
         float(batch.propensity[-1]), version, tuple(notes),
     )  # fmt: skip
+    found = lumps.core.last_fit
+    return Made(plan, None if found is None or found is fit else (key, found))
 
 
 def _twin(name: Name) -> Name | None:

@@ -14,8 +14,9 @@ from lumpable.live.session import Session
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.nightly import name_lists, night_plans, night_rows, plan_files
 from lumpable.nightly.night_adding import NEEDED, Added, Adding, agreed
+from lumpable.nightly.night_fits import KeptFit
 from lumpable.nightly.night_folder import Folder, Manifest, Planned, Segment
-from lumpable.nightly.night_plans import NightPlan
+from lumpable.nightly.night_plans import Made, NightPlan
 from lumpable.service.learner_kinds import LUMPS, plain, try_out
 from lumpable.stores.log_entries import Name
 from lumpable.tables.cleaning import Columns
@@ -39,6 +40,7 @@ class Nightly:
 
     def __init__(self, path: str | Path) -> None:
         self._folder = Folder(path)
+        self._kept_fit = KeptFit(self._folder.path)
 
     def __repr__(self) -> str:
         manifest = self._folder.read()
@@ -102,6 +104,7 @@ class Nightly:
                 adding.refuse_none(made)
             if adding.manifest.segments != before.segments:
                 self._folder.write(adding.manifest)
+                self._kept_fit.remove()  # of less evidence
         return made
 
     # --- Plans --------------------------------------------------------------------------------
@@ -147,31 +150,35 @@ class Nightly:
                      for role, source in (("users", users), ("items", items))}  # fmt: skip
             planned = _planned(before, learner, floor, seed, **named)
             manifest = msgspec.structs.replace(before, planned=planned)
-            plan = self._made(con, manifest, named["users"], named["items"])
+            made = self._made(con, manifest, named["users"], named["items"])
             if out is not None:
-                plan_files.check_plan(plan)
+                plan_files.check_plan(made.plan)
             if manifest != before:
                 self._folder.write(manifest)
             if out is not None:
-                plan_files.write_plan(plan, Path(out))
-        return plan
+                plan_files.write_plan(made.plan, Path(out))
+            if made.fit is not None:
+                self._kept_fit.write(*made.fit)
+        return made.plan
 
     def _made(
         self, con: Any, manifest: Manifest, users: tuple[Name, ...] | None,
         items: tuple[Name, ...] | None,
-    ) -> NightPlan:  # fmt: skip
+    ) -> Made:  # fmt: skip
         planned = manifest.planned or Planned()
         kind = night_plans.plan_kind(planned)
         if kind is not None:
             session = night_plans.begin(kind, planned)
             self._play(con, manifest, session)
             contents = [segment.sha256 for segment in manifest.segments[planned.since :]]
-            return night_plans.from_session(session, planned, users or planned.users, contents)
+            everybody = users or planned.users
+            return Made(night_plans.from_session(session, planned, everybody, contents))
         events = self._events(con, manifest)
         for role, told, known in (("users", users, events.users), ("items", items, events.items)):
             if not (told or known):
                 raise BadArgument(role, "some, as there are no events yet", "none")
-        return night_plans.from_lumps(events, planned, users or events.users, items or events.items)
+        names = users or events.users, items or events.items
+        return night_plans.from_lumps(events, planned, *names, self._kept_fit)
 
     def session(self) -> Session:
         """Return the plan of the paper as far as it has come."""

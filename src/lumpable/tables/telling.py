@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import warnings
 
+from lumpable.base.errors import BadArgument
+from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.named import Lumps
 from lumpable.stores.log_entries import MICRO
 from lumpable.tables.events import Events
 
 
-def tell(events: Events, seed: int = 0, *, floor: float = 0.0) -> Lumps:
+def tell(events: Events, seed: int = 0, *, floor: float = 0.0, fit: Fit | None = None) -> Lumps:
     """Return a learner that was told these events; users and items keep their numbers.
 
     It may be asked about other items later. Names that are easily mistaken for each other were
-    reported when the log was read.
+    reported when the log was read. `fit` is the fit of these events, if it was made before.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -24,5 +26,13 @@ def tell(events: Events, seed: int = 0, *, floor: float = 0.0) -> Lumps:
         user, item, reward, times = events.evidence()
         some = times > 0
         rows = (user[some], item[some], reward[some] / MICRO, times[some])
+        if fit is not None:
+            lumps.core.leave_fits()
         lumps.tell_counted(events.users, events.items, *rows)
+    if fit is not None:
+        lumps.core.fits = True
+        try:
+            lumps.core.adopt(fit)
+        except BadArgument:  # of other events
+            lumps.core.refit()
     return lumps

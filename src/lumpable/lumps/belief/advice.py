@@ -1,8 +1,8 @@
 """What to do with what is believed: the best arm for each context, and what choosing by it brings.
 
-Nothing here explores. Draws are from the joint posterior: the groups' means once for all contexts,
-then each context's group, its factors and its own deviation from them. They have fixed seeds; large
-tables take fewer of them. Pure reads of a learner.
+Nothing here explores. Draws are from the joint posterior: the groups' means, then each context's
+group, its factors and its own deviation from them. They have fixed seeds, and contexts share them
+where they can; large tables take fewer of them. Pure reads of a learner.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector, FloatVector, IntVector
+from lumpable.lumps.belief import lifts
 from lumpable.lumps.belief.beliefs import LEVEL
 from lumpable.lumps.belief.drawn import Draws
+from lumpable.lumps.belief.shared_draws import FAR, SharedDraws
 from lumpable.lumps.core.learning import Levels
 
-FAR = 4.0
-"""Arms this many standard deviations below the best one are not drawn: one in 30,000 is missed."""
 BELOW_1 = math.nextafter(1.0, 0.0)
 Names = Sequence[Hashable]
 
@@ -67,19 +67,33 @@ def advise(
     *, context_names: Names, arm_names: Names,
 ) -> list[Advice]:  # fmt: skip
     """Return a row for each of these contexts; `allowed` says which arms each may have."""
-    level, rows = _level(level), []
+    level = _level(level)
     draws = Draws(learner, len(contexts), learner.arms)
-    place, known = draws.settled(contexts).tolist(), dict[tuple[int, bytes], tuple[Any, ...]]()
-    for k, (context, mask) in enumerate(zip(contexts.tolist(), allowed, strict=True)):
-        key = place[k], mask.tobytes()
-        row = known.get(key)
-        if row is None:
-            mean = np.where(mask, draws.believed(context), -np.inf)
-            row = _compare(draws, context, mean, level, arm_names)
-            if place[k] >= 0:
-                known[key] = row
-        rows.append(Advice(context_names[k], *row))
+    if learner.effects.shape[1] == 0:
+        return _advise_all(draws, contexts, allowed, level, context_names, arm_names)
+    rows = []
+    for name, context, mask in zip(context_names, contexts.tolist(), allowed, strict=True):
+        mean = np.where(mask, draws.believed(context), -np.inf)
+        rows.append(Advice(name, *_compare(draws, context, mean, level, arm_names)))
     return rows
+
+
+def _advise_all(
+    draws: Draws, contexts: IntVector, allowed: Sequence[BoolVector], level: float,
+    context_names: Names, arm_names: Names,
+) -> list[Advice]:  # fmt: skip
+    """Return the same for contexts that share their draws."""
+    if len(contexts) == 0:
+        return []
+    found = SharedDraws(draws).rows(contexts, allowed, level)
+    columns = zip(context_names, *(column.tolist() for column in found), strict=True)
+    return [
+        Advice(
+            name, arm_names[best], mean, low, high, sure, arm_names[next_one], next_mean, loss
+        ) if next_one >= 0 else
+        Advice(name, arm_names[best], mean, low, high, sure, None, None, loss)
+        for name, (best, next_one), (mean, next_mean), (sure, loss), (low, high) in columns
+    ]  # fmt: skip
 
 
 def _compare(
@@ -107,21 +121,13 @@ def lift(learner: Levels, contexts: IntVector, level: float = LEVEL, *, arm_name
     """
     level, weight = _level(level), learner.state.visits[contexts] + 1.0
     weight /= weight.sum()
-    draws, allowed = Draws(learner, len(contexts), 2), learner.state.allowed
+    draws = Draws(learner, len(contexts), 2)
     contexts, weight = _one_of_each(draws.settled(contexts), contexts, weight)
-    all_arms = np.zeros(learner.arms)
-    for context, w in zip(contexts.tolist(), weight.tolist(), strict=True):
-        all_arms += w * draws.believed(context)
-    one = int(np.argmax(np.where(allowed, all_arms, -np.inf)))
-    value, single, policy_mean = np.zeros(draws.number), np.zeros(draws.number), 0.0
-    for context, w in zip(contexts.tolist(), weight.tolist(), strict=True):
-        mean = draws.believed(context)
-        best = int(np.argmax(np.where(allowed, mean, -np.inf)))
-        drawn = draws.means(context, np.array([best, one]), mean[[best, one]])
-        value += w * drawn[:, 0]
-        single += w * (drawn[:, 0] if best == one else drawn[:, 1])
-        policy_mean += w * float(mean[best])
-    return _as_lift(arm_names[one], float(all_arms[one]), policy_mean, value, single, level)
+    choice = lifts.chosen(draws, contexts, weight)
+    value, single = lifts.judged(draws, contexts, weight, choice)
+    return _as_lift(
+        arm_names[choice.one], choice.one_mean, choice.policy_mean, value, single, level
+    )
 
 
 def _one_of_each(

@@ -12,7 +12,7 @@ from lumpable.base.words import counted, number
 from lumpable.lumps.belief.posterior import coins_now, current_fit
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.model import search
-from lumpable.lumps.model.counts import Counts, group_sums
+from lumpable.lumps.model.counts import Counts, group_sums, sample
 from lumpable.lumps.model.evidence import evidence
 from lumpable.lumps.model.factors import low_rank
 from lumpable.lumps.model.fit import Fit, memberships
@@ -40,13 +40,17 @@ class Alternative:
     """The same in words."""
 
 
-def alternatives(learner: Levels, who: str = "context") -> list[Alternative]:
+def alternatives(
+    learner: Levels, who: str = "context", cells: int | None = None
+) -> list[Alternative]:
     """Return how likely other models make what was seen: more or fewer groups, alike or not.
 
     The model believed now is among them, fitted again to all that was seen. Empty before the
-    first reward. `who` is what to call a context.
+    first reward. `who` is what to call a context. With `cells`, larger tables are judged by a
+    sample of their contexts (see `judged_by`), which tells less and so makes odds smaller.
     """
     counts = coins_now(learner)
+    counts = counts if cells is None else sample(counts, cells)[0]
     if counts.contexts == 0:
         return []
     own, one = current_fit(learner, counts), search.one_group(counts)
@@ -61,6 +65,11 @@ def alternatives(learner: Levels, who: str = "context") -> list[Alternative]:
             "believed now" if fit is own else _odds(more),
         ))  # fmt: skip
     return list(rows.values())
+
+
+def judged_by(learner: Levels, cells: int) -> int:
+    """Return how many contexts `alternatives` judges by."""
+    return sample(coins_now(learner), cells)[0].contexts
 
 
 def _best_of_each(fits: Iterable[Fit]) -> list[Fit]:

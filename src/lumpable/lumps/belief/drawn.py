@@ -16,8 +16,9 @@ import math
 
 import numpy as np
 
-from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
+from lumpable.base.arrays import FloatCube, FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.belief.posterior import Posterior, averaged_posterior, beta_shape
+from lumpable.lumps.core.layout import cells_at
 from lumpable.lumps.core.learning import Levels
 
 DRAWS, FEWEST = 2000, 250
@@ -58,6 +59,12 @@ class Draws:
         member = self.learner.membership(contexts)
         return np.where(member.max(axis=1) >= SURE, np.argmax(member, axis=1), none)
 
+    def members(self, contexts: IntVector) -> FloatMatrix:
+        """Return the probability of each group for these contexts, 1 where they are settled."""
+        member: FloatMatrix = self.learner.membership(contexts)
+        settled = self.settled(contexts)[:, None] >= 0
+        return np.where(settled, np.rint(member), member)
+
     def believed(self, context: int) -> FloatVector:
         """Return the posterior mean of each arm for a context."""
         (place,) = self.settled(np.array([context])).tolist()
@@ -67,10 +74,16 @@ class Draws:
         mean: FloatVector = self.learner.posterior_means(np.array([context]))[0]
         return mean
 
+    def believed_by(self, contexts: IntVector) -> FloatMatrix:
+        """Return the same for many contexts."""
+        mean, place = self.learner.posterior_means(contexts), self.settled(contexts)
+        mean[place >= 0] = self._settled_means[place[place >= 0]]
+        return mean
+
     def means(self, context: int, arms: IntVector, mean: FloatVector) -> FloatMatrix:
         """Return draws of a context's means of these arms, (draws, arms), around `mean`."""
         seen, n = self.seen, self._rewards(context)[arms]
-        member, share = self._member(context), self._share(n)
+        member, share = self._member(context), self.share(n)
         (place,) = self.settled(np.array([context])).tolist()
         rng = np.random.default_rng([CONTEXTS, context] if place < 0 else [MEMBERS, place])
         group = np.searchsorted(np.cumsum(member)[:-1], rng.random(self.number), side="right")
@@ -93,7 +106,7 @@ class Draws:
     def variance(self, context: int, mean: FloatVector) -> FloatVector:
         """Return the variance of a context's mean of each arm."""
         seen, n = self.seen, self._rewards(context)
-        member, share = self._member(context), self._share(n)
+        member, share = self._member(context), self.share(n)
         around = seen.mean - (seen.mean @ member)[:, None]
         variance: FloatVector = share**2 * ((seen.variance + around**2) @ member)
         if (cover := self._cover(context)) is not None:
@@ -104,6 +117,18 @@ class Draws:
         inside = np.clip(np.where(np.isfinite(mean), mean, 0.5), EDGE, 1.0 - EDGE)
         spread = self._spread @ member if seen.counts.real else inside * (1.0 - inside)
         return variance + own_variance(seen, spread, n)
+
+    def group_draws(self, j: int) -> FloatMatrix:
+        """Return draws of an arm's mean in each group, (draws, groups)."""
+        return self._group_means(j).reshape(self.number, -1)
+
+    def rewards_of(self, contexts: IntVector, arms: IntVector) -> FloatVector:
+        """Return how many rewards each of these contexts had of its arm here."""
+        state, n = self.learner.state, np.zeros(len(contexts))
+        row, at = cells_at(state, contexts)
+        own = state.arm[at] == arms[row]
+        n[row[own]] = state.pulls[at[own]]
+        return n
 
     def _group_means(self, j: int) -> FloatVector:
         """Return draws of an arm's mean in each group, one draw after the other."""
@@ -132,10 +157,15 @@ class Draws:
         n[state.arm[cells]] = state.pulls[cells]
         return n
 
-    def _share(self, n: FloatVector) -> FloatVector:
+    def share(self, n: FloatVector) -> FloatVector:
         """Return how much of the group's mean is in the context's own."""
         m0 = self.seen.m0
         return np.ones(len(n)) if math.isinf(m0) else m0 / (m0 + n)
+
+    def covers(self, contexts: IntVector) -> FloatCube:
+        """Return the covariance of the factors of these contexts."""
+        cover: FloatCube = np.linalg.inv(self.learner.state.precision[contexts])
+        return cover
 
     def _cover(self, context: int) -> FloatMatrix | None:
         """Return the covariance of a context's factors; None if there are none."""

@@ -7,8 +7,9 @@ the population's own mean, who is a member, and how many groups there are (see `
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import NormalDist
 from typing import NamedTuple
@@ -116,8 +117,42 @@ def score_posterior(learner: Levels) -> Posterior:
     return _of_coins(coins, member, pulls, totals, kappa, state.centre, state.prior_weight, m0)
 
 
+class _Held(NamedTuple):
+    tells: int
+    fit: Fit | None
+    arms: int
+    posterior: Posterior
+
+
+_held: WeakKeyDictionary[Levels, list[_Held]] = WeakKeyDictionary()
+"""Of learners that are asked many questions at once; it is as large as all that was seen."""
+
+
+@contextlib.contextmanager
+def held(learner: Levels) -> Iterator[None]:
+    """Let many questions about what a learner believes share one posterior within this block."""
+    outermost = learner not in _held
+    _held.setdefault(learner, [])
+    try:
+        yield
+    finally:
+        if outermost:
+            _held.pop(learner, None)
+
+
 def averaged_posterior(learner: Levels) -> Posterior:
-    """Return the same with a variance for the doubt about how many groups there are.
+    """Return what is believed of rewards now, averaged over how many groups there may be."""
+    place = _held.get(learner)
+    if place is None:
+        return _averaged(learner)
+    now = learner.tells, learner.last_fit, learner.arms
+    if not place or place[0][:3] != now:
+        place[:] = [_Held(*now, _averaged(learner))]
+    return place[0].posterior
+
+
+def _averaged(learner: Levels) -> Posterior:
+    """Return the posterior now, with a variance for the doubt about how many groups there are.
 
     In another model the members of a group are spread over its groups; the mean of a group here is
     that of a member drawn at random.

@@ -12,7 +12,7 @@ from lumpable.lumps.belief.posterior import Posterior, beta_shape, score_posteri
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA
 from lumpable.lumps.model import directions
-from lumpable.lumps.model.counts import group_sums
+from lumpable.lumps.model.counts import group_sums, sample
 from lumpable.lumps.model.fit import memberships
 
 BOOTSTRAPS = 39
@@ -21,6 +21,8 @@ EM_STEPS = 5
 POWER_STEPS = 20
 LARGE = 1.25
 """A direction in the residuals matters if it is this many times what is usual."""
+CELLS = 300_000
+"""From tables with more cells than this, contexts are drawn: the check takes 40 fits."""
 LEAST_SPREAD = 0.01
 """Residuals are divided by at least this, or a few cells with rare rewards outweigh all others."""
 
@@ -42,9 +44,12 @@ def residuals(learner: Levels) -> Residuals:
     The statistic is the leading singular value of the standardised residuals of all cells, after
     groups (or factors) and what own deviations explain. Its law under the model comes from rewards
     drawn anew for the same cells, whose members are then found again. Rewards that are no coins are
-    checked by their scores, which vary as they do within cells.
+    checked by their scores, which vary as they do within cells. Large tables are checked in a
+    sample of their contexts, which `words` says.
     """
     seen = score_posterior(learner)
+    everybody, (some, rows) = seen.counts.contexts, sample(seen.counts, CELLS)
+    seen = seen._replace(counts=some, member=np.ascontiguousarray(seen.member[rows]))
     if seen.counts.contexts < 2 or learner.arms < 2:
         return Residuals(0.0, 0.0, 1.0, "too little was seen")
     model = _Model(learner, seen)
@@ -60,6 +65,8 @@ def residuals(learner: Levels) -> Residuals:
             if statistic >= LARGE * usual
             else "the residuals have a faint direction, which adaptive choices alone can leave"
         )
+    if some.contexts < everybody:
+        words += f" (in a sample of {some.contexts:,} of {everybody:,})"
     return Residuals(statistic, usual, p, words)
 
 

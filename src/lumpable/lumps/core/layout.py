@@ -38,6 +38,14 @@ def cell_places(state: State) -> tuple[IntVector, IntVector, IntVector]:
     return context, first, at[np.argsort(row * len(state.mean) + state.arm[at])]
 
 
+def cells_at(state: State, contexts: IntVector) -> tuple[IntVector, IntVector]:
+    """Return the places of the cells of these contexts: the row of each here, and where it lies."""
+    length = state.length[contexts]
+    row = np.repeat(np.arange(len(contexts)), length)
+    before = np.cumsum(length) - length
+    return row, np.arange(len(row)) + (state.start[contexts] - before)[row]
+
+
 def _others(state: State, key: IntVector) -> Others | None:
     """Return the rewards that are neither 0 nor 1, of cells with these keys, in order."""
     logged = int(state.logged[0])

@@ -27,7 +27,7 @@ from lumpable.learners.engine.early import Early
 from lumpable.learners.engine.entries import entry
 from lumpable.learners.learner import NEVER, Compiled
 from lumpable.lumps.core.adoption import believe, expecting
-from lumpable.lumps.core.layout import counts_of, with_room
+from lumpable.lumps.core.layout import cells_at, counts_of, with_room
 from lumpable.lumps.core.state import BETWEEN, KAPPA, OWN, REAL, State, blank
 from lumpable.lumps.core.under_way import Name, Pull, count, likeliest, regroup
 from lumpable.lumps.model import fitted
@@ -221,10 +221,9 @@ class Levels(Compiled):
             )
             mean = mean + factor[:, :, 0] @ self.effects.T
         if not math.isinf(m0):
-            for row, i in enumerate(contexts):
-                cells = slice(state.start[i], state.start[i] + state.length[i])
-                arm, n, s = state.arm[cells], state.pulls[cells], state.total[cells]
-                mean[row, arm] = (m0 * mean[row, arm] + s) / (m0 + n)
+            row, at = cells_at(state, contexts)
+            arm, n, s = state.arm[at], state.pulls[at], state.total[at]
+            mean[row, arm] = (m0 * mean[row, arm] + s) / (m0 + n)
         return mean
 
     @property

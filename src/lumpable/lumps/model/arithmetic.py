@@ -75,9 +75,9 @@ def members(
         for g in range(M):
             row[g] = share[g]
         for c in range(first[i], first[i + 1]):
-            j = arm[c]
+            j, pulled, paid = arm[c], n[c], s[c]  # read once: stores might change them
             for g in range(M):
-                row[g] += s[c] * slope[j, g] + n[c] * level[j, g]
+                row[g] += paid * slope[j, g] + pulled * level[j, g]
         top = row[0]
         for g in range(1, M):
             top = max(top, row[g])
@@ -99,7 +99,8 @@ def gather(
     """Add the cells of each group's members, weighted by membership, to (K, M) tables."""
     for i in range(len(first) - 1):
         for c in range(first[i], first[i + 1]):
-            j = arm[c]
+            j, pulled, paid = arm[c], n[c], s[c]  # read once: stores might change them
             for g in range(member.shape[1]):
-                pulls[j, g] += member[i, g] * n[c]
-                totals[j, g] += member[i, g] * s[c]
+                weight = member[i, g]
+                pulls[j, g] += weight * pulled
+                totals[j, g] += weight * paid

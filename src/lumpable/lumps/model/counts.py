@@ -13,7 +13,7 @@ folder is a pure function of counts; it knows no round and no learner.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -24,6 +24,10 @@ from lumpable.lumps.model import arithmetic
 
 LIKE_COINS = 0.5
 """Scores that vary at least this part of what coins do are taken for coins; others for normal."""
+
+
+SAMPLES = 43
+"""A stream of chance."""
 
 
 class Others(NamedTuple):
@@ -92,6 +96,26 @@ class Counts:
             return np.ones(len(self.n))
         weight: FloatVector = (1.0 + m0) / (self.n + m0)
         return weight
+
+
+def sample(counts: Counts, cells: int) -> tuple[Counts, IntVector]:
+    """Return contexts with about so many cells, drawn at random, and their rows; all if it is less.
+
+    Rewards that are neither 0 nor 1 must be coins already.
+    """
+    rows: IntVector = np.arange(counts.contexts)
+    if len(counts.arm) <= cells:
+        return counts, rows
+    number = max(2, counts.contexts * cells // len(counts.arm))
+    rows = np.sort(np.random.default_rng(SAMPLES).permutation(rows)[:number])
+    at = np.flatnonzero(np.isin(counts.row, rows))
+    first = np.concatenate([[0], np.cumsum(np.diff(counts.first)[rows])])
+    n, s = counts.n[at], counts.s[at]
+    some = replace(
+        counts, context=counts.context[rows], first=first, arm=counts.arm[at], n=n, s=s,
+        rewards=float(n.sum() * counts.unit), others=None,
+    )  # fmt: skip
+    return some, rows
 
 
 class _Weighed(NamedTuple):

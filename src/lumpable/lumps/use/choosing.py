@@ -15,7 +15,7 @@ import numpy as np
 from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.lumps.core import batches
 from lumpable.lumps.core.under_way import Name
-from lumpable.lumps.use.decisions import check_floor, draw_arm, luck
+from lumpable.lumps.use.decisions import check_floor, draw_arm, draw_arms, luck
 from lumpable.lumps.use.limits import Limits, left
 from lumpable.lumps.use.registry import Core, Named
 
@@ -40,8 +40,8 @@ def choose_many(
         check_floor(floor, mask)
         arms[free if free is not None else slice(None)] = batches.ask_many(named.core, places, mask)
     if floor > 0.0:
-        for row in rows:
-            arms[row], propensity[row] = draw_arm(int(arms[row]), mask, floor, chance[row])
+        at = np.array(rows, dtype=np.int64)
+        arms[at], propensity[at] = draw_arms(arms[at], mask, floor, np.array(chance)[at])
     if free is not None:
         _one_by_one(named, names, free, room, mask, floor, chance, (arms, propensity))
     return arms, propensity

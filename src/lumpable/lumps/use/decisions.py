@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lumpable.base.arrays import BoolVector, FloatVector
+from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.splitmix import GOLDEN, MASK, UNIT, mix, request_key
 from lumpable.lumps.core.under_way import Name
@@ -76,6 +76,18 @@ def draw_arm(best: int, allowed: BoolVector, floor: float, u: float) -> tuple[in
     return int(others[min(int((u - most) / floor), len(others) - 1)]), floor
 
 
+def draw_arms(
+    best: IntVector, allowed: BoolVector, floor: float, u: FloatVector
+) -> tuple[IntVector, FloatVector]:
+    """Return what `draw_arm` does for each of these; all may have the same arms."""
+    open_arms = np.flatnonzero(allowed)
+    most = 1.0 - (len(open_arms) - 1) * floor
+    stays = u < most
+    turn = np.minimum(np.where(stays, 0.0, (u - most) / floor).astype(np.int64), len(open_arms) - 2)
+    turn += turn >= np.searchsorted(open_arms, best)  # all but the best one
+    return np.where(stays, best, open_arms[turn]), np.where(stays, most, floor)
+
+
 def check_floor(floor: float, allowed: BoolVector, more: int = 0) -> None:
     """Refuse a floor that the allowed arms, and more that come, cannot all have."""
     if floor == 0.0:
@@ -96,8 +108,9 @@ def luck(name: Name, turn: int) -> int:
 
 def chances(seed: int, tells: int, names: Sequence[Name]) -> list[float]:
     """Return the luck of each row of a batch: a context has its own, and anew each time."""
-    turns, drawn = dict[Name, int](), []
+    turns, key = dict[Name, int](), request_key(seed, BATCHES + tells)
+    numbers = []
     for name in names:
         turn = turns[name] = turns.get(name, -1) + 1
-        drawn.append(uniform(seed, BATCHES + tells, luck(name, turn)))
-    return drawn
+        numbers.append(luck(name, turn))
+    return [(mix((key + (number + 1) * GOLDEN) & MASK) >> 11) * UNIT for number in numbers]

@@ -6,7 +6,7 @@ Takes rows and charts, computes nothing; what is not known is left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -19,6 +19,7 @@ from lumpable.base.words import counted
 from lumpable.lumps.belief import alternatives, beliefs, looks, residuals, summary
 from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import LEVEL, Group, Mean, Member, Names
+from lumpable.lumps.belief.posterior import held
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.reports.charts import belief_charts
 from lumpable.reports.kit import canvas, save, theme
@@ -31,6 +32,8 @@ MOST_MEMBERS = 100
 """Contexts in the table of members: the least sure ones."""
 MOST_DRAWN = 100
 """Contexts in the picture of who is together."""
+MOST_CELLS = 300_000
+"""Other models of larger tables than this are judged by a sample of their contexts."""
 
 
 class Words(NamedTuple):
@@ -100,31 +103,32 @@ def report(
     seen = learner.counts().contexts
     if contexts_known is not None:
         contexts_known = checks.whole("contexts_known", contexts_known, seen)
-    arms = belief_charts.arm_labels(learner, arm_names)
-    contexts = None if context_names is None else belief_charts.unique_labels(context_names)
-    rows = Beliefs(
-        learner,
-        level,
-        beliefs.groups(learner, level, arm_names=arms),
-        beliefs.means(learner, level, arm_names=arms),
-        beliefs.members(learner, context_names=contexts, arm_names=arms),
-        beliefs.identified(learner),
-        words,
-    )
-    shown = {
-        "title": title,
-        "facts": facts(rows, contexts_known),
-        "sentence": summary.summary(learner) if log is None else log["sentence"],
-        "check": residuals.residuals(learner),
-        "level": f"{100 * level:g} %",
-        "seen": seen,
-        "who": words.who,
-        "what": words.what,
-        "log": log,
-    }
-    if seen:
-        shown |= tables(rows)
-        shown["pictures"] = pictures(rows, context_names, arm_names)
+    with held(learner):
+        arms = belief_charts.arm_labels(learner, arm_names)
+        contexts = None if context_names is None else belief_charts.unique_labels(context_names)
+        rows = Beliefs(
+            learner,
+            level,
+            beliefs.groups(learner, level, arm_names=arms),
+            beliefs.means(learner, level, arm_names=arms),
+            beliefs.members(learner, context_names=contexts, arm_names=arms),
+            beliefs.identified(learner),
+            words,
+        )
+        shown = {
+            "title": title,
+            "facts": facts(rows, contexts_known),
+            "sentence": summary.summary(learner) if log is None else log["sentence"],
+            "check": residuals.residuals(learner),
+            "level": f"{100 * level:g} %",
+            "seen": seen,
+            "who": words.who,
+            "what": words.what,
+            "log": log,
+        }
+        if seen:
+            shown |= tables(rows)
+            shown["pictures"] = pictures(rows, context_names, arm_names)
     save.page(render("beliefs.html", **shown), path)
     return path
 
@@ -189,7 +193,7 @@ def tables(rows: Beliefs) -> dict[str, Any]:
         "groups": group_table(rows),
         "arms": [arm_table(rows, g) for g in range(len(rows.groups))],
         "members": member_table(rows),
-        "evidence": evidence_table(alternatives.alternatives(rows.learner, who)),
+        "evidence": evidence_table(rows),
     }
 
 
@@ -242,8 +246,14 @@ def member_table(rows: Beliefs) -> Table:
     return of_rows(f"{rows.words.who.capitalize()}s", shown[:MOST_MEMBERS], columns)
 
 
-def evidence_table(rows: Sequence[Alternative]) -> Table:
+def evidence_table(rows: Beliefs) -> Table:
     """Return the models that were compared; the one that is believed stands out."""
+    learner, who = rows.learner, rows.words.who
+    models = alternatives.alternatives(learner, who, MOST_CELLS)
+    judged, seen = alternatives.judged_by(learner, MOST_CELLS), len(rows.members)
+    caption = "Other models"
+    if judged < seen:
+        caption += f", judged by {judged:,} of {counted(seen, who)}"
 
     def difference(row: Alternative) -> str:
         return "" if row.believed else decimal(row.difference, sign="+")
@@ -254,4 +264,4 @@ def evidence_table(rows: Sequence[Alternative]) -> Table:
         Column("difference", difference),
         Column("odds", attrgetter("odds"), number=False),
     ]
-    return of_rows("Other models", rows, columns, lambda row: "believed" * row.believed)
+    return of_rows(caption, models, columns, lambda row: "believed" * row.believed)

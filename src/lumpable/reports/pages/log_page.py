@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lumpable.base.words import counted, figure
+from lumpable.lumps.belief.posterior import held
 from lumpable.reports.kit.numbers import percent
 from lumpable.reports.kit.table import Column, Table, of_rows
 from lumpable.reports.pages import belief_page
@@ -25,7 +26,8 @@ INTERVAL = f"{100 * LEVEL:g} % interval"
 
 def report(learned: Learned, path: str | Path) -> Path:
     """Write a page of all that a log answers; return its path."""
-    return write(answer(learned), path)
+    with held(learned.lumps.core):
+        return write(answer(learned), path)
 
 
 def write(found: Answered, path: str | Path) -> Path:
