@@ -53,6 +53,7 @@ def test_the_sdist_is_whole(built: Path) -> None:
     assert {*needed, "tools/release.py", "docs/index.md", "Makefile", "constraints.txt"} <= names
 
 
+@pytest.mark.nightly
 def test_the_wheel_runs_without_this_folder(built: Path, tmp_path: Path) -> None:
     """Install the wheel where nothing of the project is, and do the main things."""
     (wheel,) = built.glob("*.whl")

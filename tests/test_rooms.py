@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import NamedTuple
@@ -139,6 +140,7 @@ def names(node: ast.AST, known: dict[str, Path]) -> Iterator[str]:
             yield str(first.value)
 
 
+@cache
 def all_imports() -> list[Import]:
     known = modules()
     return [each for name, path in known.items() for each in imports(name, path.read_text(), known)]

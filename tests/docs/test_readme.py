@@ -11,6 +11,8 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 CODE = """
 import json, sys
@@ -53,6 +55,7 @@ def requirements(extras: set[str]) -> set[str]:
     return found
 
 
+@pytest.mark.nightly
 def test_readme_runs_with_the_extras_that_it_names(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text()
     (named,) = re.findall(r"pip install '\.\[([\w,]+)\]'", text)

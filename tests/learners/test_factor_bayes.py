@@ -296,7 +296,8 @@ def test_means_are_those_of_the_joint_normal_law(levels: bool) -> None:
         assert found == pytest.approx(dense, abs=1e-9)
 
 
-def test_a_context_without_rewards_is_drawn_from_the_population() -> None:
+@pytest.mark.parametrize("draws", [4_000, pytest.param(20_000, marks=pytest.mark.nightly)])
+def test_a_context_without_rewards_is_drawn_from_the_population(draws: int) -> None:
     """KS of each arm's drawn mean, p < 1e-9: N(m, L L' + lambda^2 + D), with uncertain l and m.
 
     Given l and m it is normal; the law's distribution function is averaged over 2,000 draws of
@@ -307,7 +308,7 @@ def test_a_context_without_rewards_is_drawn_from_the_population() -> None:
     state, fit, drawn = learner.state, learner.factors, []
     assert fit is not None
     state.own[:] = fit.level + np.square(state.arm[:, :2]).sum(axis=1)
-    for tells in range(20_000):
+    for tells in range(draws):
         learner.clock[1] = tells
         learner.ask(29)
         drawn.append(state.score.copy())
@@ -319,8 +320,8 @@ def test_a_context_without_rewards_is_drawn_from_the_population() -> None:
         law = np.mean(
             [stats.norm.cdf(sample, m, s) for m, s in zip(arm[:, 2], sd, strict=True)], axis=0
         )
-        distance = np.abs(law - (np.arange(20_000) + 0.5) / 20_000).max()
-        assert distance < 0.002 + math.sqrt(-math.log(0.5e-9) / 2 / 20_000)
+        distance = np.abs(law - (np.arange(draws) + 0.5) / draws).max()
+        assert distance < 0.002 + math.sqrt(-math.log(0.5e-9) / 2 / draws)
 
 
 def test_an_arm_with_few_rewards_is_less_sure() -> None:

@@ -250,7 +250,7 @@ def drawn_world(rng: np.random.Generator, real: bool) -> FloatMatrix:
     return rng.beta(20.0 * theta, 20.0 * (1.0 - theta))
 
 
-@pytest.mark.parametrize("worlds", [24, pytest.param(240, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("worlds", [12, pytest.param(240, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("real", [False, True])
 def test_advice_is_right_as_often_as_it_says(real: bool, worlds: int) -> None:
     """One context of each world, some of its arms never tried: binomial laws, p < 1e-6."""

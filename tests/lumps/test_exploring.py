@@ -337,7 +337,7 @@ def errors(runs: int, size: tuple[int, int, int], first: int) -> int:
 
 
 def test_is_wrong_at_most_as_often_as_it_says() -> None:
-    assert stats.binom.sf(errors(24, (8, 3, 2), 100) - 1, 24, 0.1) > CHANCE
+    assert stats.binom.sf(errors(12, (8, 3, 2), 100) - 1, 12, 0.1) > CHANCE
 
 
 @pytest.mark.nightly

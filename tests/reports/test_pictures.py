@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -298,7 +298,13 @@ PLANS: dict[str, Callable[[Problem], Plan]] = {
 }
 
 
-@pytest.fixture(params=PLANS, scope="module")
+def by_day_or_night() -> Iterator[Any]:
+    for name in PLANS:
+        marks = [] if name in ("Algorithm 3", "Algorithm 6", "buckets") else [pytest.mark.nightly]
+        yield pytest.param(name, marks=marks)
+
+
+@pytest.fixture(params=[*by_day_or_night()], scope="module")
 def real(request: pytest.FixtureRequest) -> Run:
     world = worlds.lumpable(12, 8, 3, frequency="zipf", seed=3)
     return simulate(PLANS[request.param](Problem(12, 8, 3)), world, horizon=10**7, seed=4)
