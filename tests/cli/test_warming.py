@@ -33,6 +33,7 @@ class Part:
 def called(monkeypatch: pytest.MonkeyPatch, *parts: Part) -> Result:
     monkeypatch.setattr(warming, "of_rounds", lambda: parts[:1])
     monkeypatch.setattr(warming, "of_fits", lambda: parts[1:])
+    monkeypatch.setattr(warming, "of_answers", list)
     monkeypatch.setattr(warming, "EVERY", -1.0)  # a line for each
     return CliRunner().invoke(main.main, ["warm"], prog_name="lumpable")
 

@@ -34,6 +34,7 @@ import lumpable as lb
 from numba.core.dispatcher import Dispatcher
 from lumpable.learners.engine.early import BESIDE
 from lumpable.learners.engine.inner import Inner
+from lumpable.lumps.belief.answers_compiled import of_answers
 from lumpable.lumps.core.parts_compiled import of_fits, of_rounds
 
 for real in (False, True):
@@ -47,7 +48,7 @@ for real in (False, True):
         e.decide_many(["user 1", "new"]), e.expected("user 1"), e.explain("user 2")
         e.forget("user 3")
 BESIDE.wait()
-parts = {id(part.function): part for part in [*of_rounds(), *of_fits()]}
+parts = {id(part.function): part for part in [*of_rounds(), *of_fits(), *of_answers()]}
 for each in gc.get_objects():
     if isinstance(each, Dispatcher) and each.py_func.__module__.startswith("lumpable."):
         if isinstance(each, Inner):

@@ -11,6 +11,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.cli.bars import progress
 from lumpable.cli.show import say
+from lumpable.lumps.belief.answers_compiled import of_answers
 from lumpable.lumps.core.parts_compiled import Part, of_fits, of_rounds
 
 EVERY = 2.0
@@ -33,7 +34,7 @@ def warm() -> None:
       ENV NUMBA_CACHE_DIR=/home/app/.cache/lumpable
       RUN lumpable warm
     """
-    parts, began = [*of_rounds(), *of_fits()], time.process_time()
+    parts, began = [*of_rounds(), *of_fits(), *of_answers()], time.process_time()
     place, before = _place(parts), sum(part.kept for part in parts)
     done = 0
     try:

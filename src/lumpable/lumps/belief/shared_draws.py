@@ -123,7 +123,7 @@ class SharedDraws:
         cell_place: IntVector, level: float,
     ) -> tuple[FloatMatrix, FloatMatrix]:  # fmt: skip
         weight = np.where(member >= TINY, member, 0.0)[:, self._groups]
-        weight = weight / weight.sum(axis=1, keepdims=True)
+        weight = np.ascontiguousarray(weight / weight.sum(axis=1, keepdims=True))
         place = np.full(near.shape[1], -1)
         place[self._arms] = [self._place[j, 0.0, 0.0] for j in self._arms.tolist()]
         shift = cells.s / (self.seen.m0 + cells.n) if self.seen.counts.real else 0.0 * cells.s

@@ -11,9 +11,20 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from lumpable.base.arrays import BoolMatrix, FloatMatrix, FloatVector, IntMatrix, IntVector
+from lumpable.base.arrays import (
+    BoolMatrix,
+    BoolVector,
+    FloatCube,
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    IntVector,
+)
 from lumpable.learners.engine.caching import cached_njit
+from lumpable.learners.engine.clock import kernel
 
+Ranking = npt.NDArray[np.int32]
+"""Of each draw of each group, all arms, the largest first."""
 BISECTIONS = 60
 
 
@@ -22,7 +33,7 @@ def survey(
     member: FloatMatrix, allowed: BoolMatrix, first: IntVector, cell_arm: IntVector,
     n: FloatVector, s: FloatVector, believed: FloatMatrix, centre: FloatMatrix,
     variance: FloatMatrix, spread: FloatMatrix, m0: float, extra: float, edge: float, far: float,
-    best: IntMatrix, mean_of: FloatMatrix, near: BoolMatrix, near_cell: npt.NDArray[np.bool_],
+    best: IntMatrix, mean_of: FloatMatrix, near: BoolMatrix, near_cell: BoolVector,
 ) -> None:  # fmt: skip
     """Fill in each context's best two arms, their means, and the arms that may be best.
 
@@ -80,8 +91,8 @@ def survey(
 @cached_njit(error_model="numpy")
 def judge(
     weight: FloatMatrix, best: IntVector, near: BoolMatrix, first: IntVector, cell_arm: IntVector,
-    cell_place: IntVector, shift: FloatVector, place: IntVector, order: npt.NDArray[np.int32],
-    drawn: npt.NDArray[np.float64], out: FloatMatrix, own_place: IntVector, own_shift: FloatVector,
+    cell_place: IntVector, shift: FloatVector, place: IntVector, order: Ranking,
+    drawn: FloatCube, out: FloatMatrix, own_place: IntVector, own_shift: FloatVector,
 ) -> None:  # fmt: skip
     """Fill in how often each context's best arm is the largest of a draw, and what it lacks.
 
@@ -119,7 +130,7 @@ def judge(
         out[i, 0], out[i, 1] = min(often / draws, 1.0), lacks / draws
 
 
-@cached_njit(error_model="numpy")
+@kernel
 def below(ordered: FloatMatrix, weight: FloatVector, x: float) -> float:
     """Return the part of a mixture that lies below x; rows of draws are in order."""
     part, last = 0.0, ordered.shape[1] - 1
@@ -144,7 +155,7 @@ def below(ordered: FloatMatrix, weight: FloatVector, x: float) -> float:
 @cached_njit(error_model="numpy")
 def quantiles(
     weight: FloatMatrix, place: IntVector, shift: FloatVector,
-    ordered: npt.NDArray[np.float64], levels: FloatVector, out: FloatMatrix,
+    ordered: FloatCube, levels: FloatVector, out: FloatMatrix,
 ) -> None:  # fmt: skip
     """Fill in quantiles of mixtures of draws, between which the law is taken to be even."""
     last = ordered.shape[2] - 1

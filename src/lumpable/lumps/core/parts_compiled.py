@@ -30,7 +30,10 @@ TYPES: dict[str, types.Type] = {
     "float": types.float64,
     "bool": types.boolean,
     "IntVector": types.Array(types.int64, 1, "C"),
+    "IntMatrix": types.Array(types.int64, 2, "C"),
+    "Ranking": types.Array(types.int32, 3, "C"),
     "BoolVector": types.Array(types.boolean, 1, "C"),
+    "BoolMatrix": types.Array(types.boolean, 2, "C"),
     "FloatVector": types.Array(types.float64, 1, "C"),
     "FloatMatrix": types.Array(types.float64, 2, "C"),
     "FloatCube": types.Array(types.float64, 3, "C"),
@@ -76,9 +79,13 @@ def of_rounds() -> list[Part]:
 
 def of_fits() -> list[Part]:
     """Return what fits call, and what questions about them call."""
+    return [part for module in FITS for part in parts_of(module)]
+
+
+def parts_of(module: ModuleType) -> list[Part]:
+    """Return what a module has compiled for callers from Python."""
     return [
         Part(_plain(function), function, _signature(function))
-        for module in FITS
         for function in _called_from_python(module)
     ]
 
