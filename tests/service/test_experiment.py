@@ -407,6 +407,7 @@ def test_a_control_arm_is_one_of_the_arms(tmp_path: Path) -> None:
     path = tmp_path / "clicks.db"
     with pytest.raises(BadArgument, match=r"control: expected one of the arms.*nearest is 'red'"):
         lb.open(path, ["red", "blue"], control="rad", hold_back=0.1)
+    assert not path.exists()
     with lb.open(path, ["red", "blue"], hold_back=0.1, fits="at once") as e:
         e.pause_arm("blue")
     with pytest.raises(BadArgument, match="control"):

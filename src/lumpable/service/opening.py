@@ -79,7 +79,7 @@ def open(
              if name in Settings.__struct_fields__ and value is not UNSET}  # fmt: skip
     evidence = None if learned is None else evidence_in(learned)
     names = Names("arm").plains(arms if isinstance(arms, str) else list(arms))
-    if evidence is not None and not is_address(str(path)) and not Path(path).exists():
+    if str(path) != MEMORY and not is_address(str(path)) and not Path(path).exists():
         _settings(MemoryStore(), given, names, evidence)  # what is refused leaves no new file
     store = store_at(path)
     try:
