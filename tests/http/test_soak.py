@@ -48,7 +48,8 @@ def service(folder: Path) -> Iterator[tuple[str, int]]:
         assert server.stdout is not None
         url = "http://127.0.0.1:" + server.stdout.readline().strip().rpartition(":")[2]
         try:
-            Client(url).wait_until_ready(300)
+            with Client(url) as client:
+                client.wait_until_ready(300)
             yield url, server.pid
         finally:
             server.terminate()
@@ -66,21 +67,23 @@ def resident(pid: int) -> int:
 
 def fill(url: str, events: int) -> None:
     """Bring so many events, in batches, that all that has a limit has reached it."""
-    client, rng = Client(url), random.Random(17)
-    for _ in range(0, events, BATCH):
-        made = client.decide_many([f"user {rng.randrange(USERS)}" for _ in range(BATCH)])
-        client.reward_many([(one.event, float(rng.random() < 0.3)) for one in made])
+    rng = random.Random(17)
+    with Client(url) as client:
+        for _ in range(0, events, BATCH):
+            made = client.decide_many([f"user {rng.randrange(USERS)}" for _ in range(BATCH)])
+            client.reward_many([(one.event, float(rng.random() < 0.3)) for one in made])
 
 
 def call(url: str, number: int, end: float, pause: float, made: list[int]) -> None:
     """Decide and reward, in pairs, one in each pause; count the calls."""
-    client, rng, due = Client(url), random.Random(number), time.monotonic()
-    while (now := time.monotonic()) < end:
-        due = max(due + pause, now - 1.0)  # what was missed is made up for, up to a second
-        event = client.decide(f"user {rng.randrange(USERS)}").event
-        client.reward(event, float(rng.random() < 0.3))
-        made[number] += 2
-        time.sleep(max(0.0, min(due, end) - time.monotonic()))
+    rng, due = random.Random(number), time.monotonic()
+    with Client(url) as client:
+        while (now := time.monotonic()) < end:
+            due = max(due + pause, now - 1.0)  # what was missed is made up for, up to a second
+            event = client.decide(f"user {rng.randrange(USERS)}").event
+            client.reward(event, float(rng.random() < 0.3))
+            made[number] += 2
+            time.sleep(max(0.0, min(due, end) - time.monotonic()))
 
 
 def called(url: str, pid: int, seconds: float, rate: float) -> tuple[float, list[int]]:

@@ -174,7 +174,10 @@ class Worker:
 
     @property
     def sound(self) -> bool:
-        return self.up and self.writer.failure is None
+        """Whether it knows how it stands: who lost its turn learns it when it writes."""
+        if not self.up or self.writer.failure is not None:
+            return False
+        return not self.writer.handed() or getattr(self.store, "_has_turn", True)
 
     def commit(self) -> bool:
         """Write what was handed in; False: there was nothing."""

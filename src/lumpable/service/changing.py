@@ -77,8 +77,13 @@ class Changing(Reading):
         """Make the ledger of the log in a turn of this process: nobody is erased meanwhile."""
         if not self._turns.held:
             self._turns.take(self._clock())
-        start = self._snapshots.read(self.settings)
-        return Ledger.replayed(self.settings, self._store, start, self._turns.find_fit)
+        try:
+            start = self._snapshots.read(self.settings)
+            return Ledger.replayed(self.settings, self._store, start, self._turns.find_fit)
+        except BaseException:  # others must not wait for who cannot go on
+            with suppress(StoreError):
+                self._turns.end()
+            raise
 
     # --- One change after the other ---------------------------------------------------------------
 
@@ -275,16 +280,16 @@ class Changing(Reading):
     def _adopt(self, taken: Taken, made: Fit) -> None:
         """Go on from a fit, if it is of what was taken last: what it saw may be lost by now."""
         try:
-            kept = self._turns.keep_fit(made)
+            packed = self._turns.packed(made)
             with self._lock:
                 if self._closed or self._doubtful or self._writer.failure is not None:
                     return
                 self._take_turn()
                 ledger = self._ledger
                 if ledger.taken is not taken or not self._turns.elected():
-                    self._turns.drop_fits()  # it may have seen somebody who was forgotten since
                     return
-                version = ledger.version + 1
+                # in the turn: whoever is forgotten is in no fit that is put aside
+                kept, version = self._turns.keep_fit(packed), ledger.version + 1
                 entry = Entry(kind="adopted", at=self._clock(), version=version, detail=kept)
                 with self._doubting():
                     ledger.apply(entry, made=made)

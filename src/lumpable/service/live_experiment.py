@@ -255,6 +255,8 @@ class LiveExperiment(Entering):
             self._snapshots.remove()
             self._writer.hand_in([*entries, entry]).result()
             entries.clear()
+            if self._turns.shared:  # another process may have put one aside before it saw the entry
+                self._snapshots.remove()
             self._store.erase(name)
             self._ledger.forget(name)
             self._ledger.apply(entry)

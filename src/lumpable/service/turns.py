@@ -60,16 +60,13 @@ class Turns:
         """Whether this process makes the fits."""
         return self._store is None or self._store.elected()
 
-    def keep_fit(self, made: Fit) -> str:
-        """Put a fit aside for the others; return what it is called."""
-        if self._store is None:
-            return ""
-        return self._store.put_aside(FIT, fits_kept.to_bytes(made), FITS_KEPT)
+    def packed(self, made: Fit) -> bytes:
+        """Return a fit as the others read it; empty if there are none."""
+        return b"" if self._store is None else fits_kept.to_bytes(made)
 
-    def drop_fits(self) -> None:
-        """Keep none for the others: they make it anew."""
-        if self._store is not None:
-            self._store.clear_aside()
+    def keep_fit(self, packed: bytes) -> str:
+        """Put a fit aside for the others; return what it is called."""
+        return "" if self._store is None else self._store.put_aside(FIT, packed, FITS_KEPT)
 
     def find_fit(self, entry: Entry) -> Fit | None:
         """Return the fit that an entry adopted; None: it is gone, and made anew."""
