@@ -177,6 +177,8 @@ class Worker:
         """Whether it knows how it stands: who lost its turn learns it when it writes."""
         if not self.up or self.writer.failure is not None:
             return False
+        if getattr(self.store, "lost_writing", False):
+            return False
         return not self.writer.handed() or getattr(self.store, "_has_turn", True)
 
     def commit(self) -> bool:
