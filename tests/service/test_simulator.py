@@ -37,6 +37,15 @@ def test_simulated_lives_keep_every_promise(tmp_path: Path) -> None:
     lives(tmp_path, range(SEEDS))
 
 
+@pytest.mark.parametrize("seed", [416, 2140])
+def test_lives_that_once_broke(tmp_path: Path, seed: int) -> None:
+    """A turn that was never given up; a snapshot of before, put aside while somebody is forgotten.
+
+    Both among several processes.
+    """
+    Simulator(seed, tmp_path).run()
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("part", range(4))
 def test_many_simulated_lives(tmp_path: Path, part: int) -> None:
