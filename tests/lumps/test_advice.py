@@ -329,6 +329,26 @@ def test_contexts_settled_in_one_group_are_drawn_once_for_all(
         assert abs(getattr(found, name) - getattr(apart, name)) < SE * wide / math.sqrt(DRAWS)
 
 
+def test_settled_contexts_that_may_have_other_arms_have_rows_of_their_own() -> None:
+    lumps, rng = Lumps(["a", "b", "c"], rewards="binary"), np.random.default_rng(7)
+    context, arm = np.repeat(np.arange(30), 60), np.tile([0, 1, 2], 600)
+    mean = np.where(context % 2 == arm, 0.8, 0.2)
+    reward = (rng.random(1800) < mean).astype(float)
+    lumps.tell_many({"context": context, "arm": np.array(list("abc"))[arm], "reward": reward})
+    core, everybody = lumps.core, np.arange(len(lumps.contexts))
+    settled = Draws(core, 1, 1).settled(everybody)
+    assert {0, 1} <= set(settled.tolist())
+    masks = [np.array(mask) for mask in ([True] * 3, [True, False, True], [False, True, True])]
+    allowed = [masks[k % 3] for k in everybody.tolist()]
+    many = advice.advise(core, everybody, allowed, context_names=range(30), arm_names="abc")
+    for k, row in enumerate(many):
+        alone = advice.advise(
+            core, everybody[[k]], [allowed[k]], context_names=[k], arm_names="abc"
+        )
+        assert alone == [row]
+    assert len({(row.best_arm, row.runner_up) for row in many}) > 2
+
+
 # --- In bulk ----------------------------------------------------------------------------------
 
 

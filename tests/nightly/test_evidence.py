@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from made_nights import HEAD, contents, rows, write
@@ -106,6 +107,56 @@ def test_a_state_is_what_it_is_whatever_its_folder_is_called(tmp_path: Path, nam
     whole = lb.read_events(write(tmp_path / "all.csv", some), id="id")
     assert state.events().digest == whole.digest
     assert state.plan().version == lb.Nightly(tmp_path / name / "state").plan().version
+
+
+def test_a_night_of_a_folder_may_be_an_empty_file(tmp_path: Path) -> None:
+    folder, state, some = tmp_path / "days", lb.Nightly(tmp_path / "state"), rows(30)
+    folder.mkdir()
+    write(folder / "1.csv", some[:20])
+    for name in ("0.csv", "2.parquet"):
+        (folder / name).write_bytes(b"")
+    added = state.evidence(folder, id="id")
+    assert [(one.source, one.events) for one in added] == [
+        ("0.csv", 0), ("1.csv", 20), ("2.parquet", 0)
+    ]  # fmt: skip
+    said = [one.dirt.notes for one in added if one.dirt is not None]
+    assert said == [(f"1 file is empty, without a head: '{name}'",) if name else ()
+                    for name in ("0.csv", "", "2.parquet")]  # fmt: skip
+    write(folder / "2.csv", some[20:])
+    assert [one.events for one in state.evidence(folder)] == [0, 0, 10, 0]
+    assert state.events().digest == lb.read_events(write(tmp_path / "all.csv", some)).digest
+    before = contents(tmp_path / "state")
+    (folder / "1.csv").unlink()
+    (folder / "2.csv").unlink()
+    with pytest.raises(lb.BadArgument, match="is empty: so is each of its files"):
+        state.evidence(folder)
+    assert contents(tmp_path / "state") == before
+
+
+@pytest.mark.parametrize("likely", [False, True])
+@pytest.mark.parametrize("items", [[2**40, -7, 5], ["tea", "", "7"], [5, "tea", 7]])
+def test_names_that_are_numbers_are_those_of_a_log(
+    items: list[Any], likely: bool, tmp_path: Path
+) -> None:
+    state, rng = lb.Nightly(tmp_path / "state"), np.random.default_rng(1)
+    options: dict[str, Any] = {"propensity": "p"} if likely else {}
+    nights = [
+        pd.DataFrame({
+            "user": rng.choice([40, -3, 10**12], 50), "reward": rng.integers(2, size=50),
+            "item": pd.Series([items[k] for k in rng.integers(3, size=50)]),
+            "p": rng.choice([0.25, 0.5], 50),
+        })
+        for _ in range(2)
+    ]  # fmt: skip
+    for night in nights:
+        state.evidence(night, **options)
+    events, whole = state.events(), lb.read_events(pd.concat(nights), **options)
+    assert (events.users, events.items) == (whole.users, whole.items)
+    assert events.users == (-3, 40, 10**12)
+    assert events.digest == whole.digest
+    if events.propensity is not None and whole.propensity is not None:
+        assert np.array_equal(events.propensity, whole.propensity)
+    assert (events.propensity is not None, whole.propensity is not None) == (likely, likely)
 
 
 def test_17_and_its_text_stay_two_users(tmp_path: Path) -> None:

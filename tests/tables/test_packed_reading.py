@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from lumpable import read_events
-from lumpable.tables import packed_reading
-from lumpable.tables.adding_up import added_up, numbered
+from lumpable.tables import adding_up, packed_reading
+from lumpable.tables.adding_up import added_up, merged, narrowest, numbered, unpacked
 from lumpable.tables.events import Events
 from lumpable.tables.ingest import Reading
 
@@ -71,6 +71,34 @@ def test_rows_are_sorted_and_added_up_whether_they_fit_or_not(far: int) -> None:
     rows = list(zip(*(key.tolist() for key in found), strict=True))
     assert rows == sorted(expected)
     assert counts.tolist() == [expected[row] for row in rows]
+
+
+@pytest.mark.parametrize("most", [1, 200, 2**40])
+@pytest.mark.parametrize("length", [7, 1000])
+def test_lists_are_merged_in_blocks(
+    most: int, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that go on from block to block count once; some do not fit beside their counts."""
+    monkeypatch.setattr(adding_up, "BLOCK", length)
+    rng, lists, expected = np.random.default_rng(length), list[Any](), Counter[int]()
+    for far in (1, 1, 40 if most < 2**40 else 2**24):
+        rows = np.unique(rng.integers(0, 300, 400)) * far
+        times = rng.integers(1, most + 1, len(rows))
+        expected.update(dict(zip(rows.tolist(), times.tolist(), strict=True)))
+        lists.append((rows, times.astype(np.min_scalar_type(most))))
+    rows, times = merged(lists)
+    assert rows.tolist() == sorted(expected)
+    assert times.tolist() == [expected[row] for row in rows.tolist()]
+    assert lists == []
+
+
+@pytest.mark.parametrize("low", [0, -(2**31), -(2**31) - 1, 2**31 - 3, 2**31 - 2])
+def test_columns_are_as_wide_as_their_numbers(low: int) -> None:
+    rows = np.array([0b0110, 0b1001], np.int64)
+    kind = narrowest(low, low + 2)
+    assert kind == (np.int32 if -(2**31) <= low < 2**31 - 2 else np.int64)
+    first, second = unpacked(rows, [low, 5], [2, 2], [kind, np.int64])
+    assert (first.tolist(), second.tolist()) == ([low + 1, low + 2], [7, 6])
 
 
 @pytest.mark.parametrize("names", [[], [7], [5, -2, 5, 9], [2**62, -(2**61), 2**62]])

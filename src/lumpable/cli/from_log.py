@@ -81,33 +81,36 @@ def learn(
 
     Exit codes: 0 done, 2 bad input, 130 stopped by Ctrl-C.
     """
+    from lumpable.lumps.belief.posterior import held
     from lumpable.tables.answered import answer
     from lumpable.tables.ingest import read_events
     from lumpable.tables.learned import learn as learn_from
 
     _check_files(html, policy_file, save, overwrite)
-    with progress_shown() as progress:
-        accepted = accepted_rewards(rewards)
-        events = read_events(source, rewards=accepted, progress=progress, **columns)
-        if strict:
-            _refuse(events.dirt)
-        learned = learn_from(events, seed=seed, progress=progress)
-        progress(1.0, "asking what it says")
-        found = answer(learned)
-    print_answer(found)
-    if policy_file is not None:
-        from lumpable.tables import policy_rows
+    with contextlib.ExitStack() as until_the_end:
+        with progress_shown() as progress:
+            accepted = accepted_rewards(rewards)
+            events = read_events(source, rewards=accepted, progress=progress, **columns)
+            if strict:
+                _refuse(events.dirt)
+            learned = learn_from(events, seed=seed, progress=progress)
+            progress(1.0, "asking what it says")
+            until_the_end.enter_context(held(learned.lumps.core))  # the page asks again
+            found = answer(learned)
+        print_answer(found)
+        if policy_file is not None:
+            from lumpable.tables import policy_rows
 
-        policy_rows.write(found.policy, policy_file)
-        say(f"policy: {policy_file}")
-    if save is not None:
-        learned.save(save, overwrite=overwrite)
-        say(f"learner: {save}")
-    if html is not None:
-        from lumpable.reports.pages import log_page
+            policy_rows.write(found.policy, policy_file)
+            say(f"policy: {policy_file}")
+        if save is not None:
+            learned.save(save, overwrite=overwrite)
+            say(f"learner: {save}")
+        if html is not None:
+            from lumpable.reports.pages import log_page
 
-        log_page.write(found, html)
-        say(f"page: {html}")
+            log_page.write(found, html)
+            say(f"page: {html}")
 
 
 def _check_files(

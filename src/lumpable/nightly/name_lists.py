@@ -33,7 +33,10 @@ def names_from(role: str, source: Any, column: str) -> tuple[Name, ...]:
             with database(None) as con:
                 parts = parts_of(con, source, [column])
                 with reading(con, parts):
-                    found = [name for part in parts for name in _of_part(con, role, part, column)]
+                    found = [
+                        name for part in parts if not part.empty
+                        for name in _of_part(con, role, part, column)
+                    ]  # fmt: skip
         except BadArgument as error:
             told = (error.expected, error.got)
             raise BadArgument(role, *told, why=error.why) from None

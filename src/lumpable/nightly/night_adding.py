@@ -19,7 +19,7 @@ from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
 from lumpable.tables.ingest import none_counts, read_all
-from lumpable.tables.sources import Part, reading
+from lumpable.tables.sources import Part, empty_files, reading
 
 NEEDED = ("user", "item", "reward")
 """Columns that every log has, and what they are called unless somebody says otherwise."""
@@ -56,6 +56,8 @@ class Adding:
 
     def add(self, part: Part, source: Any, **options: Any) -> Added:
         """Add a file or frame, unless it is there."""
+        if part.empty:
+            return Added(part.name, 0, 0, 0, False, Dirt(0, (), tuple(empty_files([part]))))
         bytes_ = "" if part.path is None else digest_of_file(part.path)
         if any(bytes_ and bytes_ == one.source_sha256 for one in self.manifest.segments):
             return Added(part.name, 0, 0, 0, True, None)

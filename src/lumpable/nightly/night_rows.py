@@ -13,9 +13,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from lumpable.base.arrays import IntVector
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.stores.log_entries import Name
 from lumpable.tables import cleaning
+from lumpable.tables.adding_up import added_up, numbered
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
@@ -94,20 +96,25 @@ def rows_of(con: Any, segment: Path) -> list[tuple[Name, Name, int, int]]:
 
 def evidence(con: Any, rows: str, columns: Columns, accepted: Accepted) -> Events:
     """Return rows as events, with the digest that `read_events` gives to the same events."""
-    users, items = _names(con, rows, "u"), _names(con, rows, "i")
-    p = "p" if columns.propensity is not None else "0.0::DOUBLE"
-    found = con.execute(
-        f"SELECT u.number AS a, i.number AS b, m, {p} AS p, sum(n)::BIGINT AS n FROM {rows} s "
-        f"JOIN u_numbers u ON {_key('s.', 'u')} = u.key JOIN i_numbers i "
-        f"ON {_key('s.', 'i')} = i.key GROUP BY ALL ORDER BY a, b, m, p"
-    ).fetchnumpy()
+    user_sql, user_join, named_users = _names(con, rows, "u")
+    item_sql, item_join, named_items = _names(con, rows, "i")
+    likely = columns.propensity is not None
+    sql = (
+        f"SELECT {user_sql} AS a, {item_sql} AS b, m, {'p' if likely else '0.0::DOUBLE'} AS p, "
+        f"sum(n)::BIGINT AS n FROM {rows} s {user_join} {item_join} GROUP BY ALL"
+    )
+    found = con.execute(sql + " ORDER BY a, b, m, p" if likely else sql).fetchnumpy()
     user, item, reward, propensity, times = (np.ma.getdata(found[name]) for name in "abmpn")
+    del found
+    if not likely:  # whole numbers: sorted here, which is quicker
+        (user, item, reward), times = added_up([user, item, reward], times)
+    users, user = _numbered(named_users, user)
+    items, item = _numbered(named_items, item)
     span = con.execute(f"SELECT min(t), max(t) FROM {rows}").fetchone()
     notes = [note for column, names in ((columns.user, users), (columns.item, items))
              for note in notes_on(column, names, floats=False, text=True)]  # fmt: skip
     return Events(
-        users, items, user, item, reward, times,
-        None if columns.propensity is None else propensity, columns, accepted,
+        users, items, user, item, reward, times, propensity if likely else None, columns, accepted,
         Dirt(int(times.sum()), (), tuple(notes)), None if span[0] is None else span,
     )  # fmt: skip
 
@@ -122,13 +129,30 @@ def _key(of: str, letter: str) -> str:
     return f"coalesce('n' || {of}{letter}_int, 's' || {of}{letter}_text)"
 
 
-def _names(con: Any, rows: str, letter: str) -> tuple[Name, ...]:
-    """Number names as `read_events` does: integers first, then text, each in order."""
+def _names(con: Any, rows: str, letter: str) -> tuple[str, str, tuple[Name, ...] | None]:
+    """Number names as `read_events` does: integers first, then text, each in order.
+
+    Returns the SQL of a name's number, that of the table which has it, and the names. Where all
+    are integers there is no table and there are no names yet: they are numbered later.
+    """
     whole, text = f"{letter}_int", f"{letter}_text"
+    if con.execute(f"SELECT count({text}) FROM {rows}").fetchone()[0] == 0:
+        return f"s.{whole}", "", None
     con.execute(
         f"CREATE OR REPLACE TEMP TABLE {letter}_numbers AS SELECT *, {_key('', letter)} AS key, "
         f"row_number() OVER (ORDER BY {whole} NULLS LAST, {text} NULLS LAST) - 1 AS number "
         f"FROM (SELECT DISTINCT {whole}, {text} FROM {rows})"
     )
     found = con.execute(f"SELECT {whole}, {text} FROM {letter}_numbers ORDER BY number").fetchall()
-    return tuple(a if a is not None else b for a, b in found)
+    join = f"JOIN {letter}_numbers {letter} ON {_key('s.', letter)} = {letter}.key"
+    return f"{letter}.number", join, tuple(a if a is not None else b for a, b in found)
+
+
+def _numbered(
+    names: tuple[Name, ...] | None, column: IntVector
+) -> tuple[tuple[Name, ...], IntVector]:
+    """Return names and the number of each row's, where it is not known yet."""
+    if names is not None:
+        return names, column
+    found, place = numbered(column)
+    return tuple(found), place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,12 @@ from lumpable.base.arrays import IntVector
 
 BITS = 63
 """Of a whole number that is not negative."""
+BLOCK = 1 << 20
+"""Rows that are looked at together."""
+MOSTLY = 0.8
+"""If fewer rows than this part are left, they move to where they take no more memory than that."""
+Counted = tuple[IntVector, Any]
+"""Rows in order, each once, and how often each came, in as few bits as that takes."""
 
 
 def added_up(keys: list[Any], times: IntVector) -> tuple[list[Any], IntVector]:
@@ -44,9 +50,13 @@ def numbered(names: IntVector) -> tuple[list[int], IntVector]:
         distinct, place = np.unique(names, return_inverse=True)
         return distinct.tolist(), place
     there = np.zeros(high - low + 1, np.bool_)  # close together: a table is quicker than sorting
-    there[names - low] = True
-    place = (np.cumsum(there) - 1)[names - low]
-    return (np.flatnonzero(there[: len(there) if len(names) else 0]) + low).tolist(), place
+    for part in blocks(len(names)):
+        there[names[part] - low] = True
+    place_of = np.cumsum(there, dtype=narrowest(0, len(there))) - 1
+    places = np.empty(len(names), place_of.dtype)
+    for part in blocks(len(names)):
+        places[part] = place_of[names[part] - low]
+    return (np.flatnonzero(there[: len(there) if len(names) else 0]) + low).tolist(), places
 
 
 def widths_of(lows: Sequence[int], highs: Sequence[int]) -> list[int] | None:
@@ -59,15 +69,32 @@ def widths_of(lows: Sequence[int], highs: Sequence[int]) -> list[int] | None:
     return widths if sum(widths) <= BITS else None
 
 
-def unpacked(rows: IntVector, lows: Sequence[int], widths: Sequence[int]) -> list[Any]:
+def unpacked(
+    rows: IntVector, lows: Sequence[int], widths: Sequence[int], kinds: Sequence[Any]
+) -> list[Any]:
     """Return the columns of packed rows, which are used up."""
     columns = list[Any]()
-    for low, width in zip(reversed(lows), reversed(widths), strict=True):
-        column = rows & ((1 << width) - 1)
-        column += low
+    for low, width, kind in zip(reversed(lows), reversed(widths), reversed(kinds), strict=True):
+        column = np.empty(len(rows), kind)
+        for part in blocks(len(rows)):
+            column[part] = (rows[part] & ((1 << width) - 1)) + low
+            rows[part] >>= width
         columns.append(column)
-        rows >>= width
     return columns[::-1]
+
+
+def narrowest(low: int, high: int) -> Any:
+    """Return the type of whole numbers from `low` to `high`: half as wide if that is enough.
+
+    >>> narrowest(0, 10).__name__, narrowest(0, 2**31).__name__
+    ('int32', 'int64')
+    """
+    return np.int32 if low >= -(2**31) and high < 2**31 else np.int64
+
+
+def blocks(length: int) -> Iterator[slice]:
+    """Yield parts of a long column, so that what is made on the way is short."""
+    return (slice(start, min(start + BLOCK, length)) for start in range(0, length, BLOCK))
 
 
 def packed_up(keys: list[Any], times: IntVector) -> tuple[list[Any], IntVector] | None:
@@ -93,7 +120,7 @@ def packed_up(keys: list[Any], times: IntVector) -> tuple[list[Any], IntVector] 
     at = starts(rows)
     if len(at) < len(rows):
         rows, times = rows[at], np.add.reduceat(times, at)
-    return unpacked(rows, lows[:-1], widths[:-1]), times
+    return unpacked(rows, lows[:-1], widths[:-1], [np.int64] * len(keys)), times
 
 
 def starts(rows: IntVector) -> IntVector:
@@ -103,3 +130,54 @@ def starts(rows: IntVector) -> IntVector:
     [0, 2]
     """
     return np.flatnonzero(np.append(True, rows[1:] != rows[:-1]))
+
+
+def merged(lists: list[Counted]) -> Counted:
+    """Put lists of rows, each in order and without repetitions, into one; they are used up.
+
+    Rows are not negative. It takes about as much memory as the lists.
+
+    >>> one, other = ((np.array(rows), np.ones(2, np.uint8)) for rows in ([3, 5], [4, 5]))
+    >>> [column.tolist() for column in merged([one, other])]
+    [[3, 4, 5], [1, 1, 2]]
+    """
+    if len(lists) == 1:
+        return lists.pop()
+    most = max(int(times.max()) for _, times in lists)
+    width, longest = most.bit_length(), max(int(rows[-1]).bit_length() for rows, _ in lists)
+    kind = np.min_scalar_type(len(lists) * most)
+    if width + longest > BITS:
+        keys, times = (np.concatenate(column) for column in zip(*lists, strict=True))
+        lists.clear()
+        (keys,), times = added_up([keys], times.astype(np.int64))
+        return keys, times.astype(kind)
+    whole, filled = np.empty(sum(len(rows) for rows, _ in lists), np.int64), 0
+    while lists:
+        rows, times = lists.pop()
+        for part in blocks(len(rows)):
+            packed = whole[filled : filled + part.stop - part.start]
+            np.left_shift(rows[part], width, out=packed)
+            packed |= times[part]
+            filled += len(packed)
+        del rows, times
+    whole.sort()
+    return _counted(whole, width, kind)
+
+
+def _counted(whole: IntVector, width: int, kind: Any) -> Counted:
+    """Add up sorted rows whose last bits say how often each came, in place."""
+    times, kept, last = np.empty(len(whole), kind), 0, -1
+    for part in blocks(len(whole)):
+        rows, n = whole[part] >> width, whole[part] & ((1 << width) - 1)
+        new = np.append(rows[0] != last, rows[1:] != rows[:-1])
+        at, last = np.flatnonzero(new), int(rows[-1])
+        first = int(at[0]) if len(at) else len(rows)
+        if first > 0:  # goes on from the block before
+            times[kept - 1] += n[:first].sum().astype(kind)
+        if len(at):
+            end = kept + len(at)
+            whole[kept:end], times[kept:end] = rows[at], np.add.reduceat(n, at)
+            kept = end
+    if kept < MOSTLY * len(whole):
+        return whole[:kept].copy(), times[:kept].copy()
+    return whole[:kept], times[:kept]

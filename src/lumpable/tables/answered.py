@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lumpable.base.words import counted, figure
 from lumpable.lumps.belief.advice import Lift
 from lumpable.lumps.belief.beliefs import Group
+from lumpable.lumps.belief.posterior import held
 from lumpable.tables.group_profiles import Profile, profiles
 from lumpable.tables.judged_policies import FEWEST, WITHOUT, Value
 from lumpable.tables.learned import Learned
@@ -78,12 +79,14 @@ class Answered:
 
 def answer(learned: Learned) -> Answered:
     """Compute all that a log answers."""
-    groups, unsaid = learned.groups(level=LEVEL), _unsaid(learned)
-    return Answered(
-        learned, learned.summary(), groups, profiles(groups, learned.lumps.means(LEVEL)),
-        learned.policy(level=LEVEL), learned.lift(level=LEVEL),
-        None if unsaid else learned.value(level=LEVEL), unsaid,
-    )  # fmt: skip
+    unsaid = _unsaid(learned)
+    with held(learned.lumps.core):
+        groups = learned.groups(level=LEVEL)
+        return Answered(
+            learned, learned.summary(), groups, profiles(groups, learned.lumps.means(LEVEL)),
+            learned.policy(level=LEVEL), learned.lift(level=LEVEL),
+            None if unsaid else learned.value(level=LEVEL), unsaid,
+        )  # fmt: skip
 
 
 def _unsaid(learned: Learned) -> str:

@@ -16,7 +16,7 @@ from lumpable.learners.learner import LARGEST
 from lumpable.lumps.use.naming import EXACT
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.stores.log_entries import MICRO, MOST
-from lumpable.tables.sources import TAGGED, Part, quoted
+from lumpable.tables.sources import TAGGED, UNTYPED, Part, quoted
 
 WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 BROKEN = re.compile(r"FLOAT|DOUBLE|DECIMAL.*")
@@ -175,7 +175,7 @@ def _name(column: _Column, to: str) -> dict[str, str]:
             f"WHEN 'f' THEN {number} END"
         )
         text, gone = f"CASE WHEN left({sql}, 1) = 's' THEN {column.text} END", column.gone
-    elif column.type != '"NULL"':  # a column of which every field is missing has no type
+    elif column.type != UNTYPED:  # a column of which every field is missing has no type
         raise column.refuse("strings or whole numbers")
     return {f"{to}_int": whole, f"{to}_text": text, f"{to}_gone": gone}
 
@@ -194,7 +194,7 @@ def _number(column: _Column, to: str) -> dict[str, str]:
         number, gone = f"{sql}::DOUBLE", f"{sql} IS NULL"
     elif column.tagged or column.is_a(TEXT) or column.is_a(BROKEN):  # decimals exactly, as text
         number = f"TRY_CAST({column.text} AS DOUBLE)"
-    elif column.type == '"NULL"':
+    elif column.type == UNTYPED:
         number = "NULL::DOUBLE"
     else:
         raise column.refuse("numbers")
@@ -214,7 +214,7 @@ def _time(column: _Column) -> dict[str, str]:
         stamp, gone = f"TRY_CAST({column.text} AS TIMESTAMPTZ)", column.gone
         day = f"regexp_matches({column.text}, '{DAY}')"
         zoned = f"(regexp_matches({column.text}, '{ZONE}') AND NOT {day})"
-    elif column.type == '"NULL"':
+    elif column.type == UNTYPED:
         stamp, gone = "NULL::TIMESTAMPTZ", "true"
     else:
         raise column.refuse("times, or text such as 2026-11-18T08:00:00Z,")

@@ -12,6 +12,7 @@ from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.words import counted
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.stores.log_entries import MICRO, Name
+from lumpable.tables.adding_up import blocks
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt
 
@@ -22,7 +23,7 @@ class Events:
 
     Row k: `times[k]` events of user `users[user[k]]` with item `items[item[k]]`, each of which
     had a reward of `reward[k]` millionths, and was chosen with probability `propensity[k]`. Rows
-    are sorted, and no two are the same.
+    are sorted, and no two are the same. Columns of places and times may have 32 bits.
     """
 
     users: tuple[Name, ...]
@@ -62,12 +63,13 @@ class Events:
         new = np.logical_or.reduce([np.diff(column) != 0 for column in columns])
         at = np.flatnonzero(np.append(True, new))
         user, item, reward = (column[at] for column in columns)
-        return user, item, reward, np.add.reduceat(self.times, at)
+        return user, item, reward, np.add.reduceat(self.times, at, dtype=np.int64)
 
     @property
     def digest(self) -> str:
         """The SHA-256 of the evidence: the same for the same events, however they came."""
         whole = hashlib.sha256(msgspec.msgpack.encode([self.users, self.items]))
         for column in self.evidence():
-            whole.update(column.astype("<i8").tobytes())
+            for part in blocks(len(column)):
+                whole.update(column[part].astype("<i8").tobytes())
         return whole.hexdigest()

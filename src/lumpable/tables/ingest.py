@@ -23,7 +23,7 @@ from lumpable.tables.faults_found import Found, faults_of
 from lumpable.tables.naming_notes import notes_on
 from lumpable.tables.packed_reading import Field, PackedReading
 from lumpable.tables.queries import Progress, database, run
-from lumpable.tables.sources import Part, parts_of, reading
+from lumpable.tables.sources import Part, empty_files, parts_of, reading
 
 NO_TIMES = "NULL::BIGINT AS first, NULL::BIGINT AS last"
 Names = tuple[Name, ...]
@@ -268,7 +268,7 @@ class Reading:
         return Dirt(rows, faults, tuple(self._notes(users, items)))
 
     def _notes(self, users: Names, items: Names) -> list[str]:
-        text, notes = any(part.text for part in self.parts), list[str]()
+        text, notes = any(part.text for part in self.parts), [*empty_files(self.parts)]
         for role, names in (("user", users), ("item", items)):
             column = self.columns.named[role]
             floats = any(BROKEN.fullmatch(part.types[column]) for part in self.parts)

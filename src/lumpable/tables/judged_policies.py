@@ -219,7 +219,7 @@ class _Judged:
 
     def _told(self, cell: IntVector) -> FloatVector:
         """Return how many events tell of each of these cells, which are in order."""
-        told = self.events.user * self.whole.arms + self.events.item
+        told = self.events.user.astype(np.int64) * self.whole.arms + self.events.item
         place = np.minimum(np.searchsorted(cell, told), len(cell) - 1)
         here = cell[place] == told
         return np.bincount(place[here], self.events.times[here], len(cell)).astype(np.float64)

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from lumpable.base.arrays import IntVector
-from lumpable.tables.adding_up import added_up, starts, unpacked, widths_of
+from lumpable.tables.adding_up import (
+    Counted,
+    merged,
+    narrowest,
+    starts,
+    unpacked,
+    widths_of,
+)
 from lumpable.tables.queries import Progress, run
 from lumpable.tables.sources import Part
 
@@ -48,10 +55,9 @@ class PackedReading:
         self, con: Any, parts: list[Part], queries: list[str], progress: Progress | None
     ) -> None:
         self.con, self.parts, self.queries, self.progress = con, parts, queries, progress
-        self.sorted: tuple[IntVector, IntVector] = (np.empty(0, np.int64), np.empty(0, np.int64))
-        """Packed rows in order, each once, and how often it came."""
-        self.waiting: list[tuple[IntVector, IntVector]] = []
-        """The same of each chunk, not yet put together."""
+        self.lists: list[Counted] = []
+        """Packed rows and how often each came: of all that was put together, and of each chunk
+        since."""
 
     def rows(self, fields: list[Field], joins: str) -> PackedRows | None:
         """Return all rows; None: there are none that count, or they do not fit.
@@ -74,10 +80,12 @@ class PackedReading:
             packed = f"(({packed}) << {width}) + ({field.sql} - ({low}))"
         for number in good:
             self._fetch(number, f"SELECT {packed} AS k FROM ({self.queries[number]}) c {joins}")
-        self._put_together()
-        rows, times = self.sorted
+        rows, counts = merged(self.lists)
+        times = counts.astype(narrowest(0, int(counts.max())))
         wrong = [row for row in looked if row[1] > 0]
-        keys = unpacked(rows, lows, widths)
+        ends = list(zip(lows, highs, strict=True))
+        kinds = [*(narrowest(low, high) for low, high in ends[:-1]), np.int64]
+        keys = unpacked(rows, lows, widths, kinds)
         return PackedRows(keys, times, wrong, None if span[0] is None else span)
 
     def _look(self, fields: list[Field]) -> tuple[list[Any], list[Any]]:
@@ -113,20 +121,11 @@ class PackedReading:
             return
         rows.sort()
         at = starts(rows)
-        self.waiting.append((rows[at], np.diff(np.append(at, len(rows)))))
-        if sum(len(one) for one, _ in self.waiting) > len(self.sorted[0]) + 2 * CHUNK:
-            self._put_together()
-
-    def _put_together(self) -> None:
-        every = [one for one in (self.sorted, *self.waiting) if len(one[0])]
-        self.waiting = []
-        if len(every) == 1:
-            self.sorted = every[0]
-        elif every:
-            keys, times = (np.concatenate(column) for column in zip(*every, strict=True))
-            del every
-            (whole,), counts = added_up([keys], times)
-            self.sorted = whole, counts
+        times = np.diff(np.append(at, len(rows)))
+        self.lists.append((rows[at], times.astype(np.min_scalar_type(int(times.max())))))
+        first, *waiting = (len(one) for one, _ in self.lists)
+        if sum(waiting) > first + 2 * CHUNK:
+            self.lists.append(merged(self.lists))
 
     def _words(self, number: int, start: float) -> tuple[str, tuple[float, float]]:
         """Return what is done, and from where to where that goes; both looks are a half."""

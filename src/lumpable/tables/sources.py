@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.words import nearest
+from lumpable.base.words import counted, nearest
 
 CSV, PARQUET = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".parquet",)
 DELIMITERS = ",;\t"
@@ -27,6 +27,10 @@ AS_IT_IS = "hive_partitioning=false"
 """A file has the columns that are in it: a folder named user=ann says nothing."""
 ROW = "file_row_number"
 """What DuckDB calls the numbers of rows of a Parquet file."""
+UNTYPED = '"NULL"'
+"""DuckDB's type of a column of which every field is missing."""
+SHOWN = 3
+"""Empty files that are named."""
 TAGGED = "TAGGED"
 """The type of a frame's column of Python objects: text whose first letter says what it was."""
 
@@ -48,6 +52,8 @@ class Part:
     """Of CSV files."""
     rows: int | None = None
     """How many rows it has, if that is known without reading it."""
+    empty: bool = False
+    """Whether there is nothing in its file, not even a head: so some write a day without events."""
 
     @property
     def text(self) -> bool:
@@ -58,9 +64,23 @@ class Part:
 def parts_of(con: Any, source: Any, columns: Iterable[str]) -> list[Part]:
     """Return the parts of a file, a folder or a frame; all must have these columns."""
     columns = list(columns)
-    if isinstance(source, str | Path):
-        return [_file(con, path, columns) for path in _files(Path(source))]
-    return [_frame(con, source, columns)]
+    if not isinstance(source, str | Path):
+        return [_frame(con, source, columns)]
+    parts = [_file(con, path, columns) for path in _files(Path(source))]
+    if all(part.empty for part in parts):
+        why = f"{str(source)!r} is empty" + (": so is each of its files" if len(parts) > 1 else "")
+        raise BadArgument("source", why=why)
+    return parts
+
+
+def empty_files(parts: Iterable[Part]) -> Iterator[str]:
+    """Yield what one should know of files without anything in them."""
+    names = [part.name for part in parts if part.empty]
+    if names:
+        more = ", .." if len(names) > SHOWN else ""
+        verb = "is" if len(names) == 1 else "are"
+        listed = ", ".join(map(repr, names[:SHOWN]))
+        yield f"{counted(len(names), 'file')} {verb} empty, without a head: {listed}{more}"
 
 
 @contextlib.contextmanager
@@ -150,8 +170,11 @@ def _kind(path: Path) -> str:
 
 
 def _file(con: Any, path: Path, columns: list[str]) -> Part:
-    if path.stat().st_size == 0:
-        raise BadArgument("source", why=f"{str(path)!r} is empty")
+    if _nothing_in(path):
+        nothing = ", ".join(f"NULL AS {quoted(column)}" for column in columns)
+        types = dict.fromkeys(columns, UNTYPED)
+        relation = f"(SELECT {nothing} WHERE false)"
+        return Part(path.name, relation, "0", types, path, rows=0, empty=True)
     if _kind(path) == "parquet":
         return _parquet(con, path, columns)
     delimiter, header = _header(path)
@@ -168,6 +191,15 @@ def _file(con: Any, path: Path, columns: list[str]) -> Part:
     )
     types = dict.fromkeys(unique, "VARCHAR")
     return Part(path.name, relation, "row_number() OVER () - 1", types, path, delimiter)
+
+
+def _nothing_in(path: Path) -> bool:
+    """Whether a file is empty, unpacked if it is packed."""
+    if path.stat().st_size == 0 or not _packed(path):
+        return path.stat().st_size == 0
+    with contextlib.suppress(gzip.BadGzipFile, EOFError, zlib.error), opened(path, "rb") as file:
+        return not file.read(1)
+    return False
 
 
 def _parquet(con: Any, path: Path, columns: list[str]) -> Part:

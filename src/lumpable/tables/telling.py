@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.named import Lumps
@@ -23,16 +24,22 @@ def tell(events: Events, seed: int = 0, *, floor: float = 0.0, fit: Fit | None =
             events.items, events.users, floor=floor, rewards=events.accepted.given, new_arms=True,
             seed=seed,
         )  # fmt: skip
-        user, item, reward, times = events.evidence()
-        some = times > 0
-        rows = (user[some], item[some], reward[some] / MICRO, times[some])
-        if fit is not None:
-            lumps.core.leave_fits()
-        lumps.tell_counted(events.users, events.items, *rows)
-    if fit is not None:
-        lumps.core.fits = True
-        try:
-            lumps.core.adopt(fit)
-        except BadArgument:  # of other events
-            lumps.core.refit()
+        lumps.core.leave_fits()  # until rows are told, and gone: a fit takes memory of its own
+        lumps.tell_counted(events.users, events.items, *_rows(events))
+    lumps.core.fits = True
+    if fit is None:
+        lumps.core.refit()
+        return lumps
+    try:
+        lumps.core.adopt(fit)
+    except BadArgument:  # of other events
+        lumps.core.refit()
     return lumps
+
+
+def _rows(events: Events) -> tuple[IntVector, IntVector, FloatVector, IntVector]:
+    """Return users, items, rewards and counts, as a learner takes them."""
+    user, item, reward, times = events.evidence()
+    if (some := times > 0).all():
+        return user, item, reward / MICRO, times
+    return user[some], item[some], reward[some] / MICRO, times[some]

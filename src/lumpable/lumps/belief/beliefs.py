@@ -20,8 +20,9 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.lumps.belief.posterior import (
     averaged_posterior,
-    best_arm,
-    interval,
+    best_arms_of,
+    held,
+    intervals_of,
     posterior_now,
     rivals_of,
     sizes,
@@ -97,10 +98,10 @@ class Expected:
 def groups(learner: Levels, level: float = LEVEL, *, arm_names: Names | None = None) -> list[Group]:
     """Return a row for each group."""
     level, arm = _level(level), _names("arm_names", arm_names, learner.arms)
-    seen, rows = averaged_posterior(learner), []
-    for g in range(seen.member.shape[1]):
-        best, sure = best_arm(seen, g, learner.state.allowed)
-        low, high = interval(seen, g, level)
+    with held(learner):
+        seen, rows = averaged_posterior(learner), []
+        bests, ends = best_arms_of(learner), intervals_of(learner, level)
+    for g, ((best, sure), (low, high)) in enumerate(zip(bests, ends, strict=True)):
         size = float(seen.member[:, g].sum())
         least, most = sizes(seen.member[:, g], level)
         share = size / max(1, seen.counts.contexts)
@@ -114,17 +115,16 @@ def groups(learner: Levels, level: float = LEVEL, *, arm_names: Names | None = N
 def means(learner: Levels, level: float = LEVEL, *, arm_names: Names | None = None) -> list[Mean]:
     """Return a row for each group and arm."""
     level, arm = _level(level), _names("arm_names", arm_names, learner.arms)
-    seen, rows = averaged_posterior(learner), []
-    for g in range(seen.member.shape[1]):
-        low, high = interval(seen, g, level)
-        rows += [
-            Mean(
-                g, arm[j], float(seen.pulls[j, g]), float(seen.mean[j, g]), float(low[j]),
-                float(high[j]),
-            )
-            for j in range(learner.arms)
-        ]  # fmt: skip
-    return rows
+    with held(learner):
+        seen, ends = averaged_posterior(learner), intervals_of(learner, level)
+    return [
+        Mean(
+            g, arm[j], float(seen.pulls[j, g]), float(seen.mean[j, g]), float(low[j]),
+            float(high[j]),
+        )
+        for g, (low, high) in enumerate(ends)
+        for j in range(learner.arms)
+    ]  # fmt: skip
 
 
 def members(

@@ -11,6 +11,7 @@ import numpy as np
 from lumpable.base.arrays import FloatVector
 from lumpable.base.words import counted, number
 from lumpable.lumps.belief.halves import SHOWN, apart
+from lumpable.lumps.belief.posterior import counts_now
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit
@@ -73,7 +74,7 @@ class Looks:
 
 def looks(learner: Levels) -> Looks:
     """Return what the rewards look like."""
-    counts, fit = learner.counts(), learner.last_fit
+    counts, fit = counts_now(learner), learner.last_fit
     if counts.contexts == 0 or not counts.real or fit is None or fit.scale is None:
         ends = (0.0, 1.0) if counts.contexts else (0.0, 0.0)
         return Looks(int(counts.rewards), *ends, "as coins", 0, (0.0, 1.0), 0.0, 0.0, None, ())

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -41,6 +41,9 @@ GRID: FloatVector = np.linspace(-12.0, 12.0, 961)
 """Standard deviations of the logit at which a Beta law is summed up, ..."""
 BENDS: FloatVector = np.linspace(-25.0, 25.0, 501)
 """... and logits where the density of a very wide one bends."""
+
+
+Made = TypeVar("Made")
 
 
 class Posterior(NamedTuple):
@@ -87,9 +90,14 @@ def rivals_of(learner: Levels) -> list[Rival]:
     return known.rivals
 
 
+def counts_now(learner: Levels) -> Counts:
+    """Return all that was seen."""
+    return _shared(learner, "counts", lambda: learner.counts())
+
+
 def coins_now(learner: Levels) -> Counts:
     """Return all that was seen, as the coins that the learner takes it for."""
-    return coins_of(learner.counts(), learner.last_fit)
+    return coins_of(counts_now(learner), learner.last_fit)
 
 
 def current_fit(learner: Levels, coins: Counts) -> Fit:
@@ -99,7 +107,11 @@ def current_fit(learner: Levels, coins: Counts) -> Fit:
 
 def posterior_now(learner: Levels) -> Posterior:
     """Return what is believed of rewards now, as if the number of groups were known."""
-    counts = learner.counts()
+    return _shared(learner, "posterior", lambda: _posterior(learner))
+
+
+def _posterior(learner: Levels) -> Posterior:
+    counts = counts_now(learner)
     if not counts.real or learner.last_fit is None:
         return score_posterior(learner)
     member = learner.membership(counts.context)
@@ -108,6 +120,10 @@ def posterior_now(learner: Levels) -> Posterior:
 
 def score_posterior(learner: Levels) -> Posterior:
     """Return what is believed of scores now, which are the rewards themselves if all are coins."""
+    return _shared(learner, "scores", lambda: _score_posterior(learner))
+
+
+def _score_posterior(learner: Levels) -> Posterior:
     coins, state = coins_now(learner), learner.state
     kappa, m0 = (float(state.value[k]) for k in (KAPPA, M0))
     member = learner.membership(coins.context)
@@ -117,22 +133,15 @@ def score_posterior(learner: Levels) -> Posterior:
     return _of_coins(coins, member, pulls, totals, kappa, state.centre, state.prior_weight, m0)
 
 
-class _Held(NamedTuple):
-    tells: int
-    fit: Fit | None
-    arms: int
-    posterior: Posterior
-
-
-_held: WeakKeyDictionary[Levels, list[_Held]] = WeakKeyDictionary()
+_held: WeakKeyDictionary[Levels, dict[Hashable, Any]] = WeakKeyDictionary()
 """Of learners that are asked many questions at once; it is as large as all that was seen."""
 
 
 @contextlib.contextmanager
 def held(learner: Levels) -> Iterator[None]:
-    """Let many questions about what a learner believes share one posterior within this block."""
+    """Let many questions about what a learner believes share counts and posteriors."""
     outermost = learner not in _held
-    _held.setdefault(learner, [])
+    _held.setdefault(learner, {})
     try:
         yield
     finally:
@@ -140,15 +149,45 @@ def held(learner: Levels) -> Iterator[None]:
             _held.pop(learner, None)
 
 
-def averaged_posterior(learner: Levels) -> Posterior:
-    """Return what is believed of rewards now, averaged over how many groups there may be."""
+def _shared(learner: Levels, name: Hashable, make: Callable[[], Made]) -> Made:
+    """Return what is made of a learner, once in a block of `held` unless it learns more."""
     place = _held.get(learner)
     if place is None:
-        return _averaged(learner)
+        return make()
     now = learner.tells, learner.last_fit, learner.arms
-    if not place or place[0][:3] != now:
-        place[:] = [_Held(*now, _averaged(learner))]
-    return place[0].posterior
+    if place.get("now") != now:
+        place.clear()
+        place["now"] = now
+    if name not in place:
+        place[name] = make()
+    made: Made = place[name]
+    return made
+
+
+def averaged_posterior(learner: Levels) -> Posterior:
+    """Return what is believed of rewards now, averaged over how many groups there may be."""
+    return _shared(learner, "averaged", lambda: _averaged(learner))
+
+
+def intervals_of(learner: Levels, level: float) -> list[tuple[FloatVector, FloatVector]]:
+    """Return the ends of the intervals of all arms' means, of each group."""
+
+    def make() -> list[tuple[FloatVector, FloatVector]]:
+        seen = averaged_posterior(learner)
+        return [interval(seen, g, level) for g in range(seen.member.shape[1])]
+
+    return _shared(learner, ("intervals", level), make)
+
+
+def best_arms_of(learner: Levels) -> list[tuple[int, float]]:
+    """Return the allowed arm with the largest mean of each group, and how likely it is the best."""
+    allowed = learner.state.allowed
+
+    def make() -> list[tuple[int, float]]:
+        seen = averaged_posterior(learner)
+        return [best_arm(seen, g, allowed) for g in range(seen.member.shape[1])]
+
+    return _shared(learner, ("best", allowed.tobytes()), make)
 
 
 def _averaged(learner: Levels) -> Posterior:

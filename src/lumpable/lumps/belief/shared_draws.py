@@ -86,6 +86,8 @@ class SharedDraws:
     def rows(self, contexts: IntVector, allowed: Sequence[BoolVector], level: float) -> Rows:
         """Return the rows of these contexts; each has an arm that is allowed."""
         arms, found = self.draws.learner.arms, list[Rows]()
+        kept, same = _one_of_each(self.draws.settled(contexts), allowed)
+        contexts, allowed = contexts[kept], [allowed[k] for k in kept.tolist()]
         member = self.draws.members(contexts)
         self._groups = np.flatnonzero((member >= TINY).any(axis=0))
         self._forget()
@@ -93,7 +95,7 @@ class SharedDraws:
         for a in range(0, len(contexts), step):
             mask = np.array(allowed[a : a + step])
             found += self._block(contexts[a : a + step], member[a : a + step], mask, level)
-        return Rows(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        return Rows(*(np.concatenate(column)[same] for column in zip(*found, strict=True)))
 
     def _block(
         self, contexts: IntVector, member: FloatMatrix, allowed: BoolMatrix, level: float
@@ -208,6 +210,19 @@ class SharedDraws:
             return rng.normal(m0 / (m0 + n) * theta, wide)
         around = np.clip((m0 * theta + s) / (m0 + n), EDGE, 1.0 - EDGE)
         return rng.beta(*beta_shape(around, own_variance(seen, around * (1.0 - around), rewards)))
+
+
+def _one_of_each(settled: IntVector, allowed: Sequence[BoolVector]) -> tuple[IntVector, IntVector]:
+    """Return the contexts whose rows are to be found, and the place among these of each one's row.
+
+    Contexts that are settled in one group whose members are alike, and may have the same arms, have
+    the same row.
+    """
+    _, mask = np.unique(np.fromiter(map(id, allowed), np.int64), return_inverse=True)
+    alone = np.arange(len(settled)) + (int(settled.max()) + 1) * len(settled)
+    kind = np.where(settled >= 0, settled * len(settled) + mask, alone)
+    _, kept, same = np.unique(kind, return_index=True, return_inverse=True)
+    return kept, same
 
 
 def _bits(*numbers: float) -> list[int]:

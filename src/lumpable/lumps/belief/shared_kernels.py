@@ -43,24 +43,31 @@ def survey(
     """
     arms, groups = centre.shape
     mean, wide, pulls = np.empty(arms), np.empty(arms), np.zeros(arms)
+    at, own = np.empty(arms), np.empty(arms)
+    centres, variances, spreads = centre.T.copy(), variance.T.copy(), spread.T.copy()
+    alike, real = math.isinf(m0), extra == 0.0
     for i in range(len(member)):
         for c in range(first[i], first[i + 1]):
             pulls[cell_arm[c]] = n[c]
         for j in range(arms):
-            middle, at, around, own = 0.0, 0.0, 0.0, 0.0
-            for g in range(groups):
-                middle += member[i, g] * believed[g, j]
-                at += member[i, g] * centre[j, g]
-                own += member[i, g] * spread[j, g]
-            for g in range(groups):
-                apart = centre[j, g] - at
-                around += member[i, g] * (variance[j, g] + apart * apart)
-            mean[j], wide[j] = middle, around
-            if not math.isinf(m0):
-                share = m0 / (m0 + pulls[j])
-                wide[j] = share * share * around
-                if extra == 0.0:
-                    wide[j] += own / (m0 + pulls[j])
+            mean[j], at[j], wide[j], own[j] = 0.0, 0.0, 0.0, 0.0
+        for g in range(groups):  # arm after arm of a group, which is taken several at a time
+            w = member[i, g]
+            for j in range(arms):
+                mean[j] += w * believed[g, j]
+                at[j] += w * centres[g, j]
+            for j in range(arms if real and not alike else 0):
+                own[j] += w * spreads[g, j]
+        for g in range(groups):
+            w = member[i, g]
+            for j in range(arms):
+                apart = centres[g, j] - at[j]
+                wide[j] += w * (variances[g, j] + apart * apart)
+        for j in range(0 if alike else arms):
+            share = m0 / (m0 + pulls[j])
+            wide[j] *= share * share
+            if real:
+                wide[j] += own[j] / (m0 + pulls[j])
         for c in range(first[i], first[i + 1]):
             if not math.isinf(m0):
                 mean[cell_arm[c]] = (m0 * mean[cell_arm[c]] + s[c]) / (m0 + n[c])

@@ -85,7 +85,7 @@ def _in_rewards(state: State, counts: Counts, scale: Scale, doubt: float) -> dic
     value[[FLOOR, RISE, AROUND, TRIALS]] = ends.low, ends.rise, ends.around, 1.0
     if ends.rise > 0.0:
         value[TRIALS] += TELL_APART * usual / ends.rise**2
-    total[cell_places(state)[2]] = scored(counts, score).s
+    total[cell_places(state)] = scored(counts, score).s
     others = counts.others
     assert others is not None
     context = np.repeat(counts.context, np.diff(counts.first))[others.cell]

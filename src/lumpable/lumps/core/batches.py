@@ -19,7 +19,7 @@ from lumpable.learners.engine.entries import entry
 from lumpable.learners.learner import LARGEST
 from lumpable.lumps.core.asking import ask_in_turn
 from lumpable.lumps.core.kinds import Words, few_kinds, sort_keys
-from lumpable.lumps.core.layout import places_for, with_room
+from lumpable.lumps.core.layout import with_room, with_rows_for
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import State
 from lumpable.lumps.core.steps import add
@@ -78,8 +78,7 @@ def tell_many(
     arms = _places("arms", arms, learner.arms)
     rewards, counts = _rewards(rewards), _places("counts", counts, 2**53)
     _same_lengths(contexts=contexts, arms=arms, rewards=rewards, counts=counts)
-    places = places_for(learner.state, contexts)
-    learner.become(with_room(learner.state, places, len(contexts)))
+    learner.become(with_room(with_rows_for(learner.state, contexts), rewards=len(contexts)))
     tell_in_turn = entry(update_in_turn, learner.state)
     tell_in_turn(learner._address, contexts, arms, rewards, counts)
     if learner.tells >= learner.state.due[0]:

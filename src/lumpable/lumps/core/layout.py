@@ -10,7 +10,7 @@ import numpy as np
 from lumpable.base.archive import Array
 from lumpable.base.arrays import IntVector
 from lumpable.lumps.core.state import FIRST_LOG, State
-from lumpable.lumps.model.counts import Counts, Others
+from lumpable.lumps.model.counts import Counts, Others, blocks
 
 CELLS = ("arm", "pulls", "ones", "total")
 LOG = ("log_context", "log_arm", "log_value", "log_count")
@@ -18,24 +18,39 @@ LOG = ("log_context", "log_arm", "log_value", "log_count")
 
 def counts_of(state: State) -> Counts:
     """Return all that was seen: copies, so that a fit of them may run anywhere."""
-    arms = len(state.mean)
-    context, first, at = cell_places(state)
-    arm = state.arm[at].astype(np.int64)
-    key = np.repeat(context * arms, np.diff(first)) + arm
+    context, first = _rows(state)
+    arm, pulls, ones = (np.empty(first[-1], dtype=kind) for kind in (np.int64, float, float))
+    for rows, part in blocks(first):
+        at = _in_order(state, context[rows])
+        arm[part], pulls[part], ones[part] = state.arm[at], state.pulls[at], state.ones[at]
     return Counts(
-        context, first, arm, state.pulls[at], state.ones[at], arms, float(state.visits.sum()),
-        _others(state, key),
+        context, first, arm, pulls, ones, len(state.mean), float(state.visits.sum()),
+        _others(state, context, first, arm),
     )  # fmt: skip
 
 
-def cell_places(state: State) -> tuple[IntVector, IntVector, IntVector]:
-    """Return the contexts with cells, where their cells begin, and the place of each cell."""
+def cell_places(state: State) -> IntVector:
+    """Return the place of each cell, by context and arm."""
+    context, first = _rows(state)
+    place = np.empty(first[-1], dtype=np.int64)
+    for rows, part in blocks(first):
+        place[part] = _in_order(state, context[rows])
+    return place
+
+
+def _rows(state: State) -> tuple[IntVector, IntVector]:
+    """Return the contexts with cells, and where their cells begin."""
     context = np.flatnonzero(state.length)
-    length = state.length[context]
-    first = np.concatenate([[0], np.cumsum(length)])
-    row = np.repeat(np.arange(len(context)), length)
-    at = np.arange(first[-1]) - first[row] + state.start[context][row]
-    return context, first, at[np.argsort(row * len(state.mean) + state.arm[at])]
+    return context, np.concatenate([[0], np.cumsum(state.length[context])])
+
+
+def _in_order(state: State, contexts: IntVector) -> IntVector:
+    """Return the places of the cells of these contexts, by context and arm."""
+    row, at = cells_at(state, contexts)
+    key = row * len(state.mean) + state.arm[at]
+    if (key[1:] > key[:-1]).all():
+        return at
+    return at[np.argsort(key)]
 
 
 def cells_at(state: State, contexts: IntVector) -> tuple[IntVector, IntVector]:
@@ -46,11 +61,12 @@ def cells_at(state: State, contexts: IntVector) -> tuple[IntVector, IntVector]:
     return row, np.arange(len(row)) + (state.start[contexts] - before)[row]
 
 
-def _others(state: State, key: IntVector) -> Others | None:
-    """Return the rewards that are neither 0 nor 1, of cells with these keys, in order."""
+def _others(state: State, contexts: IntVector, first: IntVector, arms: IntVector) -> Others | None:
+    """Return the rewards that are neither 0 nor 1, in the order of these cells."""
     logged = int(state.logged[0])
     if logged == 0:
         return None
+    key = np.repeat(contexts * len(state.mean), np.diff(first)) + arms
     context, arm, value, count = (getattr(state, name)[:logged] for name in LOG)
     cell = np.searchsorted(key, context.astype(np.int64) * len(state.mean) + arm)
     order = np.lexsort((value, cell))
@@ -110,22 +126,41 @@ def with_room(state: State, places: int = 0, rewards: int = 0) -> State:
 
 
 def _longer(state: State, names: tuple[str, ...], more: int) -> dict[str, Array]:
-    arrays = {name: getattr(state, name) for name in names}
-    return {
-        name: np.concatenate([array, np.zeros(more, dtype=array.dtype)])
-        for name, array in arrays.items()
-    }
+    longer = dict[str, Array]()
+    for name in names:
+        array = getattr(state, name)
+        longer[name] = np.zeros(len(array) + more, dtype=array.dtype)  # room takes no memory yet
+        longer[name][: len(array)] = array
+    return longer
 
 
-def places_for(state: State, contexts: IntVector) -> int:
-    """Return how many places rewards of these contexts can take at most, before they come.
+def with_rows_for(state: State, contexts: IntVector) -> State:
+    """Return a state whose rows have room for cells of these contexts, before they come.
 
-    A row that is full moves to where there is room for twice as many cells, as in `steps.cell`.
+    A row that could become too short moves once, to where there is room for all of them; a row that
+    had moved before gets twice its room at least, or many small batches would take a lot.
     """
-    row, more = np.unique(contexts, return_counts=True)
-    room = state.room[row]
+    if len(contexts) < len(state.length):
+        row, more = np.unique(contexts, return_counts=True)
+    else:
+        more = np.bincount(contexts, minlength=len(state.length))
+        row = np.flatnonzero(more)
+        more = more[row]
     need = np.minimum(state.length[row] + more, len(state.mean))
-    need, room = need[need > room], room[need > room]
-    first = np.maximum(4, 2 * room)
-    moves = np.ceil(np.log2(np.maximum(need / first, 1.0))).astype(np.int64)
-    return int((first * (2 ** (moves + 1) - 1)).sum())
+    short = need > state.room[row]
+    if not short.any():
+        return state
+    row, need = row[short], need[short]
+    wide = np.maximum(np.maximum(4, 2 * state.room[row]), need)
+    places = int(wide.sum())
+    state = with_room(state, places)
+    used = int(state.used[0])
+    start, room = state.start.copy(), state.room.copy()
+    start[row], room[row] = used + np.cumsum(wide) - wide, wide
+    _, old = cells_at(state, row)
+    moved = state._replace(start=start, room=room, used=np.array([used + places]))
+    _, new = cells_at(moved, row)
+    for name in CELLS:  # to places that are not in use
+        cells = getattr(state, name)
+        cells[new] = cells[old]
+    return moved

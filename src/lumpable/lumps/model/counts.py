@@ -13,6 +13,7 @@ folder is a pure function of counts; it knows no round and no learner.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -24,8 +25,8 @@ from lumpable.lumps.model import arithmetic
 
 LIKE_COINS = 0.5
 """Scores that vary at least this part of what coins do are taken for coins; others for normal."""
-
-
+BLOCK = 1 << 20
+"""Cells that are looked at together, or a row if it is longer."""
 SAMPLES = 43
 """A stream of chance."""
 
@@ -92,10 +93,33 @@ class Counts:
 
         Rewards of one context share its own deviation: n of them tell as much as n weight(m0).
         """
-        if math.isinf(m0):
-            return np.ones(len(self.n))
-        weight: FloatVector = (1.0 + m0) / (self.n + m0)
-        return weight
+        return weight_of(self.n, m0)
+
+    def blocks(self) -> Iterator[tuple[slice, slice]]:
+        """Yield contexts and their cells, some at a time, for what is made on the way."""
+        return blocks(self.first)
+
+
+def weight_of(n: FloatVector, m0: float) -> FloatVector:
+    """Return how much a coin of cells with n of them tells about their group's mean."""
+    if math.isinf(m0):
+        return np.ones(len(n))
+    weight: FloatVector = (1.0 + m0) / (n + m0)
+    return weight
+
+
+def blocks(first: IntVector) -> Iterator[tuple[slice, slice]]:
+    """Yield rows of cells that begin at `first`, and these cells: about BLOCK at a time.
+
+    >>> list(blocks(np.array([0, 3, 5])))
+    [(slice(0, 2, None), slice(0, 5, None))]
+    """
+    ends = np.searchsorted(first, np.arange(BLOCK, first[-1] + BLOCK, BLOCK), side="right") - 1
+    start = 0
+    for end in ends.tolist():
+        if end > start:
+            yield slice(start, end), slice(int(first[start]), int(first[end]))
+            start = end
 
 
 def sample(counts: Counts, cells: int) -> tuple[Counts, IntVector]:
@@ -108,8 +132,9 @@ def sample(counts: Counts, cells: int) -> tuple[Counts, IntVector]:
         return counts, rows
     number = max(2, counts.contexts * cells // len(counts.arm))
     rows = np.sort(np.random.default_rng(SAMPLES).permutation(rows)[:number])
-    at = np.flatnonzero(np.isin(counts.row, rows))
-    first = np.concatenate([[0], np.cumsum(np.diff(counts.first)[rows])])
+    length = np.diff(counts.first)[rows]
+    first = np.concatenate([[0], np.cumsum(length)])
+    at = np.arange(first[-1]) + np.repeat(counts.first[rows] - first[:-1], length)
     n, s = counts.n[at], counts.s[at]
     some = replace(
         counts, context=counts.context[rows], first=first, arm=counts.arm[at], n=n, s=s,

@@ -18,6 +18,9 @@ UNLIKELY = 1e-6
 """Groups that a context belongs to with less than this are left out of its likelihood."""
 FEW = 16
 """Up to this many rewards of a cell, a ratio of gamma functions is a product."""
+MOST_TABLED, MANY = 3, 40
+"""In tables with so many cells for each arm, likelihoods of cells with so few rewards are looked
+up: each of them comes often."""
 
 
 @kernel
@@ -78,17 +81,34 @@ def mixture_likelihood(
     share: FloatVector, member: FloatMatrix, m0: float,
 ) -> float:  # fmt: skip
     """Return the log likelihood of all cells under the mixture with these (K, M) group means."""
-    M = len(share)
+    M, K = len(share), mean.shape[0]
     row = np.empty(M)
-    total = 0.0
+    most = MOST_TABLED if len(arm) > MANY * K else 0  # cells with so few rewards are looked up
+    table = np.empty((most * (most + 3) // 2, K, M))
+    for k in range(1, most + 1):
+        for paid in range(k + 1):
+            for j in range(K):
+                for g in range(M):
+                    at = (k - 1) * (k + 2) // 2 + paid
+                    table[at, j, g] = cell_likelihood(float(k), float(paid), mean[j, g], m0)
+    total, likely = 0.0, np.empty(M, dtype=np.int64)
     for i in range(len(first) - 1):
+        groups = 0
         for g in range(M):
             row[g] = -math.inf
-            if member[i, g] < UNLIKELY:
-                continue
-            row[g] = share[g]
-            for c in range(first[i], first[i + 1]):
-                row[g] += cell_likelihood(n[c], s[c], mean[arm[c], g], m0)
+            if member[i, g] >= UNLIKELY:
+                row[g] = share[g]
+                likely[groups] = g
+                groups += 1
+        for c in range(first[i], first[i + 1]):
+            j, pulled, paid = arm[c], n[c], s[c]
+            if 1.0 <= pulled <= most and pulled == int(pulled) and paid == int(paid):
+                at = (int(pulled) - 1) * (int(pulled) + 2) // 2 + int(paid)
+                for k in range(groups):
+                    row[likely[k]] += table[at, j, likely[k]]
+            else:
+                for k in range(groups):
+                    row[likely[k]] += cell_likelihood(pulled, paid, mean[j, likely[k]], m0)
         total += _log_sum(row)
     return total
 

@@ -17,7 +17,7 @@ import numpy as np
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.learners.fitting.lloyd import lloyd
 from lumpable.lumps.model import directions
-from lumpable.lumps.model.counts import Counts, group_sums
+from lumpable.lumps.model.counts import Counts, group_sums, weight_of
 from lumpable.lumps.model.evidence import evidence
 from lumpable.lumps.model.factors import lead, low_rank, residual_sums
 from lumpable.lumps.model.fit import Fit, memberships
@@ -251,10 +251,13 @@ def with_groups(counts: Counts, M: int, m0: float) -> Fit:
 
 def _surprise(counts: Counts, fit: Fit, label: IntVector) -> FloatVector:
     """Return how far each cell is from its group's mean, in standard deviations."""
-    weight = counts.weight(fit.m0)
-    mean = fit.means[counts.arm, label[counts.row]]
-    variance = np.maximum(mean * (1.0 - mean), 0.01)
-    surprise: FloatVector = (counts.s - counts.n * mean) * np.sqrt(weight / (counts.n * variance))
+    means, surprise = fit.means, np.empty(len(counts.n))
+    for rows, part in counts.blocks():
+        n, own = counts.n[part], np.diff(counts.first[rows.start : rows.stop + 1])
+        mean = means[counts.arm[part], np.repeat(label[rows], own)]
+        variance = np.maximum(mean * (1.0 - mean), 0.01)
+        weight = weight_of(n, fit.m0)
+        surprise[part] = (counts.s[part] - n * mean) * np.sqrt(weight / (n * variance))
     return surprise
 
 

@@ -7,7 +7,6 @@ makes the same learner, bit for bit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Self
 
 import msgspec
@@ -157,25 +156,25 @@ class Believer(AdvisingLearner):
         """Go on from a fit of what was seen, now or a while ago."""
         self.core.adopt(fit)
 
-    # --- Files ----------------------------------------------------------------------------------
+    # --- To bytes, and back ---------------------------------------------------------------------
 
     def _to_save(self) -> dict[str, object]:
         return {"waiting": [(number, *pull) for number, pull in self.core.under_way.items()]}
 
     @alone
-    def write(self, path: Path, ledger: bytes) -> None:
-        """Write everything to a file, and what else the log came to (JSON)."""
+    def to_bytes(self, ledger: bytes) -> bytes:
+        """Return everything, and what else the log came to (JSON)."""
         more = self._named.to_save() | self._to_save() | {"ledger": msgspec.Raw(ledger)}
-        stored.save(self.core, path, more)
+        return stored.to_bytes(self.core, more)
 
     @classmethod
-    def read(cls, path: Path) -> tuple[Self, bytes]:
-        """Read a file that `write` wrote."""
-        core, extra = stored.load(path, ThreeLevels)
+    def from_bytes(cls, held: bytes) -> tuple[Self, bytes]:
+        """Return what `to_bytes` was called with."""
+        core, extra = stored.load(held, ThreeLevels)
         core = _behind_a_log(core)
         ledger = msgspec.json.encode(extra.get("ledger"))
         saved = contents.read(
-            contents.SavedBeliever, extra | {"ledger": msgspec.Raw(b"null")}, core, path
+            contents.SavedBeliever, extra | {"ledger": msgspec.Raw(b"null")}, core, "snapshot"
         )
         learner = cls(rewards=saved.rewards, seed=core.seed)
         learner._named = saved.believing(core)

@@ -105,6 +105,16 @@ def save(learner: Levels, path: str | Path, extra: dict[str, object]) -> None:
 
     `extra` is what else should come back: what JSON can hold, with finite numbers.
     """
+    archive.write(Path(path), *_parts(learner, extra))
+
+
+def to_bytes(learner: Levels, extra: dict[str, object]) -> bytes:
+    """Return what a file would hold."""
+    return archive.packed(*_parts(learner, extra))
+
+
+def _parts(learner: Levels, extra: dict[str, object]) -> tuple[bytes, dict[str, Array]]:
+    """Return the header and the arrays of a file."""
     try:
         more = np.frombuffer(msgspec.json.encode(extra), dtype=np.uint8)
     except (TypeError, ValueError) as cause:
@@ -130,18 +140,23 @@ def save(learner: Levels, path: str | Path, extra: dict[str, object]) -> None:
         real=bool(state.value[REAL] > 0.0),
     )
     flat = {name: np.ravel(array) for name, array in arrays.items()}
-    archive.write(Path(path), msgspec.json.encode(header), flat | {"extra": more})
+    return msgspec.json.encode(header), flat | {"extra": more}
 
 
 # --- Reading ----------------------------------------------------------------------------------
 
 
-def load(path: str | Path, kind: type[Kind]) -> tuple[Kind, dict[str, object]]:
-    """Open a saved learner, and its `extra`; it goes on as if it had never stopped."""
-    _check_readable(Path(path))
-    with archive.Reader(Path(path)) as reader:
+def load(held: str | Path | bytes, kind: type[Kind]) -> tuple[Kind, dict[str, object]]:
+    """Open a saved learner, a file or its bytes, and its `extra`.
+
+    It goes on as if it had never stopped.
+    """
+    if not isinstance(held, bytes):
+        held = Path(held)
+        _check_readable(held)
+    with archive.Reader(held) as reader:
         header = _read_header(reader.header, FORMATS[kind])
-        shelf = Shelf(reader, header.sizes, Path(path).stat().st_size)
+        shelf = Shelf(reader, header.sizes, reader.size)
         extra = shelf.extra(header.extra)
         if header.schema < SCHEMA:
             cells, beliefs, fit = older.read(shelf, fitted=header.fitted is not None)

@@ -18,7 +18,7 @@ from lumpable.base.arrays import IntVector
 from lumpable.base.words import counted, number
 from lumpable.lumps.belief import beliefs
 from lumpable.lumps.belief.beliefs import LEVEL, Mean, Names
-from lumpable.lumps.belief.posterior import posterior_now
+from lumpable.lumps.belief.posterior import counts_now, posterior_now
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.reports.kit import alt, axes, theme
 
@@ -116,7 +116,7 @@ def means(learner: ThreeLevels, level: float = LEVEL, *, arm_names: Names | None
 def mean_rows(learner: ThreeLevels, level: float, names: Names) -> list[Row]:
     """Return a row for each cell: the mean, its interval, and how sure it is, from 0.12 to 1."""
     rows = beliefs.means(learner, level, arm_names=names)
-    widest = max(row.high - row.low for row in rows) if learner.counts().real else 1.0
+    widest = max(row.high - row.low for row in rows) if counts_now(learner).real else 1.0
     groups = [rows[k : k + learner.arms] for k in range(0, len(rows), learner.arms)]
     shown = _arms_shown(rows, learner)
     return [

@@ -19,7 +19,7 @@ from lumpable.base.words import counted
 from lumpable.lumps.belief import alternatives, beliefs, looks, residuals, summary
 from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import LEVEL, Group, Mean, Member, Names
-from lumpable.lumps.belief.posterior import held
+from lumpable.lumps.belief.posterior import counts_now, held
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.reports.charts import belief_charts
 from lumpable.reports.kit import canvas, save, theme
@@ -100,10 +100,10 @@ def report(
         What else a log says, for the part "What to do" (see `log_page`).
     """
     path = save.check(path, (".html",))
-    seen = learner.counts().contexts
-    if contexts_known is not None:
-        contexts_known = checks.whole("contexts_known", contexts_known, seen)
     with held(learner):
+        seen = counts_now(learner).contexts
+        if contexts_known is not None:
+            contexts_known = checks.whole("contexts_known", contexts_known, seen)
         arms = belief_charts.arm_labels(learner, arm_names)
         contexts = None if context_names is None else belief_charts.unique_labels(context_names)
         rows = Beliefs(
