@@ -293,7 +293,8 @@ def test_table_says_all_that_matters() -> None:
 
 def test_pictures_are_written_where_asked(tmp_path: Path) -> None:
     folder, page = tmp_path / "new" / "pictures", tmp_path / "page.html"
-    result = call("simulate", "pac", "--json", *SMALL, "--png", str(folder), "--html", str(page))
+    size = ("--contexts", "6", "--arms", "4", "--groups", "2", "--epsilon", "0.2")
+    result = call("simulate", "pac", "--json", *size, "--png", str(folder), "--html", str(page))
     assert strict(result.stdout)["requests"] > 0
     assert (folder / "matrix.png").read_bytes().startswith(b"\x89PNG")
     assert "vegaEmbed" in page.read_text()

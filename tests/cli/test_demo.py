@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ from lumpable.cli.visiting import Scale, Watched
 from lumpable.client import Client, Unreachable
 from lumpable.playground.child_service import ChildService, ServiceGone
 from lumpable.playground.shop import build
+from lumpable.service.fits_beside import child_environment
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.writer_lock import WriterLock
 
@@ -148,6 +150,7 @@ def test_a_service_that_is_killed_is_named(tmp_path: Path) -> None:
                 pass
 
 
+@pytest.mark.nightly  # by day with `lumpable serve`
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -164,3 +167,29 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         assert result.exit_code == 2
         assert "pip install 'lumpable[serve]'" in result.stderr
         assert not (tmp_path / "new").exists()
+
+
+def test_the_service_ends_with_whoever_plays_however_they_end(tmp_path: Path) -> None:
+    """Also if they are killed and can tell nobody: its log says that it stopped."""
+    play = """
+import sys, pathlib, threading
+from lumpable.playground.child_service import ChildService
+service = ChildService(pathlib.Path(sys.argv[1]), ["--arm", "red"])
+for _ in service.until_ready():
+    pass
+print("ready", flush=True)
+threading.Event().wait()
+"""
+    file = tmp_path / "shop.db"
+    with subprocess.Popen(
+        [sys.executable, "-c", play, str(file)], stdout=subprocess.PIPE, env=child_environment()
+    ) as player:
+        assert player.stdout is not None
+        assert player.stdout.readline() == b"ready\n"
+        player.kill()
+    log, end = Path(f"{file}.log"), time.monotonic() + 120.0
+    while '"stopped"' not in log.read_text():
+        assert time.monotonic() < end, "it did not stop"
+        time.sleep(0.05)
+    with SQLiteStore(file) as store:  # nobody else has it
+        assert store.arms == {"red"}

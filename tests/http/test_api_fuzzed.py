@@ -91,7 +91,7 @@ PATHS = ["/decide", "/decide/many", "/reward", "/reward/many", "/activate", "/ob
 
 @pytest.mark.parametrize("path", PATHS)
 def test_whatever_is_sent_is_answered_as_documented(app: ASGIApp, path: str) -> None:
-    explore(app, path, 8)
+    explore(app, path, 4)
 
 
 @pytest.mark.nightly

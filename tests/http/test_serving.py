@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -22,7 +23,6 @@ from lumpable.cli.main import main
 from lumpable.cli.serving import described
 from lumpable.client import Client, Unreachable
 from lumpable.http.http_server import Address, HttpServer
-from lumpable.reports.pages import live_page
 from lumpable.service.fits_beside import child_environment
 from lumpable.service.live_experiment import LiveExperiment
 
@@ -92,19 +92,19 @@ def said(*words: str, **environment: str | None) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_the_page_is_made_beside_and_without_what_draws_there_is_none(
+def test_without_what_draws_there_is_no_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line says what to install; the rest is served all the same."""
+    assert extras.has("json", "csv")
+    assert not extras.has("json", "no_such_module")
+    monkeypatch.setattr(serving, "page_files", lambda title: {})  # none is asked for
     (tmp_path / "torn.db").write_text("no database")
     for here, line in ((True, "in a browser"), (False, "no page: it needs the extra plot")):
         monkeypatch.setattr(serving, "has", lambda *modules, here=here: here)
         code, words = said(str(tmp_path / "torn.db"), "--port", "0")
         assert code == 2
         assert line in words
-    assert serving.page_files("<clicks>.db") == live_page.files("<clicks>.db")
-    assert extras.has("json", "csv")
-    assert not extras.has("json", "no_such_module")
 
 
 def test_the_page_is_made_before_anybody_looks() -> None:
@@ -190,6 +190,17 @@ def test_a_file_that_cannot_be_opened_ends_the_service(tmp_path: Path) -> None:
     assert "Error: file:" in words
 
 
+def test_the_collector_leaves_out_what_stays() -> None:
+    """Else it goes through all modules and compiled code while everybody waits."""
+    try:
+        before = len(gc.get_objects())
+        serving.no_long_collections()
+        assert len(gc.get_objects()) < before // 10
+    finally:
+        gc.unfreeze()
+
+
+@pytest.mark.nightly  # by day a service that plays is stopped so, and SIGTERM stops this one
 def test_ctrl_c_stops_it_gracefully(tmp_path: Path) -> None:
     file = str(tmp_path / "clicks.db")
     token = "a-token-of-some-length"

@@ -13,6 +13,7 @@ from browser import CONTRAST, PATIENCE, Chrome
 from kits.platform import Platform
 from kits.served import Served, served
 from kits.service import opened as opened_experiment
+from lumpable.cli.serving import page_files
 from lumpable.http.page_files import POLICY
 from lumpable.http.tokens import Tokens
 from lumpable.reports.pages import live_page
@@ -173,9 +174,9 @@ def test_names_are_text_and_never_html(chrome: Chrome) -> None:
         assert sorted(heads[2:]) == sorted([EVIL, "1", '"1"'])
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.nightly), "dark"])
 def test_everything_can_be_read(chrome: Chrome, shop: Served, scheme: str) -> None:
-    """Every text has a contrast of at least 4.5 to what is behind it, in both schemes."""
+    """Every text has a contrast of at least 4.5 to what is behind it; by night in both schemes."""
     with seen(chrome, shop.url, color_scheme=scheme) as it:
         it.drawn()
         it.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
@@ -268,6 +269,11 @@ def test_a_service_that_is_gone_is_said_to_be(chrome: Chrome) -> None:
     wait(it.one("said"), "the service does not answer")
     it.page.close()
     assert all("ERR_CONNECTION" in words for words in it.wrong)
+
+
+def test_the_page_is_made_beside() -> None:
+    """By a child of the command, to the letter."""
+    assert page_files(TITLE) == files()
 
 
 def test_programs_get_the_pointer_and_files_are_kept(shop: Served) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -16,13 +17,15 @@ import lumpable as lb
 from kits.service import bits, opened
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.service.fits_beside import Beside
+from lumpable.service.fits_beside import NICER, Beside
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
 
 WORK = """
 import sys, threading
 import lumpable as lb
+from lumpable.stores import checkpoints
+checkpoints.STEP, checkpoints.LONGEST = 20, 60  # so that many are killed
 path, tag = sys.argv[1:]
 e = lb.open(path, ["red", "green"], fits="at once")
 out = threading.Lock()
@@ -84,7 +87,7 @@ def test_a_killed_process_loses_nothing(tmp_path: Path) -> None:
     path, rng = tmp_path / "clicks.db", random.Random(17)
     decided: set[str] = set()
     rewarded: set[str] = set()
-    for life in range(3):
+    for life in range(2):
         d, r = killed(path, f"life{life}", 40, rng.random() * 0.05)
         decided, rewarded = decided | d, rewarded | r
         check(path, decided, rewarded)
@@ -163,6 +166,8 @@ def test_fits_are_made_beside_and_adopted_as_versions(tmp_path: Path) -> None:
             e.reward(made.event, float((k % 2 == 0) == (made.arm == "red")))
         until(lambda: e.status().version >= 1)
         assert fitter._child is not None
+        own, its = (os.getpriority(os.PRIO_PROCESS, pid) for pid in (0, fitter._child.pid))
+        assert its == min(own + NICER, 19)  # it gives way to who decides
         fitter._child.kill()  # another one is started
         before = e.status().version
         for k in range(60):

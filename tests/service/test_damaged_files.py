@@ -15,9 +15,10 @@ import msgspec
 import pytest
 
 import lumpable as lb
-from kits.service import bits
+from kits.service import bits, opened
 from lumpable.base.errors import BadArgument
 from lumpable.service import snapshots
+from lumpable.service.ledger import Ledger
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
 
@@ -66,7 +67,7 @@ def harmed(content: bytes, rng: random.Random) -> bytes:
     return content[:at] + some + content[at + len(some) :]
 
 
-@pytest.mark.parametrize("many", [25, pytest.param(1500, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("many", [12, pytest.param(1500, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", ["clicks.db.snapshot", "clicks.db"])
 def test_random_harm(whole: tuple[Path, str], tmp_path: Path, name: str, many: int) -> None:
     """A snapshot costs time at most; a database is refused, or found damaged, or still whole."""
@@ -91,6 +92,35 @@ def noticed(path: Path, written: tuple[Any, bytes]) -> bool:
         return True
 
 
+def test_every_flipped_bit_of_a_snapshot_is_found(whole: tuple[Path, str], tmp_path: Path) -> None:
+    """Also where the archive in it would not notice: in names and dates of its parts."""
+    path = copied(whole[0], tmp_path / "here")
+    snapshot, rng = Path(f"{path}.snapshot"), random.Random(5)
+    content = snapshot.read_bytes()
+    first, last = range(80), range(len(content) - 1_000, len(content))
+    with SQLiteStore(path, read_only=True) as store:
+        assert not snapshots.problem(snapshot, store)
+        for at in (*first, *rng.sample(range(len(content)), 300), *last):
+            flipped = content[at] ^ 1 << rng.randrange(8)
+            snapshot.write_bytes(content[:at] + bytes([flipped]) + content[at + 1 :])
+            assert snapshots.problem(snapshot, store), at
+
+
+def test_a_snapshot_of_an_earlier_version_is_used(
+    whole: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such files begin with the archive, and have no digest."""
+    path = copied(whole[0], tmp_path / "here")
+    snapshot = Path(f"{path}.snapshot")
+    held = snapshot.read_bytes()
+    snapshot.write_bytes(held[held.index(b"PK\x03\x04") :])
+    with SQLiteStore(path, read_only=True) as store:
+        assert not snapshots.problem(snapshot, store)
+    monkeypatch.setattr(Ledger, "apply", lambda *_: pytest.fail("the log was replayed"))
+    with SQLiteStore(path) as store:
+        assert bits(opened(store, arms=(), snapshot=snapshot, window=1e9)) == whole[1]
+
+
 def rewritten(path: Path, header: Callable[[dict[str, Any]], None]) -> None:
     """Write a snapshot again with another header, and all checksums right."""
     with zipfile.ZipFile(path) as old:
@@ -104,14 +134,17 @@ def rewritten(path: Path, header: Callable[[dict[str, Any]], None]) -> None:
 
 
 @pytest.mark.parametrize(
+    "sizes", [(2**31 - 1,), pytest.param((0, 2**61, -1), marks=pytest.mark.nightly)]
+)
+@pytest.mark.parametrize(
     "field",
     ["contexts", "arms", "tells", "groups", "rank", "cells", "extra", "logged", "knots", "fitted"],
 )
 def test_sizes_are_checked_before_memory_is_taken(
-    whole: tuple[Path, str], tmp_path: Path, field: str
+    whole: tuple[Path, str], tmp_path: Path, field: str, sizes: tuple[int, ...]
 ) -> None:
     folder, digest = whole
-    for size in (0, 2**31 - 1, 2**61, -1):
+    for size in sizes:
         path = copied(folder, tmp_path / "here")
         value = [size, size] if field == "fitted" else size
         rewritten(Path(f"{path}.snapshot"), lambda said, v=value: said.update({field: v}))  # type: ignore[misc]

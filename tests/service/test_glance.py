@@ -67,7 +67,7 @@ def test_the_matrix_is_that_of_the_rewards(played: LiveExperiment) -> None:
         assert own == pytest.approx(column[arm])
 
 
-@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("real", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_many_users_share_rows(monkeypatch: pytest.MonkeyPatch, real: bool) -> None:
     """However many there are, rows and columns are few, and no user and no reward is lost."""
     monkeypatch.setattr(glances, "MOST_ROWS", 12)

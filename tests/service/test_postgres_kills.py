@@ -125,6 +125,12 @@ def check_replay(address: str, last: list[list[str]]) -> None:
 
 
 def test_killed_workers_and_servers_lose_nothing() -> None:
+    found = lives(seed=4, workers=2, kills=1, server_kills=1, fits="at once")
+    assert found["rewarded"] > 5
+
+
+@pytest.mark.nightly
+def test_three_killed_workers_of_three_lose_nothing() -> None:
     found = lives(seed=4, workers=3, kills=3, server_kills=1, fits="at once")
     assert found["rewarded"] > 5
 

@@ -66,15 +66,28 @@ def live(steps: list[Any], **given: Any) -> tuple[LiveExperiment, MemoryStore, C
     return e, store, clock
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    steps=STEPS,
-    repeated=st.sampled_from(["first", "last", "sum"]),
-    default=st.sampled_from([None, 0.0]),
-)
+REPEATED = st.sampled_from(["first", "last", "sum"])
+RULES = STEPS, REPEATED, st.sampled_from([None, 0.0])
+
+
+@settings(max_examples=20, deadline=None)
+@given(*RULES)
 def test_a_replayed_log_is_the_same_bit_for_bit(
     steps: list[Any], repeated: str, default: float | None
 ) -> None:
+    replay(steps, repeated, default)
+
+
+@pytest.mark.nightly
+@settings(max_examples=600, deadline=None)
+@given(*RULES)
+def test_many_replayed_logs_are_the_same(
+    steps: list[Any], repeated: str, default: float | None
+) -> None:
+    replay(steps, repeated, default)
+
+
+def replay(steps: list[Any], repeated: str, default: float | None) -> None:
     e, store, clock = live(steps, window=10, default=default, repeated=repeated)
     again = opened(store, clock, Later(), arms=(), window=10, default=default, repeated=repeated)
     assert bits(again) == bits(e)
@@ -83,13 +96,25 @@ def test_a_replayed_log_is_the_same_bit_for_bit(
     assert asked[0] == asked[1]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(steps=STEPS, cut=st.integers(0, 60))
 def test_a_snapshot_saves_time_and_changes_nothing(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Any], cut: int
 ) -> None:
     """The first steps, a snapshot, the other steps: replayed from it, the same bits."""
-    path = tmp_path_factory.mktemp("snapshot") / "here"
+    replay_from_a_snapshot(tmp_path_factory.mktemp("snapshot") / "here", steps, cut)
+
+
+@pytest.mark.nightly
+@settings(max_examples=300, deadline=None)
+@given(steps=STEPS, cut=st.integers(0, 60))
+def test_many_snapshots_change_nothing(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[Any], cut: int
+) -> None:
+    replay_from_a_snapshot(tmp_path_factory.mktemp("snapshot") / "here", steps, cut)
+
+
+def replay_from_a_snapshot(path: Path, steps: list[Any], cut: int) -> None:
     e, store, clock = live(steps[:cut], window=10, default=0.0)
     e._snapshots._place = InFile(path)
     if e._snapshots.due(e._ledger, 1):
@@ -140,11 +165,10 @@ def test_who_is_forgotten_is_in_no_snapshot(tmp_path: Path) -> None:
         assert b"zanzibar" not in file.read_bytes(), file
 
 
-REPEATED = st.sampled_from(["first", "last", "sum"])
 SPLIT = st.data(), REPEATED, st.sampled_from(["any", "binary"])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(*SPLIT)
 def test_evidence_is_a_function_of_the_set_of_events(
     data: st.DataObject, repeated: str, rewards: str

@@ -25,7 +25,7 @@ from lumpable.service.snapshots import Snapshots
 from lumpable.service.turns import FIT, Turns
 from lumpable.stores.log_entries import Entry
 
-SEEDS = 120
+SEEDS = 100
 
 
 def lives(folder: Path, seeds: range) -> None:

@@ -59,10 +59,24 @@ def test_a_large_commit_is_read_back_whole(rows: int, shelf: Shelf) -> None:
         assert store.verify() == []
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(batches=st.lists(st.lists(ENTRIES, max_size=4), max_size=4))
+BATCHES = st.lists(st.lists(ENTRIES, max_size=4), max_size=4)
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(batches=BATCHES)
 def test_what_was_written_is_read_back(batches: list[list[Entry]], shelf: Shelf) -> None:
     """Any names, numbers and words, in order, by number and by event, also when opened again."""
+    write_and_read(batches, shelf)
+
+
+@pytest.mark.nightly
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(batches=BATCHES)
+def test_much_that_was_written_is_read_back(batches: list[list[Entry]], shelf: Shelf) -> None:
+    write_and_read(batches, shelf)
+
+
+def write_and_read(batches: list[list[Entry]], shelf: Shelf) -> None:
     with shelf.open() as store:
         first = store.last
         for batch in batches:

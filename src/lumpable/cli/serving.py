@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -134,9 +136,11 @@ def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] |
     help="The context feature that names the user in Personalizer's rank.",
 )
 @click.option("--log-all", is_flag=True, help="Log every request, not only refused ones.")
+@click.option("--until-stdin-ends", is_flag=True, hidden=True)
 def serve(
     file: str, arms: tuple[str, ...], host: str, port: int, names: tuple[str, ...],
-    tokens: Path | None, user_feature: str, log_all: bool, options: tuple[str, ...], **given: Any,
+    tokens: Path | None, user_feature: str, log_all: bool, options: tuple[str, ...],
+    until_stdin_ends: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Serve decisions over HTTP, from an experiment in FILE.
 
@@ -179,9 +183,16 @@ def serve(
             say(f"  {line}")
         return experiment
 
+    def ready(experiment: LiveExperiment) -> None:
+        experiment.warm()
+        no_long_collections()
+
+    if until_stdin_ends:
+        threading.Thread(target=end_with_stdin, daemon=True).start()
     quiet_warnings(log)
     page = PageFiles(partial(page_files, Path(file).name)) if has(*PAGE_NEEDS) else None
-    server = HttpServer(opened, address, log=log, user_feature=user_feature, page=page)
+    server = HttpServer(opened, address, log=log, user_feature=user_feature, page=page,
+                        warmer=ready)  # fmt: skip
     say(f"lumpable {__version__} serves {place_of(file)} at {server.url}")
     if page is None:
         say("  no page: it needs the extra plot (pip install 'lumpable[plot]')")
@@ -194,6 +205,22 @@ def serve(
         server.run()
     except StoreError as error:
         raise BadArgument("file", why=str(error)) from error
+
+
+def end_with_stdin() -> None:
+    """Stop gracefully when stdin ends, as it does with a parent, however that one ended."""
+    while os.read(sys.stdin.fileno(), 1_024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def no_long_collections() -> None:
+    """Let the collector of cycles look no more at what is there now: modules and compiled code.
+
+    It would go through all of it again and again, while everybody waits for a tenth of a second.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def learned_at(path: Path) -> Any:

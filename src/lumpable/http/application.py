@@ -26,7 +26,7 @@ from lumpable.base.version import __version__
 from lumpable.http import messages as m
 from lumpable.http import metrics, personalizer
 from lumpable.http.endpoints import ENDPOINTS, Endpoint
-from lumpable.http.guard import Guard, body_of, respond, roles_of
+from lumpable.http.guard import JSON, Guard, body_of, respond, roles_of
 from lumpable.http.health import Watch
 from lumpable.http.json_logs import Log
 from lumpable.http.life import Life
@@ -39,7 +39,6 @@ from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import said
 from lumpable.stores.law import StoreError
 
-JSON = b"application/json"
 MOST_WAITING = 1_000
 """Calls under way; more are told to come again. Who has not sent a body yet keeps nobody out."""
 
@@ -128,6 +127,20 @@ class Serve:
             known = self._service.explained(error, self._route)
             status, kind, body, headers = known.status, JSON, known.body, known.headers
         await respond(send, status, kind, body, headers)
+
+
+class Straight:
+    """Leads calls that come often to their address at once: to search it costs a tenth of them."""
+
+    def __init__(self, inner: ASGIApp, posts: dict[str, Serve]) -> None:
+        self._inner, self._posts = inner, posts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        often = scope["type"] == "http" and scope["method"] == "POST"
+        await (self._posts.get(scope["path"], self._inner) if often else self._inner)(
+            scope, receive, send
+        )
 
 
 def called(service: Service, endpoint: Endpoint) -> Serve:
@@ -261,7 +274,11 @@ def application(
     """Return the whole application; it opens the experiment when it starts."""
     service = Service(life, tokens, log, hosts)
     endpoints = (*ENDPOINTS, *personalizer.endpoints(user_feature))
-    routes = [Route(e.path, called(service, e), methods=[e.method]) for e in endpoints]
+    calls = [called(service, e) for e in endpoints]
+    routes = [Route(e.path, call, methods=[e.method])
+              for e, call in zip(endpoints, calls, strict=True)]  # fmt: skip
+    often = {e.path: call for e, call in zip(endpoints, calls, strict=True)
+             if e.quick and e.method == "POST" and "{" not in e.path}  # fmt: skip
     others = about_itself(service, endpoints)
     if page is not None:
         others |= paged(service, page, others["/"])
@@ -277,4 +294,4 @@ def application(
     inner = Starlette(routes=routes, lifespan=lifespan,
                       exception_handlers={HTTPException: unknown})  # fmt: skip
     inner.router.redirect_slashes = False
-    return Guard(inner, hosts, log, service.meter)
+    return Guard(Straight(inner, often), hosts, log, service.meter)

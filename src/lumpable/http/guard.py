@@ -21,6 +21,7 @@ from lumpable.http.tokens import Role, Tokens
 
 PATIENCE = 30.0
 """Seconds in which a body must come."""
+JSON = b"application/json"
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 CARRIED = [
     (b"x-content-type-options", b"nosniff"),
@@ -45,6 +46,11 @@ def host_of(header: str) -> str:
     return name.partition(":")[0].removesuffix(".")
 
 
+def headers_of(scope: Scope) -> dict[bytes, bytes]:
+    """Return the headers of a request by their names in small letters; of several, the first."""
+    return dict(reversed(scope["headers"]))
+
+
 def bearer(headers: Headers) -> bytes:
     """Return the token of a request; Personalizer's callers send it by another name."""
     kind, _, token = headers.get("authorization", "").partition(" ")
@@ -60,11 +66,12 @@ def roles_of(tokens: Tokens, headers: Headers) -> frozenset[Role]:
 
 async def body_of(scope: Scope, receive: Receive, limit: int, *, json: bool) -> bytes:
     """Read a body that is not too large, and JSON by its own account."""
-    headers = Headers(scope=scope)
-    if json and headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        got = headers.get("content-type", "nothing")[:80]
+    headers = headers_of(scope)
+    kind = headers.get(b"content-type", b"")
+    if json and kind != JSON and kind.partition(b";")[0].strip() != JSON:
+        got = kind.decode("latin-1")[:80] if b"content-type" in headers else "nothing"
         raise Refusal(415, "Content-Type", "application/json", got)
-    length = headers.get("content-length", "")
+    length = headers.get(b"content-length", b"").decode("latin-1")
     if length.isdecimal() and int(length) > limit:
         raise _too_large(limit)
     try:
@@ -112,12 +119,15 @@ class Guard:
         self._app, self._hosts, self._log, self._meter = app, hosts, log, meter
 
     def _refuse(self, scope: Scope) -> Refusal | None:
-        headers = Headers(scope=scope)
-        if host_of(headers.get("host", "")) not in self._hosts:
+        headers = headers_of(scope)
+        host = headers.get(b"host", b"").decode("latin-1")
+        if host_of(host) not in self._hosts:
             return Refusal(421, "Host", "a name of this service (see --allow-host)")
-        origin = headers.get("origin")
-        if origin is not None and host_of(origin.partition("://")[2]) not in self._hosts:
-            return Refusal(403, "Origin", "no page of another site")
+        origin = headers.get(b"origin")
+        if origin is not None:
+            name = host_of(origin.decode("latin-1").partition("://")[2])
+            if name not in self._hosts:
+                return Refusal(403, "Origin", "no page of another site")
         return None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -143,7 +153,7 @@ class Guard:
                 await self._app(scope, receive, carry)
             else:
                 await carry({"type": "http.response.start", "status": refused.status,
-                             "headers": [(b"content-type", b"application/json")]})  # fmt: skip
+                             "headers": [(b"content-type", JSON)]})  # fmt: skip
                 await carry({"type": "http.response.body", "body": refused.body})
         finally:
             self._meter.under_way -= 1

@@ -40,16 +40,18 @@ def settings_for(shop: Shop, seed: int) -> list[str]:
 class ChildService:
     """A service in a process of its own; its log is written beside its file.
 
-    Leaving the block stops it gracefully: what was answered is in the file.
+    Leaving the block stops it gracefully: what was answered is in the file. So does the end of this
+    process, in whatever way: with it ends the pipe that the service has as its stdin.
     """
 
     def __init__(self, file: Path, words: list[str], *, port: int = 0) -> None:
         self.log = file.with_name(file.name + ".log")
         self._ready = False
         command = [sys.executable, "-m", "lumpable", "serve", str(file), "--port", str(port)]
+        command.append("--until-stdin-ends")
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                [*command, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+                [*command, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
                 env=_environment(), start_new_session=True,  # Ctrl-C is for us, who stop it then
             )  # fmt: skip
         try:
@@ -104,8 +106,9 @@ class ChildService:
             self._process.kill()
             self._process.wait()
         finally:
-            if self._process.stdout is not None:
-                self._process.stdout.close()
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    pipe.close()
 
     def __enter__(self) -> Self:
         return self

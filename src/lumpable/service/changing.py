@@ -100,7 +100,7 @@ class Changing(Reading):
                 self._recover()
                 self._take_turn()
                 entries: list[Entry] = []
-                with self._doubting(BadArgument, StoreError):
+                try:  # as `_doubting`, which costs too much for every call
                     try:
                         self._settle(entries)
                         yield entries
@@ -108,6 +108,11 @@ class Changing(Reading):
                             self._enter(entries, Entry(kind="taken", at=self._clock()))
                     finally:
                         done = self._writer.hand_in(entries) if entries else self._writer.so_far()
+                except (BadArgument, StoreError):  # nothing was done, or the writer says so
+                    raise
+                except BaseException:
+                    self._doubtful = True
+                    raise
                 self._start_fit()
                 if self._snapshots.due(self._ledger) and self._turns.elected():
                     self._snapshots.write(self._ledger, self._writer.so_far())
@@ -142,12 +147,12 @@ class Changing(Reading):
             raise
 
     @contextmanager
-    def _doubting(self, *harmless: type[Exception]) -> Iterator[None]:
+    def _doubting(self) -> Iterator[None]:
         """Doubt what is in memory if the block is cut off: by Ctrl-C, or by an error in it."""
         try:
             yield
-        except BaseException as error:
-            self._doubtful = self._doubtful or not isinstance(error, harmless)
+        except BaseException:
+            self._doubtful = True
             raise
 
     def _recover(self) -> None:

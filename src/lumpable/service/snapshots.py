@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import hashlib
-import tempfile
 import threading
 from concurrent.futures import Future
 from pathlib import Path
@@ -52,18 +51,33 @@ class Place(Protocol):
 
 
 class InFile:
-    """One in a file beside the store's."""
+    """One in a file beside the store's, after the digest of all its bytes."""
+
+    BEGINS, BEGAN = b"lumpable snapshot, sha256:", b"PK\x03\x04"
+    """The second: a file of an earlier version, whose parts have checksums of their own."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def write(self, learner: Believer, said: bytes) -> None:
         """Write the file whole."""
-        learner.write(self._path, said)
+        held = learner.to_bytes(said)
+        with files.replacing(self._path, mode=0o600) as file:
+            file.write(self.BEGINS + hashlib.sha256(held).digest())
+            file.write(held)
 
     def read(self) -> tuple[Believer, bytes] | None:
         """Read the file."""
-        return Believer.read(self._path) if self._path.exists() else None
+        try:
+            held = self._path.read_bytes()
+        except FileNotFoundError:
+            return None
+        if not held.startswith(self.BEGAN):
+            end = len(self.BEGINS) + 32
+            digest = hashlib.sha256(memoryview(held)[end:]).digest()
+            if held[:end] != self.BEGINS + digest:
+                raise BadArgument("path", why=f"{str(self._path)!r} is not what was written")
+        return Believer.from_bytes(held)
 
     def remove(self) -> None:
         """Remove the file, durably."""
@@ -83,20 +97,12 @@ class InStore:
 
     def write(self, learner: Believer, said: bytes) -> None:
         """Put it aside."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / self.KIND
-            learner.write(path, said)
-            self._store.put_aside(self.KIND, path.read_bytes(), self.KEPT)
+        self._store.put_aside(self.KIND, learner.to_bytes(said), self.KEPT)
 
     def read(self) -> tuple[Believer, bytes] | None:
         """Return what was put aside last."""
         held = self._store.find_aside(self.KIND)
-        if held is None:
-            return None
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / self.KIND
-            path.write_bytes(held)
-            return Believer.read(path)
+        return None if held is None else Believer.from_bytes(held)
 
     def remove(self) -> None:
         """Remove all that is put aside: fits saw whom snapshots saw."""
@@ -189,11 +195,10 @@ def _digest_of(settings: Settings) -> str:
 def problem(path: Path, store: Store) -> str:
     """Say what is wrong with the snapshot of a store; nothing if all is well, or there is none."""
     try:
-        if not path.exists():
+        found = InFile(path).read()
+        if found is None:
             return ""
-        snapshot = msgspec.json.decode(Believer.read(path)[1], type=Snapshot)
-    except FileNotFoundError:  # it was removed meanwhile, as somebody is forgotten
-        return ""
+        snapshot = msgspec.json.decode(found[1], type=Snapshot)
     except (BadArgument, OSError, msgspec.MsgspecError) as error:
         return str(error)
     if store.digest(snapshot.kept.number).hex() != snapshot.mark:

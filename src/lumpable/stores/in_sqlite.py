@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from lumpable.stores.checkpoints import Checkpoints
 from lumpable.stores.in_tables import (
     BLANK,
     COLUMNS,
@@ -45,16 +46,25 @@ class SQLiteStore(TableStore):
     ) -> None:  # fmt: skip
         super().__init__(str(path), salt)
         self.path, self._read_only = Path(path), read_only
+        self._checkpoints: Checkpoints | None = None
         with store_errors(self.path):
             self._owner = None if read_only else WriterLock(self.path.resolve())
         try:
             with store_errors(self.path):
                 self._db = connected(self.path, read_only=read_only)
                 self._read_names()
+                if not read_only:
+                    self._checkpoint_beside()
         except BaseException:
             if self._owner is not None:
                 self._owner.release()
             raise
+
+    def _checkpoint_beside(self) -> None:
+        """Let no commit make checkpoints, if they can be made beside."""
+        self._checkpoints = Checkpoints.begin(self.path, self._lock)
+        if self._checkpoints is not None:
+            self._db.execute("PRAGMA wal_autocheckpoint = 0")
 
     def _highest_user(self) -> int:
         highest = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'users'")
@@ -97,6 +107,8 @@ class SQLiteStore(TableStore):
                     given = [value for row in rows for value in row]
                     self._db.execute(f"INSERT INTO log ({COLUMNS}) VALUES {places}", given)
                 self._db.execute("INSERT INTO chain VALUES (?, ?)", link)
+            if self._checkpoints is not None:
+                self._checkpoints.wrote(len(log))
         except sqlite3.IntegrityError as error:
             if "log.event" not in str(error):
                 raise StoreError(f"{self.path} is damaged: {error}") from error
@@ -112,7 +124,7 @@ class SQLiteStore(TableStore):
 
     def erase(self, user: Name) -> int:
         """Overwrite all that a user left, in the main file and in the write-ahead log."""
-        with self._lock:
+        with self._no_checkpoints(), self._lock:
             number = self._users.number.get(user)
             if number is None:
                 self._empty_wal()  # maybe the last time it could not be
@@ -127,6 +139,10 @@ class SQLiteStore(TableStore):
             del self._salts[number]
             self._empty_wal()
             return len(found)
+
+    def _no_checkpoints(self) -> contextlib.AbstractContextManager[None]:
+        """Let none be made beside meanwhile; the lock must not be held yet."""
+        return contextlib.nullcontext() if self._checkpoints is None else self._checkpoints.none()
 
     def _empty_wal(self) -> None:
         """Leave nothing in the write-ahead log, where what was erased may still stand."""
@@ -159,6 +175,8 @@ class SQLiteStore(TableStore):
 
     def close(self) -> None:
         """Close the file and let another process write."""
+        if self._checkpoints is not None:
+            self._checkpoints.close()
         with self._lock:
             if not self._closed:
                 self._closed = True

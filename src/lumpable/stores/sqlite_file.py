@@ -52,10 +52,7 @@ def connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
     """Open a file, or make one unless it is only to be read."""
     if read_only and not path.exists():
         raise FileNotFoundError(f"no such file: {str(path)!r}")
-    address = f"{path.resolve().as_uri()}?mode={'ro' if read_only else 'rwc'}"
-    db = sqlite3.connect(
-        address, uri=True, isolation_level=None, check_same_thread=False, timeout=30.0
-    )
+    db = _at(path, "ro" if read_only else "rwc")
     try:
         for pragma in () if read_only else WRITING:
             db.execute(f"PRAGMA {pragma}")
@@ -66,6 +63,25 @@ def connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def beside(path: Path) -> sqlite3.Connection:
+    """Open a file that this process writes once more, for checkpoints; these are synced, too."""
+    db = _at(path, "rw")
+    try:
+        for pragma in WRITING:
+            db.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _at(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"{path.resolve().as_uri()}?mode={mode}"
+    return sqlite3.connect(
+        address, uri=True, isolation_level=None, check_same_thread=False, timeout=30.0
+    )
 
 
 def _check_tables(db: sqlite3.Connection, path: Path) -> None:
