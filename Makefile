@@ -10,6 +10,7 @@ BIN := $(VENV)/bin
 LIGHT := $(VENV)/.light
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
+COMPILED := $(VENV)/.compiled
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 help:  ## list the targets
@@ -40,13 +41,18 @@ $(BROWSER): $(READY)
 	fi || echo "no browser could be installed: the tests in a browser will not be run"
 	@touch $@
 
+# What tests call is compiled by all processors at once, before the first of them waits for it.
+$(COMPILED): $(READY)
+	$(BIN)/python tools/compiled.py
+	@touch $@
+
 demo: $(LIGHT)  ## a shop with hidden tastes plays against a running service: a minute; page in demo/
 	$(BIN)/lumpable demo
 
-test: $(READY) $(BROWSER)  ## format, lint, types and all tests
+test: $(READY) $(BROWSER) $(COMPILED)  ## format, lint, types and all tests
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
-	$(BIN)/mypy --no-error-summary
+	$(BIN)/mypy --no-error-summary --num-workers 2
 	$(BIN)/pytest -n 2 --dist worksteal -q -m "not nightly"
 
 check: $(READY)  ## one room in under a minute: format, lint, types, quick tests (ROOM=plans)

@@ -305,7 +305,9 @@ def test_the_tape_of_drift_and_learner_do_not_share_a_stream() -> None:
 # --- Everywhere the same ----------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_worker_processes_give_the_same_rows(tmp_path: Path) -> None:
+    """By day where one of them dies, with a seed."""
     (tmp_path / "worse.py").write_text(WORSE)
     learners = ('name = "bad:Raises"', 'name = "worse:Quits"', 'name = "bad:Plain"')
     file = compared.experiment(tmp_path, UCB, ONE, *learners)
@@ -420,20 +422,6 @@ def test_what_all_runs_need_is_asked_for_before_anything_runs(
     assert "pip install 'lumpable[research]'" in result.stderr
     assert "cells to run" not in result.stderr
     assert not out.with_name("rows.parquet.parts").exists()
-
-
-def test_a_run_in_one_process_imports_what_it_needs_and_no_more(tmp_path: Path) -> None:
-    """pandas takes longer to import than a small comparison takes."""
-    file, out = compared.experiment(tmp_path, UCB), tmp_path / "rows.parquet"
-    words = ["compare", str(file), "--jobs", "1", "--out", str(out)]
-    code = f"import sys; from lumpable.cli.main import main; main({words}, standalone_mode=False); "
-    done = subprocess.run(
-        [sys.executable, "-c", code + "print(*sys.modules)"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    loaded = set(done.stdout.split())
-    assert "numba" in loaded
-    assert not {"pandas", "distributed", "ray", "altair", "lumpable.reproduce"} & loaded
 
 
 def test_rows_become_the_table_that_pyarrow_would_make() -> None:
@@ -668,13 +656,14 @@ def test_parts_left_by_a_crash_are_taken_over(tmp_path: Path, ran: list[tuple[st
     assert not kept.folder.exists()
 
 
-def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
-    """Every single one of a file with a row, wherever it is."""
+@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.nightly)])
+def test_a_flipped_bit_is_noticed(tmp_path: Path, step: int) -> None:
+    """By day every 17th of a file with a row, by night every single one."""
     out = tmp_path / "rows.parquet"
     compare(learners=["ucb"], seeds=1, horizon=1).save(out)
     content = out.read_bytes()
     assert parquet._whole(content)
-    for bit in range(8 * len(content)):
+    for bit in range(0, 8 * len(content), step):
         flipped = bytearray(content)
         flipped[bit // 8] ^= 1 << bit % 8
         assert not parquet._whole(bytes(flipped)), bit
@@ -744,8 +733,9 @@ def test_two_comparisons_of_one_file_do_each_other_no_harm(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == [out]
 
 
+@pytest.mark.nightly
 def test_two_comparisons_at_the_same_time(tmp_path: Path) -> None:
-    """Both end well, and the file has the rows of both."""
+    """Both end well, and the file has the rows of both; by day step by step, in one process."""
     ways = [tmp_path / name for name in ("a", "b")]
     for folder, learner in zip(ways, (UCB, ONE), strict=True):
         folder.mkdir()
@@ -797,7 +787,7 @@ def started(words: list[str], until: Callable[[], bool]) -> subprocess.Popen[str
     return process
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.nightly), "2"])
 def test_a_killed_run_goes_on(tmp_path: Path, jobs: str) -> None:
     top = "horizon = 60\nseeds = 6"
     file = compared.experiment(tmp_path, UCB, SLOW, top=top)
@@ -822,7 +812,7 @@ def test_a_killed_run_goes_on(tmp_path: Path, jobs: str) -> None:
     assert not parts.exists()
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.nightly)])
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path, jobs: str) -> None:
     top = "horizon = 100\nseeds = 8"
     file = compared.experiment(tmp_path, SLOW, top=top)
@@ -881,7 +871,7 @@ def test_what_others_make_of_ctrl_c_is_still_ctrl_c(
     assert result.stderr.splitlines()[-1].startswith("stopped after 0 of 3 cells")
 
 
-@pytest.mark.parametrize("later", [0.0, 0.3])
+@pytest.mark.parametrize("later", [0.0, pytest.param(0.3, marks=pytest.mark.nightly)])
 def test_ctrl_c_while_workers_start_shows_no_traceback(tmp_path: Path, later: float) -> None:
     file = compared.experiment(tmp_path, SLOW, top="horizon = 200\nseeds = 12")
     words = command(file, "--jobs", "2", "--out", tmp_path / "rows.parquet")
@@ -990,19 +980,24 @@ def test_a_breakdown_says_what_is_left_and_a_new_run_goes_on(
 
 
 def test_a_worker_that_dies_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
-    learners = ('name = "bad:Deadly"', UCB, ONE, 'name = "bad:Plain"')
-    file = compared.experiment(tmp_path, *learners, top="horizon = 9\nseeds = 1")
-    out = tmp_path / "rows.parquet"
+    """And theirs are the rows of one process."""
+    (tmp_path / "worse.py").write_text(WORSE)
+    failing = ('name = "bad:Raises"', 'name = "worse:Quits"')
+    learners, top = (UCB, ONE, 'name = "bad:Plain"', *failing), "horizon = 60\nseeds = 1"
+    serial, out = tmp_path / "serial.parquet", tmp_path / "rows.parquet"
+    file = compared.experiment(tmp_path, *learners, top=top)
+    assert call(file, "--jobs", "1", "--out", serial).exit_code == 1
+    file = compared.experiment(tmp_path, 'name = "bad:Deadly"', *learners, top=top)
     done = subprocess.run(
         command(file, "--jobs", "2", "--out", out), capture_output=True, text=True, check=False
     )
     assert done.returncode == 1, done.stderr
     rows = compared.rows(out)
-    dead = [row for row in rows if row["status"] == "failed"]
-    assert [row["learner"] for row in dead] == ["bad:Deadly"]  # and nobody who ran beside it
-    assert "ended abruptly" in dead[0]["reason"]
-    labels = {"bad:Deadly", "mine", "UCB1, one for all", "bad:Plain"}
-    assert {row["learner"] for row in rows} == labels
+    (dead,) = (row for row in rows if row["learner"] == "bad:Deadly")
+    assert dead["status"] == "failed"
+    assert "ended abruptly" in dead["reason"]
+    assert [row for row in rows if row != dead] == compared.rows(serial)  # of who ran beside it too
+    assert len(rows) == 3 * len(checkpoints(60)) + 3
     assert "Traceback" not in done.stderr
 
 
@@ -1047,10 +1042,13 @@ def test_linear_algebra_has_one_thread_wherever_it_runs() -> None:
 
 
 def test_a_terminal_shows_the_time_left(tmp_path: Path) -> None:
-    file = compared.experiment(tmp_path, SLOW, top="horizon = 260\nseeds = 4")
+    """In one process, which imports no more than it needs: pandas takes longer than many runs."""
+    file = compared.experiment(tmp_path, SLOW, UCB, top="horizon = 260\nseeds = 4")
+    words = ["compare", str(file), "--jobs", "1", "--out", str(tmp_path / "rows.parquet")]
+    code = f"import sys; from lumpable.cli.main import main; main({words}, standalone_mode=False); "
     main, side = pty.openpty()
     process = subprocess.Popen(
-        command(file, "--jobs", "1", "--out", tmp_path / "rows.parquet"),
+        [sys.executable, "-c", code + "print(*sys.modules)"],
         stdout=subprocess.PIPE, stderr=side, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
     )  # fmt: skip
     os.close(side)
@@ -1067,10 +1065,13 @@ def test_a_terminal_shows_the_time_left(tmp_path: Path) -> None:
     os.close(main)
     assert process.returncode == 0
     text = seen.decode()
-    assert "4 cells to run" in text
-    assert "of 4 cells, " in text
+    assert "8 cells to run" in text
+    assert "of 8 cells, " in text
     assert "left" in text
-    assert b"4 cells done" in out
+    assert b"8 cells done" in out
+    loaded = set(out.decode().split())
+    assert "numba" in loaded
+    assert not {"pandas", "distributed", "ray", "altair", "lumpable.reproduce"} & loaded
 
 
 def test_the_time_left_is_told_late_and_without_what_compiling_takes(

@@ -82,13 +82,15 @@ def test_the_interval_of_a_ratio_is_what_the_paired_t_test_does_not_reject() -> 
             assert stats.ttest_1samp(a - end * b, 0).pvalue == pytest.approx(0.05, rel=1e-6)
 
 
-def test_the_interval_of_a_ratio_covers_as_often_as_it_says() -> None:
+@pytest.mark.parametrize("many", [3000, pytest.param(30_000, marks=pytest.mark.nightly)])
+def test_the_interval_of_a_ratio_covers_as_often_as_it_says(many: int) -> None:
     """For normal pairs the coverage is 95 % exactly; a binomial bound of p < 1e-9 each side.
 
     Correlated pairs and a denominator that is close to zero in units of its error: there the
-    delta method would not do.
+    delta method would not do. The quantiles of the normal law, instead of those of Student's, would
+    cover 88 %: 17 standard deviations of 3000 pairs less.
     """
-    rng, many, n = np.random.default_rng(2), 10_000, 5
+    rng, n = np.random.default_rng(2), 5
     truth = np.array([3.0, 2.0])
     root = np.linalg.cholesky(np.array([[1.0, 0.6], [0.6, 0.8]]))
     pairs = truth + rng.standard_normal((many, n, 2)) @ root.T

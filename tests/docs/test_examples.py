@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,38 @@ ROOT = next(
     folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file()
 )
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+ONE_BY_ONE = """
+import runpy, sys
+for example in sys.argv[1:]:
+    print("-----", example)
+    runpy.run_path(example, run_name="__main__")
+"""
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_examples_run(tmp_path: Path) -> None:
+    """By day one after the other in a process, but for the one that starts processes itself."""
+    some = [str(example) for example in EXAMPLES if example.name != "compare.py"]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", ONE_BY_ONE, *some],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.split("----- ")[1:]
+    assert len(said) == len(some)
+    assert all(words.partition("\n")[2] for words in said)
+    (live,) = (words for words in said if f"{os.sep}live.py\n" in words)
+    assert float(live.split("loss ")[1].split()[0]) <= 0.2  # it learns
+
+
+def by_day_or_night(example: Path) -> object:
+    marks = [] if example.name == "compare.py" else [pytest.mark.nightly]
+    return pytest.param(example, marks=marks, id=example.name)
+
+
+@pytest.mark.parametrize("example", [*map(by_day_or_night, EXAMPLES)])
 def test_example_runs(example: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(example)],
@@ -25,11 +55,3 @@ def test_example_runs(example: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout
-
-
-def test_the_live_example_learns(tmp_path: Path) -> None:
-    (live,) = (path for path in EXAMPLES if path.name == "live.py")
-    out = subprocess.run(
-        [sys.executable, str(live)], capture_output=True, text=True, check=True, cwd=tmp_path
-    ).stdout
-    assert float(out.split("loss ")[1].split()[0]) <= 0.2

@@ -29,8 +29,8 @@ def check_both(name: str, rounds: int) -> None:
 
 @pytest.mark.parametrize("name", catalogue.names())
 def test_contract(name: str) -> None:
-    """Every law with both kinds of rewards; by night for three times as long."""
-    check_both(name, rounds=100)
+    """Every law with both kinds of rewards; by night for six times as long."""
+    check_both(name, rounds=50)
 
 
 @pytest.mark.nightly

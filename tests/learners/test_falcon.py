@@ -61,7 +61,10 @@ class LiteralFALCON:
 
 
 @pytest.mark.parametrize("oracle", ["cells", "additive", "lumpable", "low rank"])
-@pytest.mark.parametrize(("c", "delta", "forget"), [(1.0, 0.05, False), (20.0, 0.2, True)])
+@pytest.mark.parametrize(
+    ("c", "delta", "forget"),
+    [pytest.param(1.0, 0.05, False, marks=pytest.mark.nightly), (20.0, 0.2, True)],
+)
 def test_decisions_are_the_literal_ones(oracle: str, c: float, delta: float, forget: bool) -> None:
     world = lb.worlds.lumpable(S, K, 2, frequency="zipf", sd=0.5, seed=3)
     learner = FALCON(

@@ -126,7 +126,7 @@ def test_error_of_an_entry_falls_as_the_theory_says() -> None:
     assert 1 / 1.5 < first / error(160, 80_000) < 1.5
 
 
-@pytest.mark.parametrize("refine", [True, False])
+@pytest.mark.parametrize("refine", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_needs_far_fewer_samples_than_means_of_cells(refine: bool) -> None:
     """The paper's claim: of order r (m + n) samples, not m n, for a policy of the same quality.
 

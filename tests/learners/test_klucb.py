@@ -59,7 +59,7 @@ class LiteralKLUCB:
 
 
 @pytest.mark.parametrize(("c", "width"), [(0.0, 1.0), (3.0, 1.0), (0.0, 0.3)])
-@pytest.mark.parametrize(("S", "K"), [(4, 5), (1, 12)])
+@pytest.mark.parametrize(("S", "K"), [(4, 5), pytest.param(1, 12, marks=pytest.mark.nightly)])
 def test_decisions_are_the_literal_ones(S: int, K: int, c: float, width: float) -> None:
     world = lb.worlds.lumpable(S, K, min(S, 2), noise="bernoulli", seed=3)
     agree(KLUCB(S, K, c=c, width=width, seed=8), LiteralKLUCB(K, c, width, 8), world)

@@ -62,7 +62,10 @@ class LiteralSquareCB:
 
 
 @pytest.mark.parametrize("oracle", ["cells", "additive", "lumpable", "low rank"])
-@pytest.mark.parametrize(("gamma", "exponent", "growth"), [(10.0, 0.5, 1.25), (60.0, 0.3, 2.0)])
+@pytest.mark.parametrize(
+    ("gamma", "exponent", "growth"),
+    [(10.0, 0.5, 1.25), pytest.param(60.0, 0.3, 2.0, marks=pytest.mark.nightly)],
+)
 def test_decisions_are_the_literal_ones(
     oracle: str, gamma: float, exponent: float, growth: float
 ) -> None:

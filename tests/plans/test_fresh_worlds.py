@@ -188,14 +188,18 @@ FAR = {"TIGHT": 10**14, "PAPER": 10**18}
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("constants", [lb.TIGHT, lb.PAPER], ids=str)
-@settings(max_examples=8, deadline=None)
-@given(world=lumpable_worlds())
-def test_promises_without_noise(way: str, constants: Any, world: lb.World) -> None:
-    witness, run = watched(world, way, constants, FAR[str(constants)])
-    assert witness.broken() == set()
-    assert world.loss(run.policy) == 0
-    given_up = [int(note.split()[2]) for note in run.notes]
-    assert all(guess < world.groups for guess in given_up)  # so no guess is above 2r - 2, or 2
+@pytest.mark.parametrize("examples", [4, pytest.param(8, marks=pytest.mark.nightly)])
+def test_promises_without_noise(way: str, constants: Any, examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(world=lumpable_worlds())
+    def all_hold(world: lb.World) -> None:
+        witness, run = watched(world, way, constants, FAR[str(constants)])
+        assert witness.broken() == set()
+        assert world.loss(run.policy) == 0
+        given_up = [int(note.split()[2]) for note in run.notes]
+        assert all(guess < world.groups for guess in given_up)  # no guess is above 2r - 2, or 2
+
+    all_hold()
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -266,9 +270,18 @@ def failures(setting: str, way: str, runs: int, horizon: int = 10**10) -> tuple[
     return failed, most, calls
 
 
-@pytest.mark.parametrize("runs", [RUNS, pytest.param(30 * RUNS, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("setting", SETTINGS)
+BY_DAY = list(zip(SETTINGS, WAYS, strict=True))
+"""Every setting and every way once; all pairs at night."""
+ALL_PAIRS = [(setting, way) for setting in SETTINGS for way in WAYS]
+
+
+@pytest.mark.parametrize(
+    ("setting", "way", "runs"),
+    [
+        *((*pair, RUNS) for pair in BY_DAY),
+        *(pytest.param(*pair, 30 * RUNS, marks=pytest.mark.nightly) for pair in ALL_PAIRS),
+    ],
+)
 def test_promises_fail_no_more_often_than_allowed(setting: str, way: str, runs: int) -> None:
     """A phase fails with probability at most 2^(-h/2)/S + 2^-h/S^2."""
     failed, most, calls = failures(setting, way, runs)
@@ -330,17 +343,17 @@ def growth(make: Callable[[], Plan], seed: int, T: int = 10**10) -> float:
     return (late - early) / (0.9 * T)
 
 
-@pytest.mark.parametrize("mended", [False, True])
+@pytest.mark.parametrize("mended", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_algorithm_6_loses_a_best_arm_for_good(mended: bool) -> None:
     lost = growth(lambda: any_groups(TWO, constants=SMALL, mended=mended), seed=1)
     assert lost == pytest.approx(LINEAR, rel=0.02)
 
 
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("constants", [SMALL, lb.TIGHT], ids=["small", "TIGHT"])
-def test_fresh_phases_do_not(constants: Any) -> None:
-    for seed in (1, 2):
-        lost = growth(lambda: fresh_phases(TWO, constants=constants), seed=seed)
-        assert lost < LINEAR / 20
+def test_fresh_phases_do_not(constants: Any, seed: int) -> None:
+    lost = growth(lambda: fresh_phases(TWO, constants=constants), seed=seed)
+    assert lost < LINEAR / 20
 
 
 def test_with_sets_that_are_carried_they_would(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,29 +167,26 @@ def most_requests(make: MakePlan, problem: lb.Problem, epsilon: float) -> int:
 
 
 @PLANS_THAT_END
-@settings(max_examples=60, deadline=None)
-@given(
-    problem=problems,
-    epsilon=st.sampled_from([0.5, 0.3, 0.125, 0.02, 2.0**-10]),
-    kinds=WILD,
-    seed=st.integers(0, 2**32),
-)
-def test_ends_under_every_answer(
-    make: MakePlan,
-    way: dict[str, Any],
-    problem: lb.Problem,
-    epsilon: float,
-    kinds: list[str],
-    seed: int,
-) -> None:
-    rng = np.random.default_rng(seed)
-    progress = Progress(make(problem, **{**way, "epsilon": epsilon}))
-    while progress.request is not None:
-        assert progress.answered <= most_requests(make, problem, epsilon)
-        kind = kinds[progress.answered % len(kinds)]
-        progress.answer(wild_reply(progress.request, rng, kind))
-    assert progress.result is not None
-    check_policy(progress.result, problem)
+@pytest.mark.parametrize("examples", [20, pytest.param(60, marks=pytest.mark.nightly)])
+def test_ends_under_every_answer(make: MakePlan, way: dict[str, Any], examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(
+        problem=problems,
+        epsilon=st.sampled_from([0.5, 0.3, 0.125, 0.02, 2.0**-10]),
+        kinds=WILD,
+        seed=st.integers(0, 2**32),
+    )
+    def ends(problem: lb.Problem, epsilon: float, kinds: list[str], seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        progress = Progress(make(problem, **{**way, "epsilon": epsilon}))
+        while progress.request is not None:
+            assert progress.answered <= most_requests(make, problem, epsilon)
+            kind = kinds[progress.answered % len(kinds)]
+            progress.answer(wild_reply(progress.request, rng, kind))
+        assert progress.result is not None
+        check_policy(progress.result, problem)
+
+    ends()
 
 
 def check_policy(result: Result, problem: lb.Problem) -> None:
@@ -202,24 +199,34 @@ ENDLESS = {name: (make, way) for name, (make, way) in WAYS.items() if "epsilon" 
 
 
 @pytest.mark.parametrize(("make", "way"), ENDLESS.values(), ids=ENDLESS.keys())
-@settings(max_examples=25, deadline=None)
-@given(problem=problems, kinds=WILD, seed=st.integers(0, 2**32))
+@pytest.mark.parametrize("examples", [8, pytest.param(25, marks=pytest.mark.nightly)])
 def test_every_phase_ends_under_every_answer(
-    make: MakePlan, way: dict[str, Any], problem: lb.Problem, kinds: list[str], seed: int
+    make: MakePlan, way: dict[str, Any], examples: int
 ) -> None:
     """Phase h explores h times at most; each call of Algorithm 5 divides a cluster or is the last.
 
     The last of its arm and its cluster: so there are at most S - 1 + S K calls in a phase.
     """
-    rng = np.random.default_rng(seed)
-    progress = Progress(make(problem, **way))
-    beliefs = []
-    while progress.request is not None and progress.answered < 60:
-        beliefs.append(progress.request.belief)
-        check_policy(progress.so_far, problem)
-        progress.answer(wild_reply(progress.request, rng, kinds[len(beliefs) % len(kinds)]))
-    assert all(belief is not None for belief in beliefs)
-    thoughts = [belief for belief in beliefs if belief is not None and belief.cluster is not None]
+
+    @settings(max_examples=examples, deadline=None)
+    @given(problem=problems, kinds=WILD, seed=st.integers(0, 2**32))
+    def every_phase_ends(problem: lb.Problem, kinds: list[str], seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        progress = Progress(make(problem, **way))
+        beliefs = []
+        while progress.request is not None and progress.answered < 60:
+            beliefs.append(progress.request.belief)
+            check_policy(progress.so_far, problem)
+            progress.answer(wild_reply(progress.request, rng, kinds[len(beliefs) % len(kinds)]))
+        known = [belief for belief in beliefs if belief is not None]
+        assert len(known) == len(beliefs)
+        check_phases(known, problem)
+
+    every_phase_ends()
+
+
+def check_phases(beliefs: list[lb.Belief], problem: lb.Problem) -> None:
+    thoughts = [belief for belief in beliefs if belief.cluster is not None]
     for (h, _), phase in itertools.groupby(thoughts, key=lambda b: (b.number, b.notes)):
         # a call of fresh phases has stages, of which the first one counts
         words = [thought.phase for thought in phase if not LATER_STAGE.search(thought.phase)]

@@ -112,30 +112,33 @@ styles = st.lists(st.sampled_from(["alike", "groups", "random"]), min_size=1, ma
 scaled = st.sampled_from([lb.PAPER, replace(lb.PAPER, phase=0.3, levels=2.0, split=0.1)])
 
 
-@settings(max_examples=150)
-@given(size=sizes, styles=styles, constants=scaled, seed=st.integers(0, 2**32))
-def test_algorithm_4_is_the_literal_one(
-    size: tuple[int, int, int], styles: list[str], constants: lb.Constants, seed: int
-) -> None:
-    at = literal_regret.Setting(*size, phase=constants.phase, split=constants.split)
-    plan = equal_groups(lb.Problem(*size), constants=constants)
-    converse(plan, literal_regret.algorithm_4(at), styles, seed)
+@pytest.mark.parametrize("examples", [50, pytest.param(150, marks=pytest.mark.nightly)])
+def test_algorithm_4_is_the_literal_one(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(size=sizes, styles=styles, constants=scaled, seed=st.integers(0, 2**32))
+    def both_ask_the_same(
+        size: tuple[int, int, int], styles: list[str], constants: lb.Constants, seed: int
+    ) -> None:
+        at = literal_regret.Setting(*size, phase=constants.phase, split=constants.split)
+        plan = equal_groups(lb.Problem(*size), constants=constants)
+        converse(plan, literal_regret.algorithm_4(at), styles, seed)
+
+    both_ask_the_same()
 
 
-@settings(max_examples=200)
-@given(
-    size=sizes, styles=styles, constants=scaled, mended=st.booleans(), seed=st.integers(0, 2**32)
-)
-def test_algorithm_6_is_the_literal_one(
-    size: tuple[int, int, int],
-    styles: list[str],
-    constants: lb.Constants,
-    mended: bool,
-    seed: int,
-) -> None:
-    at = literal_regret.Setting(*size, levels=constants.levels, split=constants.split)
-    plan = any_groups(lb.Problem(*size), constants=constants, mended=mended)
-    converse(plan, literal_regret.algorithm_6(at, mended), styles, seed)
+@pytest.mark.parametrize("mended", [False, True])
+@pytest.mark.parametrize("examples", [30, pytest.param(100, marks=pytest.mark.nightly)])
+def test_algorithm_6_is_the_literal_one(examples: int, mended: bool) -> None:
+    @settings(max_examples=examples)
+    @given(size=sizes, styles=styles, constants=scaled, seed=st.integers(0, 2**32))
+    def both_ask_the_same(
+        size: tuple[int, int, int], styles: list[str], constants: lb.Constants, seed: int
+    ) -> None:
+        at = literal_regret.Setting(*size, levels=constants.levels, split=constants.split)
+        plan = any_groups(lb.Problem(*size), constants=constants, mended=mended)
+        converse(plan, literal_regret.algorithm_6(at, mended), styles, seed)
+
+    both_ask_the_same()
 
 
 # --- Algorithm 4 ----------------------------------------------------------------------------

@@ -45,24 +45,34 @@ def check(witness: Witness, run: lb.Run, phases: int) -> None:
     assert (loss <= 3 * witness.threshold(h, h)).all()
 
 
-@settings(max_examples=80)
-@given(world=lumpable_worlds(), spare=st.integers(0, 2))
+@pytest.mark.parametrize("examples", [25, pytest.param(80, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("constants", [lb.PAPER, SMALL], ids=["printed", "small"])
-def test_algorithm_4(constants: lb.Constants, world: lb.World, spare: int) -> None:
+def test_algorithm_4(constants: lb.Constants, examples: int) -> None:
     """Also when it is told of more groups than there are."""
-    r = min(world.contexts, world.groups + spare)
-    witness, run = watched(world, r, constants, PHASES[constants], levelled=False)
-    check(witness, run, PHASES[constants])
+
+    @settings(max_examples=examples)
+    @given(world=lumpable_worlds(), spare=st.integers(0, 2))
+    def promises_are_kept(world: lb.World, spare: int) -> None:
+        r = min(world.contexts, world.groups + spare)
+        witness, run = watched(world, r, constants, PHASES[constants], levelled=False)
+        check(witness, run, PHASES[constants])
+
+    promises_are_kept()
 
 
-@settings(max_examples=30)
-@given(world=lumpable_worlds(), mended=st.booleans())
+@pytest.mark.parametrize("examples", [10, pytest.param(30, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("constants", [lb.PAPER, SMALL], ids=["printed", "small"])
-def test_algorithm_6(constants: lb.Constants, world: lb.World, mended: bool) -> None:
+def test_algorithm_6(constants: lb.Constants, examples: int) -> None:
     """Everybody is seen here, so that all levels are protected, not only n <= n_b(h)."""
-    r = min(world.contexts, world.groups)
-    witness, run = watched(world, r, constants, PHASES[constants], levelled=True, mended=mended)
-    check(witness, run, PHASES[constants])
+
+    @settings(max_examples=examples)
+    @given(world=lumpable_worlds(), mended=st.booleans())
+    def promises_are_kept(world: lb.World, mended: bool) -> None:
+        r = min(world.contexts, world.groups)
+        witness, run = watched(world, r, constants, PHASES[constants], levelled=True, mended=mended)
+        check(witness, run, PHASES[constants])
+
+    promises_are_kept()
 
 
 @pytest.mark.parametrize("levelled", [False, True])

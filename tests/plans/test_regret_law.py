@@ -24,7 +24,7 @@ from twins.laws import same_distribution, same_law
 
 EARLY = dataclasses.replace(lb.PAPER, phase=0.1, levels=0.08, split=0.5, finer=1.0)
 """Everything that takes the paper 1e10 rounds happens within some hundred."""
-RUNS = 200
+RUNS = 100
 
 
 def opposites(contexts: int, sd: float = 0.5) -> lb.World:
@@ -68,8 +68,9 @@ def thought(belief: Belief | None) -> tuple[int, ...]:
     return (belief.number, len(belief.notes), *belief.cluster.tolist(), *rows.tolist())
 
 
+@pytest.mark.parametrize("runs", [RUNS, pytest.param(2 * RUNS, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", CASES)
-def test_regret_and_belief_at_a_horizon_are_those_of_the_literal_loop(name: str) -> None:
+def test_regret_and_belief_at_a_horizon_are_those_of_the_literal_loop(name: str, runs: int) -> None:
     case = CASES[name]
     beliefs: list[Belief | None] = []
 
@@ -77,13 +78,13 @@ def test_regret_and_belief_at_a_horizon_are_those_of_the_literal_loop(name: str)
         beliefs[-1] = step.request.belief
 
     bulk = []
-    for seed in range(RUNS):
+    for seed in range(runs):
         beliefs.append(None)
         bulk.append(
             lb.simulate(case.make(), case.world, seed=seed, horizon=case.horizon, watch=watch)
         )
     rng = np.random.default_rng([20, len(name)])
-    loop = [literal_split.in_world(case.make(), case.world, rng, case.horizon) for _ in range(RUNS)]
+    loop = [literal_split.in_world(case.make(), case.world, rng, case.horizon) for _ in range(runs)]
     assert {run.rounds for run in bulk} == {run.rounds for run in loop} == {case.horizon}
     assert {run.result for run in bulk} == {None}
     same_distribution(

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from twins.watched_regret import allowed, watched
 
 SURE = 1e-9
 RUNS = 10
+BY_DAY = "4, coins", "6, one giant group"
 PHASES = 16
 """Then the threshold is about 0.1: groups are told apart and arms fall."""
 
@@ -87,8 +89,15 @@ def failures(
     return failed, most, splits
 
 
+def by_day_and_by_night() -> Iterator[Any]:
+    """All settings, most of them at night."""
+    for setting in SETTINGS:
+        marks = [] if setting.name in BY_DAY else [pytest.mark.nightly]
+        yield pytest.param(setting, marks=marks, id=setting.name)
+
+
 @pytest.mark.parametrize("runs", [RUNS, pytest.param(20 * RUNS, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+@pytest.mark.parametrize("setting", list(by_day_and_by_night()))
 def test_promises_fail_no_more_often_than_allowed(setting: Setting, runs: int) -> None:
     failed, most, splits = failures(setting, lb.PAPER, PHASES, runs)
     assert most < 0.05
@@ -96,7 +105,7 @@ def test_promises_fail_no_more_often_than_allowed(setting: Setting, runs: int) -
     assert splits >= runs // 2  # there was something to promise; some groups have the same best arm
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+@pytest.mark.parametrize("setting", list(by_day_and_by_night()))
 def test_small_constants_break_them(setting: Setting) -> None:
     """The count can fail: 500 times smaller constants, and it does."""
     c = 1 / 500
@@ -156,10 +165,14 @@ def spread(plays: list[int], repeats: int) -> float:
 
 
 PAIR = lb.Problem(2, 1, 1)
-RUNS_OF_A_RATE = 3000
+RUNS_OF_A_RATE = pytest.mark.parametrize(
+    "runs", [1400, pytest.param(3000, marks=pytest.mark.nightly)]
+)
+"""Thresholds of gaps and of fallen arms that are wrong by the root of 2 are seen, either way."""
 
 
-def test_rate_of_gaps() -> None:
+@RUNS_OF_A_RATE
+def test_rate_of_gaps(runs: int) -> None:
     """Two contexts that are alike: |difference| >= sqrt(lg_1 / 2), on 2 rewards a play."""
     constants = replace(lb.PAPER, phase=0.6)
     t = lb.lengths.equal_groups_phase(PAIR, 1, constants).threshold(1)
@@ -167,7 +180,7 @@ def test_rate_of_gaps() -> None:
 
     def outcomes() -> Iterator[tuple[bool, float]]:
         for (sample,), progress in answered(
-            lambda: lb.regret.equal_groups(PAIR, constants=constants), world, 1, RUNS_OF_A_RATE
+            lambda: lb.regret.equal_groups(PAIR, constants=constants), world, 1, runs
         ):
             plays = sample.plays[:, 0].tolist()
             yield splits(progress), far_apart(t, spread(plays, 2)) if min(plays) else 0.0
@@ -175,7 +188,8 @@ def test_rate_of_gaps() -> None:
     check_rate(outcomes())
 
 
-def test_rate_of_cuts() -> None:
+@RUNS_OF_A_RATE
+def test_rate_of_cuts(runs: int) -> None:
     """Two contexts 0.3 apart that are tested: |difference| >= sqrt(lg) eps' on 32 rewards."""
     constants = replace(lb.PAPER, phase=0.5, split=1.0)
     t = lb.lengths.equal_groups_phase(PAIR, 1, constants).split_threshold(1)
@@ -184,7 +198,7 @@ def test_rate_of_cuts() -> None:
 
     def outcomes() -> Iterator[tuple[bool, float]]:
         for _, progress in answered(
-            lambda: lb.regret.equal_groups(PAIR, constants=constants), world, 1, RUNS_OF_A_RATE
+            lambda: lb.regret.equal_groups(PAIR, constants=constants), world, 1, runs
         ):
             if not splits(progress):
                 continue
@@ -198,6 +212,7 @@ def test_rate_of_cuts() -> None:
     check_rate(outcomes())
 
 
+@RUNS_OF_A_RATE
 @pytest.mark.parametrize(
     ("make", "h", "constants"),
     [
@@ -206,7 +221,9 @@ def test_rate_of_cuts() -> None:
     ],
     ids=["Algorithm 4, phase 1", "Algorithm 6, phase 2, level 2"],
 )
-def test_rate_of_fallen_arms(make: Callable[..., Plan], h: int, constants: lb.Constants) -> None:
+def test_rate_of_fallen_arms(
+    make: Callable[..., Plan], h: int, constants: lb.Constants, runs: int
+) -> None:
     """Two arms that are alike: |difference| > 2 sqrt(lg_h / 2^h), on 2^h rewards a play."""
     problem = lb.Problem(1, 2, 1)
     levelled = make is lb.regret.any_groups
@@ -216,7 +233,7 @@ def test_rate_of_fallen_arms(make: Callable[..., Plan], h: int, constants: lb.Co
 
     def outcomes() -> Iterator[tuple[bool, float]]:
         for samples, progress in answered(
-            lambda: make(problem, constants=constants), world, 4 if levelled else 1, RUNS_OF_A_RATE
+            lambda: make(problem, constants=constants), world, 4 if levelled else 1, runs
         ):
             plays = samples[2 if levelled else 0].plays[0].tolist()
             chance = far_apart(2 * t, spread(plays, 2**h)) if min(plays) else 0.0

@@ -300,7 +300,7 @@ PLANS: dict[str, Callable[[Problem], Plan]] = {
 
 def by_day_or_night() -> Iterator[Any]:
     for name in PLANS:
-        marks = [] if name in ("Algorithm 3", "Algorithm 6", "buckets") else [pytest.mark.nightly]
+        marks = [] if name in ("Algorithm 3", "Algorithm 6") else [pytest.mark.nightly]
         yield pytest.param(name, marks=marks)
 
 

@@ -337,7 +337,10 @@ def script(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGKILL, -9, marks=pytest.mark.nightly)],
+)
 def test_a_stopped_run_goes_on(
     claims: Mapping[int, Claim], tmp_path: Path, sent: int, code: int
 ) -> None:

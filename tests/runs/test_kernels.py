@@ -272,11 +272,11 @@ def _half_loop(rng: np.random.Generator, n: int, size: int) -> IntVector:
 
 
 count_heads: Callable[[np.random.Generator, int, int], IntVector] = njit()(_half_loop)
-FAIR = [0, 1, 2, 31, 53, 54, 80, 106, 107, 108, 150, 1000, 10**5]
+FAIR = [0, 1, 2, 31, 53, 54, 80, 106, 107, 150, 1000, 10**5]
 """Coins counted in one word and in two, and the corrected normal from 107 on."""
 
 
-@pytest.mark.parametrize("n", FAIR)
+@pytest.mark.parametrize("n", [*FAIR, pytest.param(108, marks=pytest.mark.nightly)])
 def test_half_law(n: int) -> None:
     """So many draws that the normal left uncorrected would be seen at n = 107, 108 and 150.
 
@@ -366,7 +366,7 @@ halves: Callable[[np.random.Generator, int, int], IntVector] = njit()(_halves_lo
 
 
 @pytest.mark.parametrize("plays", [2, 12, 20, 200], ids=lambda plays: f"about {plays} an arm")
-@pytest.mark.parametrize("arms", [2, 3, 5, 8])
+@pytest.mark.parametrize("arms", [2, 3, 5, pytest.param(8, marks=pytest.mark.nightly)])
 def test_plays_are_multinomial(arms: int, plays: int) -> None:
     """Given a context's plays, all arms together: covariances, and the law of every pair."""
     dealt = _dealt(arms, plays)

@@ -7,9 +7,10 @@ the oracle are also held against closed forms, so that both sides cannot be wron
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from twins import literal, literal_split
 from twins.laws import Ints, alike, has_mean, same_distribution, same_law
 from twins.literal_split import Loop
 
-REPLICATIONS = 2400
+REPLICATIONS, NIGHT_REPLICATIONS = 800, 2400
 
 
 # --- Cases ----------------------------------------------------------------------------------
@@ -101,8 +102,8 @@ class Draws:
         return errors
 
 
-def in_bulk(case: Case, rng: np.random.Generator) -> Draws:
-    got = [answer(case.request, case.world, rng, case.idle_arm) for _ in range(REPLICATIONS)]
+def in_bulk(case: Case, rng: np.random.Generator, times: int) -> Draws:
+    got = [answer(case.request, case.world, rng, case.idle_arm) for _ in range(times)]
     visits = np.array([a.visits for a in got])
     asked = case.sets.any(axis=1)
     return Draws(
@@ -115,9 +116,9 @@ def in_bulk(case: Case, rng: np.random.Generator) -> Draws:
     )
 
 
-def played_literally(case: Case, rng: np.random.Generator) -> Draws:
+def played_literally(case: Case, rng: np.random.Generator, times: int) -> Draws:
     world = case.world
-    calls = [literal.in_world(case.request, world, rng, case.idle_arm) for _ in range(REPLICATIONS)]
+    calls = [literal.in_world(case.request, world, rng, case.idle_arm) for _ in range(times)]
     return Draws(
         np.array([c.sample.plays for c in calls]),
         np.array([c.sample.mean for c in calls]),
@@ -139,11 +140,20 @@ class Pair:
         return {"bulk": self.bulk, "loop": self.loop}
 
 
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: case.name.replace(" ", "-"))
+def by_day_and_by_night() -> Iterator[Any]:
+    for case in CASES:
+        name = case.name.replace(" ", "-")
+        yield pytest.param((case, REPLICATIONS), id=name)
+        yield pytest.param(
+            (case, NIGHT_REPLICATIONS), marks=pytest.mark.nightly, id=f"{name}-all-night"
+        )
+
+
+@pytest.fixture(scope="module", params=list(by_day_and_by_night()))
 def pair(request: pytest.FixtureRequest) -> Pair:
-    case: Case = request.param
+    case, times = request.param
     rng = np.random.default_rng([20231210, CASES.index(case)])
-    return Pair(case, in_bulk(case, rng), played_literally(case, rng))
+    return Pair(case, in_bulk(case, rng, times), played_literally(case, rng, times))
 
 
 # --- One request ----------------------------------------------------------------------------
@@ -237,8 +247,8 @@ def _check_bernoulli_variance(pair: Pair) -> None:
 def test_means_are_independent_of_plays_and_of_each_other(pair: Pair) -> None:
     A = pair.case.world.mean
     for who, draws in pair.both.items():
-        error = np.where(draws.plays > 0, draws.mean - A, 0.0).reshape(REPLICATIONS, -1)
-        plays = draws.plays.reshape(REPLICATIONS, -1)
+        error = np.where(draws.plays > 0, draws.mean - A, 0.0).reshape(len(draws.plays), -1)
+        plays = draws.plays.reshape(len(draws.plays), -1)
         centred = plays - plays.mean(axis=0)
         for k in range(error.shape[1]):
             others = np.delete(error, k, axis=1)
@@ -377,7 +387,9 @@ def tiny_world(noise: str = "gaussian") -> lb.World:
 CUT_RUNS = 800
 
 
-@pytest.mark.parametrize("horizon", [5, 14, 15, 33, 44])
+@pytest.mark.parametrize(
+    "horizon", [14, 33, *(pytest.param(T, marks=pytest.mark.nightly) for T in (5, 15, 44))]
+)
 def test_horizon_cuts_a_request_where_the_literal_loop_stops(horizon: int) -> None:
     world = tiny_world()
     rng = np.random.default_rng([7, horizon])
@@ -429,7 +441,11 @@ WHOLE_PLANS: dict[str, Callable[[], lb.Plan]] = {
 
 @pytest.mark.parametrize(
     ("name", "noise"),
-    [("near_uniform", "gaussian"), ("near_uniform", "bernoulli"), ("any_contexts", "gaussian")],
+    [
+        pytest.param("near_uniform", "gaussian", marks=pytest.mark.nightly),
+        ("near_uniform", "bernoulli"),
+        ("any_contexts", "gaussian"),
+    ],
 )
 def test_whole_plans(name: str, noise: str) -> None:
     """Rounds and policy jointly, and the regret, of whole runs that depend on what they see."""

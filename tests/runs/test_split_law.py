@@ -7,8 +7,9 @@ the rounds with their closed form. Then what must be exactly so, in the exact wo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,9 @@ from twins.divided import divider, learner
 from twins.laws import has_mean, same_distribution, same_law
 from twins.literal_split import Loop
 
-RUNS = 200
+RUNS, NIGHT_RUNS = 100, 200
+LONG = "any_contexts_online, doubling"
+"""Takes as long as all the others, so that it is played at night."""
 
 # --- Plans that split -------------------------------------------------------------------------
 
@@ -65,7 +68,7 @@ CASES = {
         ),
         [0.5, 0.42, 0.05, 0.03],
     ),
-    "any_contexts_online, doubling": Case(
+    LONG: Case(
         lambda: lb.reductions.any_contexts_online(lb.Problem(3, 3, 2), constants=EARLY),
         [0.6, 0.38, 0.02],
         horizon=330,
@@ -118,13 +121,22 @@ class Pair:
         return None if bucket is None or self.case.horizon else np.array(bucket)
 
 
-@pytest.fixture(scope="module", params=CASES, ids=lambda name: name.replace(" ", "-"))
+def by_day_and_by_night() -> Iterator[Any]:
+    for name in CASES:
+        words = name.replace(" ", "-")
+        if name != LONG:
+            yield pytest.param((name, RUNS), id=words)
+        yield pytest.param((name, NIGHT_RUNS), marks=pytest.mark.nightly, id=f"{words}-all-night")
+
+
+@pytest.fixture(scope="module", params=list(by_day_and_by_night()))
 def pair(request: pytest.FixtureRequest) -> Pair:
-    case = CASES[request.param]
+    name, runs = request.param
+    case = CASES[name]
     world, make, T = case.world, case.make, case.horizon
-    rng = np.random.default_rng([31, len(request.param)])
-    bulk = [lb.simulate(make(), world, seed=seed, horizon=T) for seed in range(RUNS)]
-    loop = [literal_split.in_world(make(), world, rng, T) for _ in range(RUNS)]
+    rng = np.random.default_rng([31, len(name)])
+    bulk = [lb.simulate(make(), world, seed=seed, horizon=T) for seed in range(runs)]
+    loop = [literal_split.in_world(make(), world, rng, T) for _ in range(runs)]
     return Pair(
         case, [in_bulk(run).flat() for run in bulk], [literally(run).flat() for run in loop]
     )
