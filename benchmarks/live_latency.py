@@ -129,6 +129,7 @@ def main(users: int, arms: int, told: int, calls: int) -> None:
     with tempfile.TemporaryDirectory(dir=".") as folder:
         experiment = lb.open(Path(folder) / "clicks.db", range(arms), rewards="binary")
         fill(experiment, shop, told)
+        experiment.warm()  # else a run on a new machine times interpreted code
         before = experiment.status().version
         bare = syncs(Path(folder) / "bare", SYNCS // 2)
         times = call(experiment, shop, calls)
