@@ -12,7 +12,8 @@ from lumpable.stores.log_entries import Name
 from lumpable.tables.cleaning import BROKEN, TEXT, WHOLE
 from lumpable.tables.faults_found import Found
 from lumpable.tables.queries import database
-from lumpable.tables.sources import TAGGED, Part, parts_of, quoted, reading
+from lumpable.tables.source_parts import TAGGED, Part, quoted
+from lumpable.tables.sources import parts_of, reading
 
 
 def names_from(role: str, source: Any, column: str) -> tuple[Name, ...]:

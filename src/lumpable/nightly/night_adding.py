@@ -19,7 +19,8 @@ from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
 from lumpable.tables.ingest import none_counts, read_all
-from lumpable.tables.sources import Part, empty_files, reading
+from lumpable.tables.source_parts import Part
+from lumpable.tables.sources import empty_files, reading
 
 NEEDED = ("user", "item", "reward")
 """Columns that every log has, and what they are called unless somebody says otherwise."""

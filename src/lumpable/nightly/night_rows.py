@@ -22,7 +22,7 @@ from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
 from lumpable.tables.naming_notes import notes_on
-from lumpable.tables.sources import AS_IT_IS, Part, literal, path_literal
+from lumpable.tables.source_parts import AS_IT_IS, Part, literal, path_literal
 
 TYPES = {
     "u_int": "BIGINT", "u_text": "VARCHAR", "i_int": "BIGINT", "i_text": "VARCHAR", "m": "BIGINT",

@@ -17,7 +17,7 @@ from lumpable.nightly.night_folder import copy_whole
 from lumpable.nightly.night_plans import NightPlan
 from lumpable.stores.log_entries import Name
 from lumpable.tables.queries import database
-from lumpable.tables.sources import literal
+from lumpable.tables.source_parts import literal
 
 ENDINGS = {
     ".csv": "(FORMAT csv, HEADER true)",

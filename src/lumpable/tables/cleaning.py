@@ -16,7 +16,7 @@ from lumpable.learners.learner import LARGEST
 from lumpable.lumps.use.naming import EXACT
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.stores.log_entries import MICRO, MOST
-from lumpable.tables.sources import TAGGED, UNTYPED, Part, quoted
+from lumpable.tables.source_parts import TAGGED, UNTYPED, Part, quoted
 
 WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 BROKEN = re.compile(r"FLOAT|DOUBLE|DECIMAL.*")

@@ -18,7 +18,8 @@ from lumpable.tables.cleaning import (
     shown,
 )
 from lumpable.tables.dirt import PLACES, RowFault, csv_records, lines_of
-from lumpable.tables.sources import Part, opened
+from lumpable.tables.file_parts import opened
+from lumpable.tables.source_parts import Part
 
 BLOCK = 1 << 20
 SHOWN = 100

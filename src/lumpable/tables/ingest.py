@@ -23,7 +23,8 @@ from lumpable.tables.faults_found import Found, faults_of
 from lumpable.tables.naming_notes import notes_on
 from lumpable.tables.packed_reading import Field, PackedReading
 from lumpable.tables.queries import Progress, database, run
-from lumpable.tables.sources import Part, empty_files, parts_of, reading
+from lumpable.tables.source_parts import Part
+from lumpable.tables.sources import empty_files, parts_of, reading
 
 NO_TIMES = "NULL::BIGINT AS first, NULL::BIGINT AS last"
 Names = tuple[Name, ...]

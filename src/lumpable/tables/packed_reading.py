@@ -22,7 +22,7 @@ from lumpable.tables.adding_up import (
     widths_of,
 )
 from lumpable.tables.queries import Progress, run
-from lumpable.tables.sources import Part
+from lumpable.tables.source_parts import Part
 
 CHUNK = 1 << 24
 """Rows of a file that are fetched at once."""
