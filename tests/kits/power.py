@@ -1,6 +1,7 @@
 """A disk that loses power: what was not synced is lost, torn, or there, sector by sector.
 
-SQLite runs on it through `apsw`, whose files are our own; the store is the one that everybody uses.
+SQLite runs on it through `apsw`, whose files are our own; the store is the one that everybody uses,
+with two connections that share SQLite's index of the log in memory, which a cut leaves nothing of.
 """
 
 from __future__ import annotations
@@ -9,11 +10,17 @@ import contextlib
 import itertools
 import random
 import sqlite3
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
+
+from lumpable.stores import checkpoints
+from lumpable.stores.in_sqlite import SQLiteStore
+from lumpable.stores.law import StoreError
 
 SECTOR = 512
 _names = itertools.count()
@@ -68,11 +75,14 @@ class Disk:
         self.left, self.steps, self.fails = cut_after, 0, fails
         """Steps until the power is cut, taken so far, and those that fail once."""
         self.full = self.cut = False
+        self.meanwhile: Callable[[], None] = lambda: None
+        """What others do before the next step."""
         self.name = f"power {next(_names)}"
         self._vfs = _VFS(self)
 
     def step(self) -> None:
         """Count a write or a sync, which may not happen."""
+        self.meanwhile()
         self.steps += 1
         if self.left is not None:
             self.left -= 1
@@ -93,6 +103,59 @@ class Disk:
         with monkeypatch.context() as here:
             here.setattr(sqlite3, "connect", lambda path, **_: Connection(path, self.name))
             yield
+
+
+class Beside:
+    """Checkpoints as they are made beside the writer, but when luck says so: no thread decides.
+
+    Each is made later than the commit that asked for it, and others may commit between its writes.
+    The power may be cut in the middle of one.
+    """
+
+    def __init__(self, disk: Disk, rng: random.Random, cut_in: int | None) -> None:
+        self.begun = self.whole = self.overtaken = 0
+        """How many were begun and made whole, and commits that came in the middle of one."""
+        self.cut = False
+        """Whether the power was cut in one."""
+        self._disk, self._rng, self._cut_in = disk, rng, cut_in
+        self._asked: list[Callable[[], None]] = []
+
+    @contextlib.contextmanager
+    def used(self, monkeypatch: Any, step: int, longest: int) -> Iterator[None]:
+        """Let stores make them this way, one in so many pages."""
+        with monkeypatch.context() as here:
+            here.setattr(checkpoints, "STEP", step)
+            here.setattr(checkpoints, "LONGEST", longest)
+            fake = SimpleNamespace(Thread=self._thread, Lock=threading.Lock)
+            here.setattr(checkpoints, "threading", fake)
+            yield
+
+    def _thread(self, *, target: Callable[[], None], **_: Any) -> Any:
+        return SimpleNamespace(start=lambda: self._asked.append(target))
+
+    def turn(self, store: SQLiteStore, commit: Callable[[], None]) -> None:
+        """Maybe make what was asked for, while others commit."""
+        if not self._asked or self._rng.random() < 0.3:
+            return
+        self.begun += 1
+        if self._cut_in is not None and self.begun == self._cut_in:
+            self._disk.left = self._rng.randrange(8)
+        self._disk.meanwhile = lambda: self._between(store, commit)
+        try:
+            self._asked.pop()()
+        finally:
+            self._disk.meanwhile = lambda: None
+        self.cut = self._disk.cut
+        self.whole += not self.cut
+
+    def _between(self, store: SQLiteStore, commit: Callable[[], None]) -> None:
+        """Commit between two writes, unless the writer is held up, or has no power."""
+        if not (self._disk.cut or store._lock._is_owned()) and self._rng.random() < 0.2:  # type: ignore[attr-defined]
+            self.overtaken += 1
+            usual, self._disk.meanwhile = self._disk.meanwhile, lambda: None
+            with contextlib.suppress(StoreError):  # there was no power left for it
+                commit()
+            self._disk.meanwhile = usual
 
 
 class _VFS(apsw.VFS):
@@ -135,8 +198,7 @@ class _File(apsw.VFSFile):
 
     def xSync(self, flags: int) -> None:
         self._disk.step()
-        super().xSync(flags)
-        self._sectors.sync()
+        self._sectors.sync()  # the real disk need not wait
 
 
 class Connection:
@@ -146,7 +208,6 @@ class Connection:
         with _as_usual():
             made = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
             self._db = apsw.Connection(path, vfs=vfs, flags=made)
-        self.execute("PRAGMA locking_mode = EXCLUSIVE")  # a log without shared memory
 
     def execute(self, query: str, given: Any = ()) -> Rows:
         with _as_usual():

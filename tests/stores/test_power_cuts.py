@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from kits.power import Disk
+from kits.power import Beside, Disk
 from kits.stores import decided, rewarded
 from lumpable.stores import sqlite_file
 from lumpable.stores.in_sqlite import SQLiteStore
@@ -16,29 +18,47 @@ from lumpable.stores.law import StoreError
 from lumpable.stores.log_entries import Entry
 
 
-def work(store: SQLiteStore, rng: random.Random, acknowledged: list[Entry]) -> None:
+def work(store: SQLiteStore, rng: random.Random, acknowledged: list[Entry], beside: Beside) -> None:
     """Append batches until the power is cut; what was acknowledged is in the list."""
-    store._db.execute(f"PRAGMA wal_autocheckpoint = {rng.choice([3, 12, 1000])}")
-    for k in range(60):
-        batch = [decided(f"{k}", f"u{k % 5}"), rewarded(f"{k}", k)] * (1 + (k % 7 == 6))
-        batch = batch[:2] + [rewarded(f"{k}", k + j) for j in range(rng.randrange(3))]
+    numbers = itertools.count()
+
+    def commit() -> None:
+        k = next(numbers)
+        batch = [decided(f"{k}", f"u{k % 5}"), rewarded(f"{k}", k)]
+        batch += [rewarded(f"{k}", k + j) for j in range(rng.randrange(3))]
         store.append(batch)
-        acknowledged += batch
+        acknowledged.extend(batch)
+
+    while len(acknowledged) < 500:
+        commit()
+        beside.turn(store, commit)
 
 
-def cut(folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Cut the power somewhere; return what is wrong with what is found, nothing if all is well."""
+def cut(
+    folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch, counts: Counter[str] | None = None
+) -> str:
+    """Cut the power somewhere; return what is wrong with what is found, nothing if all is well.
+
+    Every other time that is in the middle of a checkpoint.
+    """
     rng, acknowledged = random.Random(seed), list[Entry]()
     before, after = folder / f"{seed} before", folder / f"{seed} after"
     before.mkdir()
     after.mkdir()
-    disk, store = Disk(cut_after=rng.randrange(20, 420)), None
-    with disk.used(monkeypatch):
+    cut_in = rng.randrange(1, 5) if seed % 2 else None
+    disk, store = Disk(cut_after=rng.randrange(20, 800) if cut_in is None else None), None
+    beside = Beside(disk, rng, cut_in)
+    often, longest = rng.choice([12, 30, 100]), rng.choice([1, 40, 200])
+    with disk.used(monkeypatch), beside.used(monkeypatch, often, longest):
         try:
             store = SQLiteStore(before / "log.db")
-            work(store, rng, acknowledged)
+            assert store._rows("PRAGMA wal_autocheckpoint") == [(0,)]  # none in commits
+            work(store, rng, acknowledged, beside)
         except StoreError:
             assert disk.cut
+        if counts is not None:
+            counts.update(cut=disk.cut, cut_in_checkpoints=beside.cut, made=beside.whole,
+                          overtaken=beside.overtaken)  # fmt: skip
         disk.left_in(after, rng)
         disk.left, disk.cut = None, False
         if store is not None:
@@ -63,8 +83,14 @@ def cut(folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_power_cuts_lose_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
+    """Made beside, as they are in earnest, checkpoints are cut in the middle, too."""
+    counts = Counter[str]()
     for seed in range(many):
-        assert cut(tmp_path, seed, monkeypatch) == "", seed
+        assert cut(tmp_path, seed, monkeypatch, counts) == "", seed
+    assert counts["cut"] >= 0.9 * many
+    assert counts["cut_in_checkpoints"] >= 0.4 * many
+    assert counts["made"] >= many
+    assert counts["overtaken"] >= many
 
 
 @pytest.mark.parametrize("synchronous", ["NORMAL", "OFF"])
