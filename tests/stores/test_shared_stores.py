@@ -237,6 +237,17 @@ def test_what_is_put_aside_goes_when_somebody_is_erased() -> None:
         "UPDATE aside SET content = '\\x00' WHERE kind = 'fit'",
         "UPDATE aside SET name = 'x' WHERE kind = 'fit'",
         "UPDATE ever SET users = 1",
+        "UPDATE log SET kind = 'erased' WHERE kind = 'rewarded'",
+        "DELETE FROM log; DELETE FROM chain",
+        "DELETE FROM log WHERE number = 4; DELETE FROM chain WHERE last = 4; "
+        "INSERT INTO chain VALUES (3, '\\x00')",
+        "DELETE FROM about WHERE key = 'end'",
+        "INSERT INTO arms VALUES (99, '\"evil\"')",
+        "INSERT INTO users VALUES (9, '\"evil\"', '')",
+        "DROP INDEX decisions",
+        "CREATE RULE more AS ON INSERT TO log DO INSTEAD NOTHING",
+        "CREATE FUNCTION less() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
+        "CREATE TRIGGER more BEFORE INSERT ON log FOR EACH ROW EXECUTE FUNCTION less()",
     ],
 )
 def test_changes_behind_its_back_are_found(query: str) -> None:
@@ -291,13 +302,13 @@ def test_tables_of_the_first_schema_are_brought_up_to_date() -> None:
         with PostgresStore(address) as store:
             in_turn(store).append([decided("a")])
             store.configure(b"some")
-        db.execute("DELETE FROM older.about WHERE key = 'settings digest'")
+        db.execute("DELETE FROM older.about WHERE key IN ('settings digest', 'end')")
         db.execute("UPDATE older.about SET value = '1' WHERE key = 'schema'")
         with PostgresStore(address, read_only=True) as store:  # left as it is
             assert not store.verify()
             assert store._schema() == 1
         with PostgresStore(address) as store:
-            assert store._schema() == 2
+            assert store._schema() == 3
             assert [entry for _, entry in store.entries()] == [decided("a")]
             assert store.settings == b"some"
             assert not store.verify()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,7 +16,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_postgres import PostgresStore
 from lumpable.stores.in_sqlite import SQLiteStore
-from lumpable.stores.in_tables import OWN
+from lumpable.stores.in_tables import BLANK, OWN
 from lumpable.stores.law import AlreadyDecided, StoreError
 from lumpable.stores.log_entries import Entry, Kind, micro, plain
 
@@ -209,14 +208,14 @@ def test_files_of_the_first_schema_are_brought_up_to_date(tmp_path: Path) -> Non
         store.append([decided("a"), rewarded("a", 1)])
         store.configure(b"some")
         store._db.executescript("DROP INDEX own; PRAGMA user_version = 1;")
-        store._db.execute("DELETE FROM about WHERE key = 'settings digest'")
+        store._db.execute("DELETE FROM about WHERE key IN ('settings digest', 'end')")
         before = list(store.entries())
     with SQLiteStore(tmp_path / "log.db", read_only=True) as store:  # left as it is
         assert list(store.entries()) == before
         assert store._rows("PRAGMA user_version") == [(1,)]
         assert not store.verify()
     with SQLiteStore(tmp_path / "log.db") as store:
-        assert store._rows("PRAGMA user_version") == [(3,)]
+        assert store._rows("PRAGMA user_version") == [(4,)]
         assert store.settings == b"some"
         plan = store._rows("EXPLAIN QUERY PLAN " + OWN.replace("%s", "1"))
         assert "own" in str(plan)
@@ -248,19 +247,48 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
         store.append([decided("a")])
 
 
-def damaged(path: Path, query: str, *given: Any) -> SQLiteStore:
+def damaged(path: Path, query: str) -> SQLiteStore:
     """Change a file behind the store's back."""
     db = sqlite3.connect(path)
     db.execute("PRAGMA ignore_check_constraints = ON")
-    db.execute(query, given)
+    db.executescript(query)
     db.commit()
     db.close()
-    return SQLiteStore(path)
+    return SQLiteStore(path, read_only=True)
+
+
+BLANKED = f"UPDATE log SET kind = 'erased', {BLANK}"
 
 
 @pytest.mark.parametrize(
     "query",
     [
+        "UPDATE log SET kind = 'erased' WHERE kind = 'rewarded'",
+        f"{BLANKED} WHERE number = 2",
+        f"{BLANKED} WHERE number = 6",
+        "UPDATE log SET value = 3 WHERE kind = 'erased'",
+        "UPDATE log SET kind = 'rewarded' WHERE kind = 'erased'",
+        "DELETE FROM log; DELETE FROM chain",
+        "DELETE FROM log WHERE number = 6; DELETE FROM chain WHERE last = 6",
+        "DELETE FROM log WHERE number = 6; DELETE FROM chain WHERE last = 6; "
+        "DELETE FROM about WHERE key = 'end'",
+        "INSERT INTO log SELECT 0, kind, at, event, user, arm, value, propensity, version, active,"
+        " detail, digest FROM log WHERE kind = 'rewarded' LIMIT 1",
+        "UPDATE about SET value = '{}' WHERE key = 'end'",
+        "UPDATE about SET value = CAST(value || ' ' AS BLOB) || x'00' WHERE key = 'end'",
+        "INSERT INTO about VALUES ('more', x'00')",
+        "DELETE FROM about WHERE key = 'end'",
+        "INSERT INTO arms VALUES (99, '\"evil\"')",
+        "INSERT INTO users VALUES (3, '\"evil\"', x'00')",
+        "UPDATE users SET salt = x'00' WHERE number = 2",
+        "UPDATE sqlite_sequence SET seq = 1000",
+        "DROP INDEX decisions",
+        "DROP INDEX events",
+        "DROP INDEX own",
+        "CREATE TABLE more (x)",
+        "CREATE VIEW more AS SELECT * FROM log",
+        "CREATE TRIGGER more AFTER INSERT ON log BEGIN DELETE FROM log; END",
+        "DROP INDEX decisions; CREATE INDEX decisions ON log (event) WHERE kind = 'decided'",
         "UPDATE log SET value = value + 1 WHERE number = 2",
         "UPDATE log SET at = 0 WHERE number = 1",
         "UPDATE log SET digest = zeroblob(32) WHERE number = 3",
@@ -269,8 +297,8 @@ def damaged(path: Path, query: str, *given: Any) -> SQLiteStore:
         "UPDATE arms SET name = '\"blue\"' WHERE number = 1",
         "UPDATE chain SET link = zeroblob(32) WHERE last = 2",
         "DELETE FROM log WHERE number = 2",
-        "DELETE FROM log WHERE number = 4",
-        "DELETE FROM chain WHERE last = 4",
+        "DELETE FROM log WHERE number = 6",
+        "DELETE FROM chain WHERE last = 6",
         "DELETE FROM users WHERE number = 1",
         "UPDATE about SET value = x'6f6e64' WHERE key = 'settings'",
         "UPDATE about SET value = 'one' WHERE key = 'settings'",
@@ -286,10 +314,40 @@ def test_changes_behind_its_back_are_found(tmp_path: Path, query: str) -> None:
     with SQLiteStore(tmp_path / "log.db") as store:
         store.append([decided("a"), rewarded("a", 1)])
         store.append([decided("b", "bob"), rewarded("b", 2)])
+        store.append([decided("c", "cid"), decided("d", "cid")])
         store.configure(b"one")
+        store.erase("cid")
         assert not store.verify()
     with damaged(tmp_path / "log.db", query) as store:
         assert store.verify()
+
+
+def test_nothing_is_written_after_an_end_that_was_changed(tmp_path: Path) -> None:
+    """It would be the new end, and nobody would see that entries are gone."""
+    path = tmp_path / "log.db"
+    with SQLiteStore(path) as store:
+        store.append([decided("a"), rewarded("a", 1)])
+    damaged(path, "DELETE FROM log; DELETE FROM chain").close()
+    with pytest.raises(StoreError, match="verify"):
+        SQLiteStore(path)
+
+
+def test_files_of_the_third_schema_get_an_end(tmp_path: Path) -> None:
+    """Of names and erasures that there are then."""
+    path = tmp_path / "log.db"
+    with SQLiteStore(path) as store:
+        store.append([decided("a"), rewarded("a", 1), decided("b", "bob")])
+        store.erase("ann")
+        kept = store._end
+        store._db.execute("DELETE FROM about WHERE key = 'end'")
+        store._db.execute("PRAGMA user_version = 3")
+        assert not store.verify()
+    with SQLiteStore(path) as store:
+        assert store._end == kept
+        assert not store.verify()
+        store.append([rewarded("b", 1)])
+        store.erase("bob")
+        assert not store.verify()
 
 
 def test_rewards_in_millionths() -> None:

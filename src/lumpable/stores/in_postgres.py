@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from lumpable.stores import log_end
 from lumpable.stores.in_tables import (
     BLANK,
     COLUMNS,
@@ -31,6 +32,7 @@ from lumpable.stores.postgres_database import (
     checked,
     connected,
     place_of,
+    rows_into,
 )
 
 TURN, ELECTION = 1, 2
@@ -41,6 +43,7 @@ NOW = (
     "(SELECT last, link FROM chain ORDER BY last DESC LIMIT 1) AS newest ON true"
 )
 """What names there are, and the end of the chain."""
+KEEP = "UPDATE about SET value = %s WHERE key = %s"
 CLEAR: list[Statement] = [
     ("LOCK TABLE aside IN SHARE ROW EXCLUSIVE MODE", ()), ("DELETE FROM aside", ()),
 ]  # fmt: skip
@@ -54,7 +57,8 @@ class PostgresStore(TableStore, SharedStore):
     one of the search path, or `lumpable` if that is the usual one. With `read_only` none is made.
     """
 
-    DIGEST_SINCE = 2
+    DIGEST_SINCE, END_SINCE = 2, 3
+    KEYS = TableStore.KEYS | {"schema"}
 
     def __init__(
         self, address: str, *, read_only: bool = False, salt: Callable[[], bytes] | None = None
@@ -70,6 +74,8 @@ class PostgresStore(TableStore, SharedStore):
             with self._errors():
                 self._reader()
             self._read_names()
+            if not read_only:
+                self._check_end()
         except BaseException:
             self.close()
             raise
@@ -166,7 +172,7 @@ class PostgresStore(TableStore, SharedStore):
     @property
     def last(self) -> int:
         """The number of the last entry."""
-        return self._last if self._has_turn else self._end_of_chain()[0]
+        return self._last if self._has_turn else self._found()[0]
 
     def configure(self, settings: bytes) -> None:
         """Keep settings."""
@@ -178,18 +184,21 @@ class PostgresStore(TableStore, SharedStore):
         with self._lock, self._errors():
             self._reader().write([(query, row) for row in rows])
 
-    def _write(self, users: list[Row], arms: list[Row], log: list[Row], link: Row) -> None:
+    def _write(
+        self, users: list[Row], arms: list[Row], log: list[Row], link: Row, end: bytes
+    ) -> None:
         from psycopg.errors import UniqueViolation
 
         session = self._in_turn()
         more: list[Statement] = []
         if users:
-            more.append(_insert("users", "bigint, text, bytea", users))
+            more.append(rows_into("users", "bigint, text, bytea", users))
             more.append(("UPDATE ever SET users = %s", (users[-1][0],)))
         if arms:
-            more.append(_insert("arms", "bigint, text", arms))
-        more.append(_insert(f"log ({COLUMNS})", KINDS, log))
+            more.append(rows_into("arms", "bigint, text", arms))
+        more.append(rows_into(f"log ({COLUMNS})", KINDS, log))
         more.append(("INSERT INTO chain VALUES (%s, %s)", link))
+        more.append((KEEP, (end, log_end.KEY)))
         try:
             with self._errors():
                 session.write(more)
@@ -207,9 +216,9 @@ class PostgresStore(TableStore, SharedStore):
         """Make an entry; names that others gave since are read first."""
         if row[4] not in self._salts or (row[5] is not None and row[5] not in self._arms.name):
             with self._lock:
-                last, link = self._last, self._link
+                last, link, end = self._last, self._link, self._end
                 self._read_names()
-                self._last, self._link = last, link
+                self._last, self._link, self._end = last, link, end
                 if not self._has_turn:
                     self._known = ()
         return super()._entry(row)
@@ -222,12 +231,17 @@ class PostgresStore(TableStore, SharedStore):
             session, number = self._in_turn(), self._users.number.get(user)
             if number is None:
                 return 0
-            found = [n for (n,) in session.rows(OWN, number)]
+            found = session.rows(OWN, number)
+            row = session.rows(f"{log_end.USERS} WHERE number = %s", number)[0]
+            end = self._end.without(row, found)
             blank = f"UPDATE log SET kind = '{ERASED}', {BLANK} WHERE number = ANY(%s)"
             session.write([
-                (blank, (found,)), ("DELETE FROM users WHERE number = %s", (number,)),
-                *CLEAR, ("UPDATE ever SET erasures = erasures + 1", ()),
+                (blank, ([entry for entry, _ in found],)),
+                ("DELETE FROM users WHERE number = %s", (number,)),
+                (KEEP, (end.held(), log_end.KEY)), *CLEAR,
+                ("UPDATE ever SET erasures = erasures + 1", ()),
             ])  # fmt: skip
+            self._end = end
             self._users.drop(number)
             del self._salts[number]
             self._known = self._known[0], self._known[1] + 1, self._known[2]
@@ -239,8 +253,10 @@ class PostgresStore(TableStore, SharedStore):
         """Check entries, settings and what is put aside against digests, and the chain."""
         with self._lock, self._errors(), self._reader().one_moment():
             try:
-                self._read_names()
-                return [*self._broken(), *self._changed_settings(), *self._changed_aside()]
+                changed = self._reader().changed_tables()
+                damages = [Damage("the tables", f"are not as they were made: {changed}")]
+                damages = damages if changed else []
+                return [*damages, *self._damages(), *self._changed_aside()]
             except (StoreError, TypeError, ValueError) as error:
                 return [Damage("the tables", f"cannot be read: {error}")]
 
@@ -286,10 +302,3 @@ class PostgresStore(TableStore, SharedStore):
         if self._reading is not None:
             self._reading.close()
             self._reading = None
-
-
-def _insert(table: str, kinds: str, rows: list[Row]) -> Statement:
-    """Return the statement that adds rows: an array for each column."""
-    arrays = ", ".join(f"%s::{kind}[]" for kind in kinds.split(", "))
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    return f"INSERT INTO {table} SELECT * FROM unnest({arrays})", columns

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from lumpable.stores import log_end
 from lumpable.stores.checkpoints import Checkpoints
 from lumpable.stores.in_tables import (
     BLANK,
@@ -24,9 +25,10 @@ from lumpable.stores.in_tables import (
 )
 from lumpable.stores.law import AlreadyDecided, Damage, StoreError
 from lumpable.stores.log_entries import Name, digest_of_settings
-from lumpable.stores.sqlite_file import connected, store_errors
+from lumpable.stores.sqlite_file import changed_tables, connected, store_errors
 from lumpable.stores.writer_lock import WriterLock
 
+KEEP = "UPDATE about SET value = ? WHERE key = ?"
 PLACES = f"({', '.join('?' * len(COLUMNS.split(', ')))})"
 ROWS = 50
 """Of the log that one statement writes: each one lets another thread run, and waits for it."""
@@ -38,7 +40,7 @@ class SQLiteStore(TableStore):
     With `read_only` it may be read while another process writes.
     """
 
-    DIGEST_SINCE = 3
+    DIGEST_SINCE, END_SINCE = 3, 4
 
     def __init__(
         self, path: str | Path, *, read_only: bool = False,
@@ -54,6 +56,7 @@ class SQLiteStore(TableStore):
                 self._db = connected(self.path, read_only=read_only)
                 self._read_names()
                 if not read_only:
+                    self._check_end()
                     self._checkpoint_beside()
         except BaseException:
             if self._owner is not None:
@@ -96,7 +99,9 @@ class SQLiteStore(TableStore):
         with self._lock, store_errors(self.path):
             return self._db.execute(query, given).fetchall()
 
-    def _write(self, users: list[Row], arms: list[Row], log: list[Row], link: Row) -> None:
+    def _write(
+        self, users: list[Row], arms: list[Row], log: list[Row], link: Row, end: bytes
+    ) -> None:
         try:
             with self._change():
                 self._db.executemany("INSERT INTO users VALUES (?, ?, ?)", users)
@@ -107,6 +112,7 @@ class SQLiteStore(TableStore):
                     given = [value for row in rows for value in row]
                     self._db.execute(f"INSERT INTO log ({COLUMNS}) VALUES {places}", given)
                 self._db.execute("INSERT INTO chain VALUES (?, ?)", link)
+                self._db.execute(KEEP, (end, log_end.KEY))
             if self._checkpoints is not None:
                 self._checkpoints.wrote(len(log))
         except sqlite3.IntegrityError as error:
@@ -132,9 +138,13 @@ class SQLiteStore(TableStore):
             with self._change():
                 # which ones must be known first: an update would change what it looks for
                 found = self._db.execute(OWN.replace("%s", "?"), (number,)).fetchall()
+                row = self._rows(f"{log_end.USERS} WHERE number = ?", number)[0]
+                end = self._end.without(row, found)
                 update = f"UPDATE log SET kind = '{ERASED}', {BLANK} WHERE number = ?"
-                self._db.executemany(update, found)
+                self._db.executemany(update, [(entry,) for entry, _ in found])
                 self._db.execute("DELETE FROM users WHERE number = ?", (number,))
+                self._db.execute(KEEP, (end.held(), log_end.KEY))
+            self._end = end
             self._users.drop(number)
             del self._salts[number]
             self._empty_wal()
@@ -151,13 +161,14 @@ class SQLiteStore(TableStore):
             raise StoreError(f"{self.path}: {why}; erase it again")
 
     def verify(self) -> list[Damage]:
-        """Check SQLite's own structure, entries and settings against digests, and the chain."""
+        """Check SQLite's own structure, the tables, and all that is in them."""
         with self._lock, self._one_moment():
             try:
                 said = [words for (words,) in self._rows("PRAGMA integrity_check")]
                 damages = [Damage("the file", words) for words in said if words != "ok"]
-                self._read_names()  # what is in the file now, not what was when it was opened
-                return [*damages, *self._broken(), *self._changed_settings()]
+                if changed := changed_tables(self._db):
+                    damages.append(Damage("the tables", f"are not as they were made: {changed}"))
+                return [*damages, *self._damages()]
             except (sqlite3.Error, StoreError, TypeError, ValueError) as error:
                 return [Damage("the file", f"cannot be read: {error}")]
 

@@ -1,7 +1,8 @@
 """A log in the tables of a database: what rows mean, whichever database holds them.
 
 `users` and `arms` give names numbers, so that erasing somebody leaves rows and chain whole; `log`
-has a row for each entry, with its digest; `chain` links the digests of each commit to all before.
+has a row for each entry, with its digest; `chain` links the digests of each commit to all before;
+`about` keeps settings, and where all of this ends (see `log_end`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from lumpable.stores import log_end
 from lumpable.stores.law import Damage, Store, StoreError
 from lumpable.stores.log_entries import Entry, Name, digest_of, digest_of_settings, linked
 
@@ -21,7 +23,7 @@ ERASED = "erased"
 COLUMNS = 'number, kind, at, event, "user", arm, value, propensity, version, active, detail, digest'
 BLANK = ", ".join(f"{name} = NULL" for name in COLUMNS.split(", ")[2:-1])
 """What is left of an entry that is erased: its number and its digest."""
-OWN = """SELECT number FROM log WHERE event IN
+OWN = """SELECT number, digest FROM log WHERE event IN
          (SELECT event FROM log WHERE "user" = %s AND kind = 'decided')"""
 """The entries of a user: all of the events that were decided for them."""
 SETTINGS, DIGEST = "settings", "settings digest"
@@ -54,7 +56,11 @@ class TableStore(Store):
     """Makes rows of entries and entries of rows; a final class speaks to its database."""
 
     DIGEST_SINCE: int
-    """The first schema that keeps the digest of settings."""
+    """The first schema that keeps the digest of settings, ..."""
+    END_SINCE: int
+    """... and the first that keeps where the log ends."""
+    KEYS = frozenset({SETTINGS, DIGEST, log_end.KEY})
+    """What may be in `about`."""
 
     def __init__(self, place: str, salt: Callable[[], bytes] | None) -> None:
         self.place = place
@@ -65,6 +71,8 @@ class TableStore(Store):
         self._salts: dict[int | None, bytes] = {None: b""}
         self._users_ever, self._last, self._link = 0, 0, b""
         """The highest number of a user, which does not come again, and the end of the chain."""
+        self._end = log_end.End()
+        """What is kept of these, and of names and erasures."""
 
     # --- What a database does ---------------------------------------------------------------------
 
@@ -73,8 +81,10 @@ class TableStore(Store):
         """Return what a query finds, with `?` for what is given."""
 
     @abstractmethod
-    def _write(self, users: list[Row], arms: list[Row], log: list[Row], link: Row) -> None:
-        """Add rows to all tables in one transaction, durably."""
+    def _write(
+        self, users: list[Row], arms: list[Row], log: list[Row], link: Row, end: bytes
+    ) -> None:
+        """Add rows to all tables and keep the new end, in one transaction, durably."""
 
     @abstractmethod
     def _highest_user(self) -> int:
@@ -89,20 +99,30 @@ class TableStore(Store):
     def _read_names(self) -> None:
         """Read all names, and the end of the chain."""
         try:
-            users = self._rows("SELECT number, name, salt FROM users")
+            users = self._rows(log_end.USERS)
             self._users = Numbered((number, name) for number, name, _ in users)
             self._salts = {None: b"", **{number: salt for number, _, salt in users}}
-            self._arms = Numbered(self._rows("SELECT number, name FROM arms"))
+            self._arms = Numbered(self._rows(log_end.ARMS))
             self._users_ever = self._highest_user()
         except (TypeError, ValueError) as error:
             raise StoreError(f"{self.place}: names are damaged: {error}") from error
-        self._last, self._link = self._end_of_chain()
+        self._last, self._link, held = self._found()
+        self._end = log_end.read(held) or log_end.End()
 
-    def _end_of_chain(self) -> tuple[int, bytes]:
-        rows = self._rows("SELECT last, link FROM chain ORDER BY last DESC LIMIT 1")
-        if rows and not (isinstance(rows[0][0], int) and isinstance(rows[0][1], bytes)):
+    def _found(self) -> tuple[int, bytes, object]:
+        """Return the end of the chain, and what is kept of it."""
+        last, link, held = self._rows(log_end.FOUND)[0]
+        if last is not None and not (isinstance(last, int) and isinstance(link, bytes)):
             raise StoreError(f"{self.place}: the chain is damaged")
-        return (rows[0][0], rows[0][1]) if rows else (0, b"")
+        return last or 0, link or b"", held
+
+    def _check_end(self) -> None:
+        """Refuse to write after another end than that which is kept: nobody would see it again."""
+        last, link, held = self._found()
+        end = log_end.read(held)
+        if end is None or (end.last, end.link) != (last, link.hex()):
+            why = "its last entries are not what was written (see `lumpable verify`)"
+            raise StoreError(f"{self.place}: {why}")
 
     # --- Writing ----------------------------------------------------------------------------------
 
@@ -127,8 +147,9 @@ class TableStore(Store):
             users, arms = self._name_new(entries)
             rows = [self._row(number, e) for number, e in enumerate(entries, self._last + 1)]
             last, link = self._last + len(rows), linked(self._link, [row[-1] for row in rows])
+            end = self._end.after(last, link, users, arms)
             try:
-                self._write(users, arms, rows, (last, link))
+                self._write(users, arms, rows, (last, link), end.held())
             except BaseException:
                 for number, *_ in users:
                     self._users.drop(number)
@@ -137,6 +158,7 @@ class TableStore(Store):
                     self._arms.drop(number)
                 raise
             self._last, self._link, self._users_ever = last, link, self._users_ever + len(users)
+            self._end = end
             return last
 
     def _name_new(self, entries: Sequence[Entry]) -> tuple[list[Row], list[Row]]:
@@ -203,15 +225,25 @@ class TableStore(Store):
 
     # --- Verifying --------------------------------------------------------------------------------
 
+    def _damages(self) -> Iterator[Damage]:
+        """Compare all that is in the tables with what was written."""
+        self._read_names()  # what is there now, not what was when it was opened
+        yield from self._broken()
+        yield from self._changed_settings()
+
     def _broken(self) -> Iterator[Damage]:
-        """Compare every entry with its digest, and all digests with the chain."""
+        """Compare entries with their digests, these with the chain, and that with its end."""
         links: dict[int, bytes] = dict(self._rows("SELECT last, link FROM chain"))
-        link, digests, expected = b"", list[bytes](), 1
+        link, digests, expected, erased = b"", list[bytes](), 1, 0
         for row in self._log(0):
             if row[0] != expected:
                 yield Damage(f"entry {expected}", "is missing")
                 return
-            if row[1] != ERASED and not self._matches(row):
+            if row[1] == ERASED:
+                erased += log_end.total([(row[0], row[-1])])
+            if any(value is not None for value in row[2:-1]) if row[1] == ERASED else (
+                not self._matches(row)
+            ):  # fmt: skip
                 yield Damage(f"entry {expected}", "is not what was written")
             digests.append(row[-1])
             if expected in links:
@@ -222,6 +254,30 @@ class TableStore(Store):
             expected += 1
         if digests or max(links, default=0) != expected - 1:
             yield Damage(f"entry {expected}", "log and chain end at different places")
+        elif self._rows("SELECT number FROM log WHERE number < 1 LIMIT 1"):
+            yield Damage("the log", "has rows before its first entry")
+        else:
+            yield from self._changed_end(erased)
+
+    def _changed_end(self, erased: int) -> Iterator[Damage]:
+        """Compare with what is kept: the end, the names, and the `erased` entries, summed."""
+        last, link, held = self._found()
+        end = log_end.read(held)
+        if end is None:
+            if held is not None or self._schema() >= self.END_SINCE:
+                yield Damage("what is kept of the end", "is not what was written")
+            return
+        if (end.last, end.link) != (last, link.hex()):
+            yield Damage("the log", f"ends with entry {last}, and was written up to {end.last}")
+        for what, kept, sum in (
+            ("the names of users", end.users, log_end.total(self._rows(log_end.USERS))),
+            ("the names of arms", end.arms, log_end.total(self._rows(log_end.ARMS))),
+            ("the entries that are blank", end.erased, erased % log_end.MODULUS),
+        ):
+            if int(kept, 16) != sum:
+                yield Damage(what, "are not those that were written")
+        if end.ever != self._users_ever:
+            yield Damage("the highest number of a user", "is not what was written")
 
     def _changed_settings(self) -> Iterator[Damage]:
         """Compare the settings with their digest, and the numbers of users with the highest."""
@@ -231,6 +287,8 @@ class TableStore(Store):
         older = digest is None and self._schema() < self.DIGEST_SINCE
         if digest != expected and not older:
             yield Damage("the settings", "are not what was written")
+        if not held.keys() <= self.KEYS:
+            yield Damage("the settings", "have others beside them")
         if self._users_ever < max(self._users.name, default=0):
             yield Damage("the names of users", "have higher numbers than were given")
 

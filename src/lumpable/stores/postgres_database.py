@@ -11,9 +11,10 @@ from typing import Any
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
+from lumpable.stores import log_end
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # errors say it, once
-SCHEMA = 2
+SCHEMA = 3
 """The version of the tables."""
 USUAL = "lumpable"
 """The schema of the database that they are in, where the search path names no other."""
@@ -35,14 +36,29 @@ CREATE TABLE chain (last BIGINT PRIMARY KEY, link BYTEA NOT NULL);
 CREATE TABLE aside (number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind TEXT NOT NULL,
                     name TEXT NOT NULL, content BYTEA NOT NULL, UNIQUE (kind, name));
 INSERT INTO ever VALUES (0, 0);
-INSERT INTO about VALUES ('schema', '{SCHEMA}'), ('settings digest', sha256(''));
+INSERT INTO about VALUES ('schema', '{SCHEMA}'), ('settings digest', sha256('')),
+                         ('{log_end.KEY}', '{log_end.End().held().decode()}');
 """
 KEPT = "(SELECT value FROM about WHERE key = 'settings')"
 MIGRATIONS = {
     1: f"""INSERT INTO about VALUES ('settings digest', sha256(coalesce({KEPT}, '')))
            ON CONFLICT DO NOTHING""",  # so that a change of them is found
+    2: f"INSERT INTO about VALUES ('{log_end.KEY}', %s) ON CONFLICT DO NOTHING",  # and of the end
 }
-"""What leads from a schema to the next one."""
+"""What leads from a schema to the next one; %s is where the log ends."""
+ADDED = """
+SELECT 'trigger ' || tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+ WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal
+UNION ALL SELECT 'rule ' || rulename FROM pg_rules WHERE schemaname = current_schema()
+"""
+INDICES = """
+SELECT relname::text FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+ WHERE relnamespace = current_schema()::regnamespace AND indisvalid AND indisunique = (
+       relname NOT IN ('events', 'own'))
+"""
+NEEDED_INDICES = {"names", "events", "own", DECISIONS, "aside_kind_name_key"} | {
+    f"{table}_pkey" for table in ("about", "users", "arms", "log", "chain", "aside")
+}
 NEEDED = "psycopg", "postgres", "sharing an experiment by PostgreSQL"
 KEEPALIVES: dict[str, Any] = {
     "application_name": "lumpable", "keepalives_idle": 10, "keepalives_interval": 5,
@@ -140,6 +156,12 @@ class Session:
             self._db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield
 
+    def changed_tables(self) -> str:
+        """Name indices that are missing, and triggers and rules that were added; empty: none."""
+        missing = NEEDED_INDICES - {name for (name,) in self.rows(INDICES)}
+        added = [words for (words,) in self.rows(ADDED)]
+        return ", ".join([*(f"index {name}" for name in sorted(missing)), *sorted(added)])
+
     def close(self) -> None:
         """End the session, with its locks."""
         self._db.close()
@@ -175,7 +197,9 @@ class Session:
             got = f"tables that a later version wrote (schema {version})"
             raise BadArgument("path", f"tables of schema {SCHEMA} or older", got)
         for older in range(version, SCHEMA) if make else ():
-            self._db.execute(MIGRATIONS[older])
+            query = MIGRATIONS[older]
+            end = [log_end.summed(self.rows, self.rows("SELECT users FROM ever")[0][0]).held()]
+            self._db.execute(query, end if "%s" in query else None)
             new = str(older + 1).encode()
             self._db.execute("UPDATE about SET value = %s WHERE key = 'schema'", (new,))
 
@@ -210,3 +234,10 @@ def checked(address: str) -> str:
         expected = "an address such as postgresql://user@host/database, with %40 for an @ in a name"
         raise BadArgument("path", expected, "one that PostgreSQL cannot read")
     return address
+
+
+def rows_into(table: str, kinds: str, rows: list[Row]) -> Statement:
+    """Return the statement that adds rows: an array for each column."""
+    arrays = ", ".join(f"%s::{kind}[]" for kind in kinds.split(", "))
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return f"INSERT INTO {table} SELECT * FROM unnest({arrays})", columns

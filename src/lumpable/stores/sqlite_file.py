@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 from lumpable.base.errors import BadArgument
+from lumpable.stores import log_end
 from lumpable.stores.law import StoreError
 from lumpable.stores.log_entries import digest_of_settings
 
-SCHEMA = 3
+SCHEMA = 4
 MARK = 0x4C554D50
 """SQLite's application id of our files: LUMP."""
 TABLES = """
@@ -44,7 +46,19 @@ def _settings_digest(db: sqlite3.Connection) -> str:
     return f"REPLACE INTO about VALUES ('settings digest', x'{digest.hex()}');"
 
 
-MIGRATIONS = {1: _own_index, 2: _settings_digest}
+def _end(db: sqlite3.Connection) -> str:
+    """Let it be found if the last entries are gone, or names or blank rows are others."""
+    highest = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'users'").fetchone()
+    try:
+        end = log_end.summed(
+            lambda query: db.execute(query).fetchall(), highest[0] if highest else 0
+        )
+    except (TypeError, ValueError) as error:
+        raise sqlite3.DatabaseError(f"its tables are damaged: {error}") from error
+    return f"INSERT OR IGNORE INTO about VALUES ('{log_end.KEY}', x'{end.held().hex()}');"
+
+
+MIGRATIONS = {1: _own_index, 2: _settings_digest, 3: _end}
 """What leads from a schema to the next one."""
 
 
@@ -97,16 +111,41 @@ def _check_tables(db: sqlite3.Connection, path: Path) -> None:
         db.executescript(f"BEGIN IMMEDIATE; {TABLES} {marks} COMMIT;")
     elif mark != MARK:
         raise BadArgument("path", "a file of lumpable", f"another database, {str(path)!r}")
+    elif not schema >= min(MIGRATIONS):
+        raise sqlite3.DatabaseError("the version of its tables is damaged")
     elif schema > SCHEMA:
         written = f"{str(path)!r}, which a later version wrote (schema {schema})"
         raise BadArgument("path", f"a file of schema {SCHEMA} or older", written)
 
 
-def _migrate(db: sqlite3.Connection) -> None:
+def _migrate(db: sqlite3.Connection, to: int = SCHEMA) -> None:
     """Bring the tables of an older version up to date, one version after the other."""
-    while (schema := db.execute("PRAGMA user_version").fetchone()[0]) < SCHEMA:
+    while (schema := db.execute("PRAGMA user_version").fetchone()[0]) < to:
         mark = f"PRAGMA user_version = {schema + 1};"
         db.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[schema](db)} {mark} COMMIT;")
+
+
+def changed_tables(db: sqlite3.Connection) -> str:
+    """Name what is missing, changed or added among tables, indices and triggers; empty: nothing."""
+    found = {(kind, name, sql) for kind, name, sql in db.execute(MADE).fetchall()}
+    expected = _as_made(db.execute("PRAGMA user_version").fetchone()[0])
+    return ", ".join(sorted({f"{kind} {name}" for kind, name, _ in found ^ expected}))
+
+
+MADE = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\'"
+"""All but what SQLite counts for itself, if somebody asks it to."""
+
+
+@functools.cache
+def _as_made(version: int) -> frozenset[tuple[str, str, str | None]]:
+    """Return what tables, indices and triggers a file of this version has."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        db.executescript(f"{TABLES} PRAGMA user_version = {min(MIGRATIONS)};")
+        _migrate(db, version)
+        return frozenset((kind, name, sql) for kind, name, sql in db.execute(MADE).fetchall())
+    finally:
+        db.close()
 
 
 @contextlib.contextmanager
