@@ -2,6 +2,10 @@
 
 Nobody is answered before what they handed in is durable. If a commit fails, so does everything
 that was handed in after it: it may rest on what was lost.
+
+Ctrl-C may cut off a caller between any two steps of Python, also inside Python's own `Condition`
+and `Future`, which then leave a lock that nobody opens again, or wake nobody. So callers touch only
+what is made of C: plain locks, one append to a list, and a bell that is rung again by who waits.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from queue import SimpleQueue
 
 from lumpable.stores.law import Store, StoreError
 from lumpable.stores.log_entries import Entry
@@ -19,15 +24,68 @@ Handed = tuple[Sequence[Entry], "Future[None]"]
 """What somebody handed in, and when it is durable."""
 
 
+class Durable(Future[None]):
+    """When something is durable: a future that somebody who waits may be torn away from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._over, self._failed = False, None
+        self._gate = threading.Lock()
+        """Open when it is over."""
+        self._gate.acquire()
+
+    _failed: BaseException | None
+
+    def done(self) -> bool:
+        """Whether it is over."""
+        return self._over
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait, and return why it failed; None: it did not."""
+        if not self._over and timeout is None:
+            with self._gate:  # shut again behind whoever passes it
+                pass
+        elif not self._over:
+            if not self._gate.acquire(timeout=max(0.0, timeout or 0.0)):
+                raise TimeoutError
+            self._gate.release()
+        return self._failed
+
+    def result(self, timeout: float | None = None) -> None:
+        """Wait, and raise why it failed."""
+        failed = self.exception(timeout)
+        if failed is not None:
+            raise failed
+
+    def set_result(self, result: None) -> None:
+        """Let all go on who wait."""
+        self._over = True
+        self._gate.release()
+        super().set_result(result)
+
+    def set_exception(self, exception: BaseException | None) -> None:
+        """Let all fail who wait."""
+        self._failed, self._over = exception, True
+        self._gate.release()
+        super().set_exception(exception)
+
+
+def durable() -> Durable:
+    """Return something that is durable already."""
+    done = Durable()
+    done.set_result(None)
+    return done
+
+
 class Writer:
     """Appends to a store what others hand in, in this order, in a thread of its own."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._ready = threading.Condition()
+        self._lock, self._bell = threading.Lock(), SimpleQueue[None]()
         self._queue: list[Handed] = []
-        self._latest: Future[None] = Future()
-        self._latest.set_result(None)
+        self._latest: Future[None] = durable()
+        """The last that was taken out of the queue."""
         self._failure: StoreError | None = None
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -41,27 +99,27 @@ class Writer:
 
     def hand_in(self, entries: Sequence[Entry]) -> Future[None]:
         """Let entries be appended; the result is there when they are durable."""
-        done: Future[None] = Future()
-        with self._ready:
+        done = Durable()
+        with self._lock:
             if self._failure is not None:
                 done.set_exception(self._failure)
             elif self._closing:
                 done.set_exception(StoreError("the experiment is closed"))
             else:
                 self._queue.append((entries, done))
-                self._latest = done
-                self._ready.notify()
+        self._bell.put(None)
         return done
 
     def so_far(self) -> Future[None]:
         """Return when all that was handed in is durable: who repeats a call waits for the first."""
-        with self._ready:
-            return self._latest
+        self._bell.put(None)  # maybe who handed it in was cut off before
+        with self._lock:
+            return self._queue[-1][1] if self._queue else self._latest
 
     @property
     def idle(self) -> bool:
         """Whether all that was handed in is written, or lost."""
-        return self._latest.done()
+        return not self._queue and self._latest.done()
 
     @property
     def failure(self) -> StoreError | None:
@@ -70,15 +128,16 @@ class Writer:
 
     def start_again(self) -> None:
         """Take entries again after a failure."""
-        with self._ready:
-            self._failure, self._latest = None, Future()
-            self._latest.set_result(None)
+        with self._lock:
+            self._latest = durable()
+            self._failure = None
 
     def _run(self) -> None:
         while True:
-            with self._ready:
-                self._ready.wait_for(lambda: self._queue or self._closing)
-            if not self.commit():
+            self._bell.get()
+            while self.commit():
+                pass
+            if self._closing and not self._queue:
                 return
 
     def commit(self) -> bool:
@@ -98,17 +157,19 @@ class Writer:
         return True
 
     def _next(self) -> list[Handed]:
-        with self._ready:
+        with self._lock:
             size = taken = 0
             while taken < len(self._queue) and size < MOST:
                 size += len(self._queue[taken][0])
                 taken += 1
             batch, self._queue = self._queue[:taken], self._queue[taken:]
+            if batch:
+                self._latest = batch[-1][1]
             return batch
 
     def _fail(self, batch: list[Handed], error: BaseException) -> None:
         failure = error if isinstance(error, StoreError) else StoreError(f"not written: {error!r}")
-        with self._ready:
+        with self._lock:
             self._failure = failure
             lost, self._queue = batch + self._queue, []
         for _, done in lost:
@@ -116,8 +177,8 @@ class Writer:
 
     def close(self) -> None:
         """Write what was handed in, and stop."""
-        with self._ready:
+        with self._lock:
             self._closing = True
-            self._ready.notify()
+        self._bell.put(None)
         if self._thread is not None:
             self._thread.join()
