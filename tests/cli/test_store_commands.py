@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 import lumpable as lb
 from lumpable.cli import main
+from lumpable.stores.log_entries import Entry
 
 
 def call(*words: str) -> Result:
@@ -101,6 +102,30 @@ def test_times_that_no_calendar_knows_are_shown(file: Path, tmp_path: Path) -> N
     assert result.exit_code == 0, result.output
     assert "1970-01-01 00:00:00 UTC to 128724-12-15 07:06:40 UTC" in result.stdout
     assert call("export", str(file), "--out", str(tmp_path / "events.parquet")).exit_code == 0
+
+
+def test_defaults_that_are_due_are_exported(tmp_path: Path) -> None:
+    """As they count when the file is next opened: else what taught is too good by far."""
+    path, out, log = tmp_path / "clicks.db", tmp_path / "x.parquet", tmp_path / "log.parquet"
+    with lb.open(path, ["red"], window=100, default=0, fits="at once") as e:
+        e.observe("ann", "red", event="old", at=1_000.0)
+        e._store.append([  # as if its window had been open when the file was last
+            Entry(kind="decided", at=2_000_000_000, event="due", user="bob", arm="red",
+                  propensity=1.0, version=0, active=True, detail="observed"),
+        ])  # fmt: skip
+    before = path.read_bytes()
+    assert call("export", str(path), "--out", str(out)).exit_code == 0
+    assert call("export", str(path), "--out", str(log), "--log").exit_code == 0
+    exported = {
+        row["event"]: (row["standing"], row["reward"]) for row in pq.read_table(out).to_pylist()
+    }
+    taught = {row["id"]: row["reward"] for row in pq.read_table(log).to_pylist()}
+    assert path.read_bytes() == before
+    with lb.open(path, fits="at once") as e:
+        e.decide("somebody")
+        assert sum(times for *_, times in e.evidence()) == 2
+    assert exported == {"old": ("defaulted", 0.0), "due": ("defaulted", 0.0)}
+    assert taught == {"old": 0.0, "due": 0.0}
 
 
 def test_events_are_exported(file: Path, tmp_path: Path) -> None:

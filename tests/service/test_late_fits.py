@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +64,26 @@ sys.stdout.buffer); sys.stdout.buffer.flush()"
     assert all_here.wait(60)
     fitter.close()
     assert got == {k: (k, "x" * 1000 * k) for k in range(20)}
+
+
+def test_modules_of_the_current_folder_are_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder may be somebody else's; who imported lumpable took it from elsewhere."""
+    for name in ("lumpable", "numpy", "pickle"):
+        (tmp_path / f"{name}.py").write_text("open('was run', 'w')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    words = "lumpable.lumps.use.believer import Believer; import pickle, sys; sys.stdin.read() #"
+    monkeypatch.setattr(fits_beside, "__name__", words)
+    fitter = Beside()
+    child = fitter._running()
+    assert child is not None
+    assert child.stdin is not None
+    child.stdin.close()
+    assert child.wait() == 0
+    fitter.close()
+    assert not (tmp_path / "was run").exists()
 
 
 def test_closing_ends_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,7 @@ def entries(path: Path) -> list[Entry]:
 
 def read_back(path: Path, out: Path, **columns: Any) -> lb.Events:
     with store_at(path, read_only=True) as store:
-        export_log(store, out)
+        export_log(store, out, now())
     return lb.read_events(out, **COLUMNS, **columns)
 
 
@@ -196,14 +196,14 @@ def test_an_export_that_cannot_be_is_refused(tmp_path: Path) -> None:
             store_at(path, read_only=True) as store,
             pytest.raises(lb.BadArgument, match="rewards"),
         ):
-            export_log(store, tmp_path / "log.parquet")
+            export_log(store, tmp_path / "log.parquet", now())
         for arm in ("red", 17):
             e.reward(e.observe("ann", arm).event, 1.0)
     with store_at(path, read_only=True) as store:
         with pytest.raises(lb.BadArgument, match="a folder"):
-            export_log(store, tmp_path / "log.parquet")
+            export_log(store, tmp_path / "log.parquet", now())
         with pytest.raises(lb.BadArgument, match="a new folder"):
-            export_log(store, tmp_path)
-        assert export_log(store, tmp_path / "log") == 2
+            export_log(store, tmp_path, now())
+        assert export_log(store, tmp_path / "log", now()) == 2
     assert lb.read_events(tmp_path / "log").items == (17, "red")
     assert not (tmp_path / "log.parquet").exists()

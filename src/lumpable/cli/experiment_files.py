@@ -134,5 +134,5 @@ def export(file: str, out: Path, log: bool) -> None:
     if out.is_dir() and not log:
         raise click.UsageError(f"--out: expected a file, got the folder {str(out)!r}")
     with opened(file) as store:
-        written = export_log(store, out) if log else export_to(store, out, now())
+        written = export_log(store, out, now()) if log else export_to(store, out, now())
     say(f"{out}: {written:,} events")

@@ -11,7 +11,7 @@ import msgspec
 from lumpable.base.extras import need
 from lumpable.base.files import replacing
 from lumpable.service.deciding import wanted, who
-from lumpable.service.joining import Event, outcome, standing
+from lumpable.service.joining import Event, outcome, settled, standing
 from lumpable.service.settings import Settings, decoded
 from lumpable.stores.law import Store
 from lumpable.stores.log_entries import Entry, Name, plain
@@ -39,7 +39,7 @@ def rows(store: Store, now: int) -> Iterator[dict[str, Any]]:
         if entry.event:
             events.setdefault(entry.event, Event()).add(entry)
     for id, event in events.items():
-        yield _row(id, event, rules, now)
+        yield _row(id, settled(event, rules, now), rules, now)
 
 
 def _row(id: str, event: Event, rules: Settings, now: int) -> dict[str, Any]:

@@ -108,7 +108,8 @@ class Beside:
         """Return the child; None: it is closed."""
         with self._lock:
             if self._child is None and not self._closed.is_set():
-                command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
+                # -P: nothing in the current folder is taken for a module, unless it is on the path
+                command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
                 self._child = subprocess.Popen(
                     command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=child_environment()
                 )

@@ -80,6 +80,13 @@ def closed(event: Event, rules: Settings, now: int) -> bool:
     return now > event.decision.at + rules.window
 
 
+def settled(event: Event, rules: Settings, now: int) -> Event:
+    """Count the default of an event whose window has closed, as who opens its log does."""
+    if not event.expired and closed(event, rules, now) and outcome(event, rules) is None:
+        event.expired = True
+    return event
+
+
 def standing(event: Event, rules: Settings, now: int) -> Standing:
     """Say in a word where an event stands."""
     if event.decision is None:

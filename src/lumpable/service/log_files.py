@@ -12,7 +12,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.base.files import replacing
 from lumpable.service.exporting import ROWS, settings_of
-from lumpable.service.joining import Event, outcome
+from lumpable.service.joining import Event, outcome, settled
 from lumpable.stores.law import Store
 from lumpable.stores.log_entries import Name, plain
 
@@ -20,9 +20,10 @@ Row = tuple[Name, Name, float, str, int, float | None]
 COLUMNS = ("user", "item", "reward", "id", "time", "propensity")
 
 
-def taught(store: Store) -> Iterator[Row]:
+def taught(store: Store, now: int) -> Iterator[Row]:
     """Yield what the learner was told: user, arm, reward, event, time and propensity.
 
+    Defaults that are due by `now` are among it, as they are when the experiment is next opened.
     Events without a reward, and rewards without a decision, taught it nothing.
     """
     rules, events = settings_of(store), dict[str, Event]()
@@ -30,19 +31,19 @@ def taught(store: Store) -> Iterator[Row]:
         if entry.event:
             events.setdefault(entry.event, Event()).add(entry)
     for id, event in events.items():
-        decision, counted = event.decision, outcome(event, rules)
+        decision, counted = event.decision, outcome(settled(event, rules, now), rules)
         if counted is None or decision is None or decision.user is None or decision.arm is None:
             continue
         yield decision.user, decision.arm, plain(counted), id, decision.at, decision.propensity
 
 
-def export_log(store: Store, path: Path) -> int:
+def export_log(store: Store, path: Path, now: int) -> int:
     """Write a Parquet file, or a folder with one for each kind of names; return the rows.
 
     A column of a Parquet file has one type, and 17 and "17" must stay two names.
     """
     kinds = defaultdict[tuple[str, str], list[Row]](list)
-    for row in taught(store):
+    for row in taught(store, now):
         kinds[_kind(row[0]), _kind(row[1])].append(row)
     if not kinds:
         raise BadArgument("file", "an experiment with rewards", "one without any")
