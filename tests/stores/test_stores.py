@@ -265,7 +265,7 @@ BLANKED = f"UPDATE log SET kind = 'erased', {BLANK}"
     [
         "UPDATE log SET kind = 'erased' WHERE kind = 'rewarded'",
         f"{BLANKED} WHERE number = 2",
-        f"{BLANKED} WHERE number = 6",
+        f"{BLANKED} WHERE number = 4",
         "UPDATE log SET value = 3 WHERE kind = 'erased'",
         "UPDATE log SET kind = 'rewarded' WHERE kind = 'erased'",
         "DELETE FROM log; DELETE FROM chain",

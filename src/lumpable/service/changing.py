@@ -71,7 +71,11 @@ class Changing(Reading):
         self._writer = writer(store)
         self._writer.on_idle = self._rest
         self._writer.start()
-        self._start_fit()
+        try:
+            self._start_fit()
+        except BaseException:  # nobody gets it, and its thread ends
+            self._writer.close()
+            raise
 
     def _replayed(self) -> Ledger:
         """Make the ledger of the log in a turn of this process: nobody is erased meanwhile."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
@@ -77,6 +78,9 @@ def open(
         raise BadArgument("fits", "'beside' or 'at once'", repr(fits))
     given = {name: value for name, value in locals().items()
              if name in Settings.__struct_fields__ and value is not UNSET}  # fmt: skip
+    if not isinstance(path, str | PathLike) or not str(path):
+        expected = "a file, the address of a PostgreSQL database, or ':memory:'"
+        raise BadArgument("path", expected, repr(path))
     evidence = None if learned is None else evidence_in(learned)
     names = Names("arm").plains(arms if isinstance(arms, str) else list(arms))
     if str(path) != MEMORY and not is_address(str(path)) and not Path(path).exists():
@@ -92,10 +96,14 @@ def open(
         fitter: Fitter = Beside() if fits == "beside" else AtOnce()
         snapshot = Path(f"{path}.snapshot") if isinstance(store, SQLiteStore) else None
         experiment = LiveExperiment(store, settings, fitter, snapshot=snapshot)
-        for arm in names:
-            experiment.add_arm(arm)
-        experiment.keep_following()
-        experiment.get_ready()
+        try:
+            for arm in names:
+                experiment.add_arm(arm)
+            experiment.keep_following()
+            experiment.get_ready()
+        except BaseException:  # its threads end, too
+            experiment.close()
+            raise
     except BaseException:
         store.close()
         raise

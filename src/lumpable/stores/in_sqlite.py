@@ -24,9 +24,9 @@ from lumpable.stores.in_tables import (
     TableStore,
 )
 from lumpable.stores.law import AlreadyDecided, Damage, StoreError
-from lumpable.stores.log_entries import Name, digest_of_settings
+from lumpable.stores.log_entries import Entry, Name, digest_of_settings
 from lumpable.stores.sqlite_file import changed_tables, connected, store_errors
-from lumpable.stores.writer_lock import WriterLock
+from lumpable.stores.writer_lock import WriterLock, checked
 
 KEEP = "UPDATE about SET value = ? WHERE key = ?"
 PLACES = f"({', '.join('?' * len(COLUMNS.split(', ')))})"
@@ -49,19 +49,20 @@ class SQLiteStore(TableStore):
         super().__init__(str(path), salt)
         self.path, self._read_only = Path(path), read_only
         self._checkpoints: Checkpoints | None = None
-        with store_errors(self.path):
-            self._owner = None if read_only else WriterLock(self.path.resolve())
-        try:
-            with store_errors(self.path):
-                self._db = connected(self.path, read_only=read_only)
-                self._read_names()
-                if not read_only:
-                    self._check_end()
-                    self._checkpoint_beside()
-        except BaseException:
+        self._owner: WriterLock | None = None
+        with store_errors(self.path), contextlib.ExitStack() as undo:
+            file = checked(self.path)
+            if not read_only:
+                self._owner = WriterLock(file)
+                undo.callback(self._owner.release, unused=True)
+            self._db = connected(file, read_only=read_only)
+            undo.callback(self._db.close)
+            self._read_names()
             if self._owner is not None:
-                self._owner.release()
-            raise
+                self._owner.watch(str(file), f"{file}-wal")
+                self._check_end()
+                self._checkpoint_beside()
+            undo.pop_all()
 
     def _checkpoint_beside(self) -> None:
         """Let no commit make checkpoints, if they can be made beside."""
@@ -81,14 +82,16 @@ class SQLiteStore(TableStore):
     def _change(self) -> Iterator[None]:
         """Run a transaction: when the block is over it is durable, or nothing of it was done."""
         with self._lock, store_errors(self.path):
-            if self._closed:
-                raise StoreError(f"{self.path}: the store is closed")
+            if self._closed or self._owner is None:
+                raise StoreError(f"{self.path}: the store is closed, or only read")
+            self._owner.check()
             if self._db.in_transaction:  # the disk failed so badly that it was not rolled back
                 self._db.execute("ROLLBACK")
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
                 self._db.execute("COMMIT")
+                self._owner.check()
             except BaseException:
                 if self._db.in_transaction:
                     with contextlib.suppress(sqlite3.Error):  # what went wrong first is said
@@ -117,8 +120,18 @@ class SQLiteStore(TableStore):
                 self._checkpoints.wrote(len(log))
         except sqlite3.IntegrityError as error:
             if "log.event" not in str(error):
-                raise StoreError(f"{self.path} is damaged: {error}") from error
+                why = "another process wrote it, or it is damaged"
+                raise StoreError(f"{self.path}: {why}: {error}") from error
             raise AlreadyDecided(f"{self.path}: an event was decided before") from error
+
+    def _entry(self, row: Row) -> Entry:
+        """Make an entry; a reader first reads the names that were given since it opened."""
+        unknown = row[4] not in self._salts or (
+            row[5] is not None and row[5] not in self._arms.name
+        )
+        if self._read_only and unknown:
+            self._read_names()
+        return super()._entry(row)
 
     def configure(self, settings: bytes) -> None:
         """Keep settings."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.stores import log_end
 from lumpable.stores.law import StoreError
 from lumpable.stores.log_entries import digest_of_settings
+from lumpable.stores.writer_lock import PRIVATE
 
 SCHEMA = 4
 MARK = 0x4C554D50
@@ -64,19 +66,56 @@ MIGRATIONS = {1: _own_index, 2: _settings_digest, 3: _end}
 
 def connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
     """Open a file, or make one unless it is only to be read."""
-    if read_only and not path.exists():
-        raise FileNotFoundError(f"no such file: {str(path)!r}")
-    db = _at(path, "ro" if read_only else "rwc")
+    if read_only:
+        return _reading(path)
+    new = not path.exists()
+    if new:  # SQLite gives its own files beside it the same mode
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE))
     try:
-        for pragma in () if read_only else WRITING:
-            db.execute(f"PRAGMA {pragma}")
-        _check_tables(db, path)
-        if not read_only:
+        db = _at(path, "rw")
+        try:
+            for pragma in WRITING:
+                db.execute(f"PRAGMA {pragma}")
+            _check_tables(db, path)
             _migrate(db)
+        except BaseException:
+            db.close()
+            raise
     except BaseException:
-        db.close()
+        if new and path.exists() and path.stat().st_size == 0:
+            path.unlink()
         raise
     return db
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    """Open a file to read it, also where nothing can be written; then nobody else may write it.
+
+    SQLite reads a log of commits by an index of it, which it makes beside the file.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"no such file: {str(path)!r}")
+    log = path.with_name(f"{path.name}-wal")
+    for more in ("", "&immutable=1"):
+        db = _at(path, f"ro{more}")
+        try:
+            _check_tables(db, path)
+        except sqlite3.OperationalError as error:
+            db.close()
+            if more or os.access(path.parent, os.W_OK, effective_ids=_BY_EFFECT):
+                raise
+            if log.exists() and log.stat().st_size > 0:
+                why = f"its last commits are in {log.name!r}, and its folder cannot be written"
+                raise sqlite3.OperationalError(f"{why}: copy both, and read the copy") from error
+        except BaseException:
+            db.close()
+            raise
+        else:
+            return db
+    raise AssertionError("one of the two was opened or raised")
+
+
+_BY_EFFECT = os.access in os.supports_effective_ids
 
 
 def beside(path: Path) -> sqlite3.Connection:
