@@ -43,7 +43,10 @@ if TYPE_CHECKING:
     from lumpable.lumps.use.finder import PolicyFinder
     from lumpable.lumps.use.named import Lumps
     from lumpable.nightly.night_state import Nightly
+    from lumpable.service.entering import Decided
+    from lumpable.service.live_experiment import LiveExperiment
     from lumpable.service.opening import open
+    from lumpable.stores.law import StoreError
     from lumpable.tables.engine_reading import evidence_from
     from lumpable.tables.events import Events
     from lumpable.tables.ingest import read_events
@@ -61,8 +64,10 @@ __all__ = [
     "Collect",
     "Comparison",
     "Constants",
+    "Decided",
     "Events",
     "Learned",
+    "LiveExperiment",
     "Lumps",
     "MissingExtra",
     "Nightly",
@@ -81,6 +86,7 @@ __all__ = [
     "Side",
     "Split",
     "Step",
+    "StoreError",
     "Turn",
     "World",
     "__version__",
@@ -111,12 +117,15 @@ __all__ = [
 
 LATER = {
     "Comparison": "lumpable.comparisons.comparison",
+    "Decided": "lumpable.service.entering",
     "Events": "lumpable.tables.events",
     "Learned": "lumpable.tables.learned",
+    "LiveExperiment": "lumpable.service.live_experiment",
     "Lumps": "lumpable.lumps.use.named",
     "Nightly": "lumpable.nightly.night_state",
     "PolicyFinder": "lumpable.lumps.use.finder",
     "Session": "lumpable.live.session",
+    "StoreError": "lumpable.stores.law",
     "compare": "lumpable.comparisons.comparison",
     "evidence_from": "lumpable.tables.engine_reading",
     "learn": "lumpable.tables.learned",

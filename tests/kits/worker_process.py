@@ -1,7 +1,8 @@
 """Worker processes on one PostgreSQL database, which may be killed; what they were told is kept.
 
 A worker reads jobs from its pipe, a JSON line each, does them, and says so when they are durable.
-It tries again what fails with `StoreError`; any other error ends it, and is shown.
+It tries again what fails with `StoreError`, but for a deadlock or a conflict of transactions, which
+may never reach a caller; that, and any other error, ends it, and is shown.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ sys.path.insert(0, sys.argv[3])
 import lumpable as lb
 from kits.service import bits
 from lumpable.stores.law import StoreError
+from kits.worker_process import never
 failures = 0
 def again(work):
     global failures
     while True:
         try:
             return work()
-        except StoreError:
+        except StoreError as error:
+            if never(error):
+                raise RuntimeError("callers may not see this") from error
             failures += 1
             time.sleep(0.05)
 e = again(lambda: lb.open(sys.argv[1], ["red", "green"], rewards="binary", fits=sys.argv[2]))
@@ -48,6 +52,17 @@ for line in sys.stdin:
 e.close()
 """
 KITS = Path(__file__).parents[1]
+NEVER = "40P01", "40001", "55P03"
+"""What PostgreSQL calls a deadlock, a conflict of transactions, and a lock that was not waited for."""
+
+
+def never(error: BaseException) -> bool:
+    """Whether no caller may see this error: the order of locks must rule it out."""
+    words = str(error).lower()
+    code = getattr(error.__cause__, "sqlstate", None)
+    return code in NEVER or "deadlock" in words or "could not serialize" in words
+
+
 Job = list[str | float]
 
 

@@ -135,6 +135,33 @@ def test_a_disk_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     lb.open(path, fits="at once").close()
 
 
+def test_an_import_that_fails_is_an_error_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call may import what it needs first; without open files nothing of it is done."""
+    e = opened()
+    made = e.decide("ann", event="first")
+    learner, asked = type(e._ledger.learner), list[str]()
+    once = learner.ask
+
+    def ask(self: Any, user: str, *rest: Any) -> Any:
+        asked.append(user)
+        if len(asked) == 2:
+            raise OSError(24, "Too many open files")
+        return once(self, user, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(learner, "ask", ask)
+        with pytest.raises(StoreError, match="Too many open files"):
+            e.decide_many(["bob", "cid"], events=["b", "c"])
+        assert e.status().decisions == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(learner, "tell", lambda *_: (_ for _ in ()).throw(OSError(24, "Too many")))
+        with pytest.raises(StoreError, match="Too many"):
+            e.reward(made.event, 1.0)
+    assert e.evidence() == []
+    assert e.reward(made.event, 1.0) == "rewarded"
+    assert [entry.event for _, entry in e._store.entries() if entry.event] == ["first", "first"]
+
+
 def test_a_snapshot_that_cannot_be_written_harms_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,10 +16,11 @@ import pytest
 
 from kits import postgres
 from kits.service import bits
-from kits.worker_process import Job, WorkerProcess
+from kits.worker_process import Job, WorkerProcess, never
 from lumpable.service.ledger import Ledger
 from lumpable.service.settings import Settings
 from lumpable.stores.in_postgres import PostgresStore
+from lumpable.stores.law import StoreError
 
 
 class Parent:
@@ -84,6 +85,23 @@ class Parent:
         said = [worker.ended() for worker in self.workers]
         assert not any(said), said
         return [worker.last for worker in self.workers]
+
+
+@pytest.mark.parametrize(
+    ("words", "state", "refused"),
+    [
+        ("deadlock detected", None, True), ("could not serialize access", None, True),
+        ("lock", "40P01", True), ("conflict", "40001", True), ("the server is away", None, False),
+        ("an event was decided before", "23505", False),
+    ],
+)  # fmt: skip
+def test_workers_do_not_try_again_what_nobody_may_see(
+    words: str, state: str | None, refused: bool
+) -> None:
+    error = StoreError(words)
+    if state is not None:
+        error.__cause__ = type("Cause", (Exception,), {"sqlstate": state})()
+    assert never(error) == refused
 
 
 def lives(seed: int, workers: int, kills: int, server_kills: int, fits: str) -> Counter[str]:

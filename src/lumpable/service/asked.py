@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Iterable, Mapping
+
+import numpy as np
 
 from lumpable.base.errors import BadArgument
 from lumpable.service.settings import SECOND
@@ -37,10 +40,23 @@ def key_of(key: object) -> str:
     return event_id(key, "key") if key != "" else ""
 
 
+def pairs_of(rewards: object) -> list[tuple[object, object]]:
+    """Return pairs of an event and a value; anything else is an error that names its row."""
+    expected = "pairs of an event and a value"
+    if isinstance(rewards, str | bytes | Mapping) or not isinstance(rewards, Iterable):
+        raise BadArgument("rewards", expected, f"{rewards!r:.60}")
+    pairs = list(rewards)
+    for row, pair in enumerate(pairs):
+        if not (isinstance(pair, tuple | list | np.ndarray) and len(pair) == 2):
+            raise BadArgument("rewards", expected, f"{pair!r:.60} in row {row}")
+    return pairs
+
+
 def time_of(at: object) -> int | None:
     """Return seconds since 1970 in microseconds; None: now."""
     if at is None:
         return None
-    if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at < 2**62 / SECOND:
+    number = isinstance(at, int | float | np.integer | np.floating) and not isinstance(at, bool)
+    if not number or not 0 <= at < 2**62 / SECOND:  # type: ignore[operator]
         raise BadArgument("at", "seconds since 1970", repr(at))
-    return round(at * SECOND)
+    return round((int(at) if isinstance(at, int | np.integer) else float(at)) * SECOND)  # type: ignore[arg-type]

@@ -110,6 +110,9 @@ class Changing(Reading):
                         yield entries
                         if self._ledger.due() and self._turns.elected():
                             self._enter(entries, Entry(kind="taken", at=self._clock()))
+                    except OSError:  # no file could be opened for what a call imports
+                        entries.clear()
+                        raise
                     finally:
                         done = self._writer.hand_in(entries) if entries else self._writer.so_far()
                 except (BadArgument, StoreError):  # nothing was done, or the writer says so
@@ -120,6 +123,8 @@ class Changing(Reading):
                 self._start_fit()
                 if self._snapshots.due(self._ledger) and self._turns.elected():
                     self._snapshots.write(self._ledger, self._writer.so_far())
+        except OSError as error:
+            raise StoreError(f"{error}; nothing was written") from error
         finally:
             self._rest()
         unwaited: list[Future[None]] | None = getattr(self._own, "unwaited", None)

@@ -114,13 +114,13 @@ class Entering(Changing):
         for arm in self._unknown(arms):
             self._arm(entries, arm, "added")
 
-    def _unknown(self, arms: Iterable[Name]) -> list[Name]:
+    def _unknown(self, arms: Iterable[Name], argument: str = "allowed") -> list[Name]:
         """Return the arms that are new; where none may come, refuse them."""
         known = {*self._ledger.learner.arms, *self._ledger.learner.retired}
         new = [arm for arm in dict.fromkeys(arms) if arm not in known]
         if new and not self.settings.new_arms:
             words = ", ".join(map(repr, new))
-            raise BadArgument("allowed", "known arms (see add_arm)", words)
+            raise BadArgument(argument, "known arms (see add_arm)", words)
         return new
 
     def _decided(self, entries: list[Entry], row: Asked, activate: bool) -> Decided:
@@ -155,7 +155,7 @@ class Entering(Changing):
         """Refuse, under the lock, what cannot be entered; return arms that are new."""
         new = self._new(rows)
         self._ledger.learner.check_users(row.user for row in new)
-        return self._unknown(row.arm for row in new)
+        return self._unknown((row.arm for row in new), "arm")
 
     def _seen(self, entries: list[Entry], row: Seen) -> Decided:
         if (known := self._known(row.event, row.user)) is None:

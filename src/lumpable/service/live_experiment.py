@@ -11,7 +11,7 @@ from typing import Any, TypeVar, overload
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.service import framed
-from lumpable.service.asked import event_id, key_of, time_of
+from lumpable.service.asked import event_id, key_of, pairs_of, time_of
 from lumpable.service.entering import Asked, Decided, Entering, Seen, Told
 from lumpable.service.joining import Standing
 from lumpable.stores.log_entries import Entry, Name, micro
@@ -69,7 +69,7 @@ class LiveExperiment(Entering):
         """
         if self.settings.mode == "observe":
             raise BadArgument("mode", "serve or shadow, to decide", "observe (use `observe`)")
-        activate, arms = bool(activate), None if allowed is None else self._arms.plains(allowed)
+        activate, arms = bool(activate), None if allowed is None else self._allowed(allowed)
         if framed.is_frame(users):
             if events is not None:
                 raise BadArgument("events", "a column `event` of the frame", "a list beside it")
@@ -90,7 +90,7 @@ class LiveExperiment(Entering):
         if "allowed" in table and arms is not None:
             raise BadArgument("allowed", "a list, or a column of lists", "both")
         users, ids = self._users.plains(table.values("user")), self._ids(table)
-        allowed = table.checked("allowed", self._arms.plains, arms)
+        allowed = table.checked("allowed", self._allowed, arms)
         with self._lock:
             learner = self._look().learner
             named = {*learner.arms, *learner.retired}
@@ -101,6 +101,12 @@ class LiveExperiment(Entering):
             propensity=("real", [d.propensity for d in made]),
             version=("whole", [d.version for d in made]),
         )  # fmt: skip
+
+    def _allowed(self, arms: Iterable[Name]) -> list[Name]:
+        try:
+            return self._arms.plains(arms)
+        except BadArgument as error:
+            raise BadArgument("allowed", error.expected, error.got) from None
 
     def _ids(self, table: framed.Columns) -> list[str]:
         if "event" in table:
@@ -202,7 +208,8 @@ class LiveExperiment(Entering):
         if framed.is_frame(rewards):
             return self._reward_frame(rewards, when, key, columns)
         _no_columns(columns)
-        rows = [Told(event_id(event), self._micro(value), when, key) for event, value in rewards]
+        pairs = pairs_of(rewards)
+        rows = [Told(event_id(event), self._micro(value), when, key) for event, value in pairs]
         return self._take_rewards(rows)
 
     def _reward_frame(

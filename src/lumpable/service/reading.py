@@ -1,4 +1,9 @@
-"""What an experiment tells about itself. Reads a copy, so that nobody who decides has to wait."""
+"""What an experiment tells about itself.
+
+Most of it is worked out from a copy. Who decides waits while that is made, which takes a
+millisecond or two, and shares the processor with the rest. Counts, and what a learner other than
+Lumps says of itself, are read under the lock.
+"""
 
 from __future__ import annotations
 
@@ -166,7 +171,7 @@ class Reading:
         """Say why a user is shown what is believed best for them."""
         learner = self._believer(NO_BELIEFS)
         advice = learner.best(user)
-        own = next((row for row in learner.members() if row.context == advice.context), None)
+        own = learner.member(user)
         if own is None:
             return Explanation(advice, None, None, 0)
         there = {row.arm: row for row in learner.means() if row.group == own.group}

@@ -128,19 +128,22 @@ def means(learner: Levels, level: float = LEVEL, *, arm_names: Names | None = No
 
 
 def members(
-    learner: Levels, *, context_names: Names | None = None, arm_names: Names | None = None
-) -> list[Member]:
-    """Return a row for each context that was seen."""
+    learner: Levels, *, context_names: Names | None = None, arm_names: Names | None = None,
+    only: int | None = None,
+) -> list[Member]:  # fmt: skip
+    """Return a row for each context that was seen, or for the only one that is asked for."""
     arm, seen = _names("arm_names", arm_names, learner.arms), posterior_now(learner)
-    context = seen.counts.context
+    context, member = seen.counts.context, seen.member
     need = int(context[-1]) + 1 if len(context) else 0
     name = _names("context_names", context_names, need)
+    if only is not None:
+        context, member = context[context == only], member[context == only]
     mean = learner.posterior_means(context)
     state, known = learner.state, identified(learner)
     best = np.argmax(np.where(state.allowed, mean, -np.inf), axis=1)
     theta, rows = learner.group_means(), []
     for i, (c, j) in enumerate(zip(context, best, strict=True)):
-        posterior, value = seen.member[i], float(mean[i, j])
+        posterior, value = member[i], float(mean[i, j])
         rows.append(Member(
             context=name[int(c)], group=int(np.argmax(posterior)) if known else None,
             probability=float(posterior.max()) if known else None,

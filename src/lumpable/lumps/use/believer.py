@@ -11,6 +11,8 @@ from typing import Self
 
 import msgspec
 
+from lumpable.lumps.belief import beliefs
+from lumpable.lumps.belief.beliefs import Member
 from lumpable.lumps.belief.glance import NOTHING, Glance, glance, outline
 from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.levels import ThreeLevels
@@ -114,6 +116,17 @@ class Believer(AdvisingLearner):
         """Any may come and go."""
 
     # --- At a glance ----------------------------------------------------------------------------
+
+    @alone
+    def member(self, context: Name) -> Member | None:
+        """Return the row of `members` of one context; None: it had no reward."""
+        named = self._named
+        number = named.contexts.number.get(named.contexts.plain(context))
+        rows = [] if number is None or not named.arms else beliefs.members(
+            self.core, context_names=named.contexts.listed, arm_names=named.arms.listed,
+            only=number,
+        )  # fmt: skip
+        return rows[0] if rows else None
 
     @alone
     def outline(self) -> list[tuple[int, Name | None]]:
