@@ -37,6 +37,9 @@ def test_examples_run(tmp_path: Path) -> None:
     assert all(words.partition("\n")[2] for words in said)
     (live,) = (words for words in said if f"{os.sep}live.py\n" in words)
     assert float(live.split("loss ")[1].split()[0]) <= 0.2  # it learns
+    (kept,) = (words for words in said if f"{os.sep}experiment.py\n" in words)
+    assert "600 rewards came" in kept
+    assert int(kept.split(" of 40 were")[0].split()[-1]) >= 30
 
 
 def by_day_or_night(example: Path) -> object:

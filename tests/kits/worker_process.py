@@ -53,7 +53,7 @@ e.close()
 """
 KITS = Path(__file__).parents[1]
 NEVER = "40P01", "40001", "55P03"
-"""What PostgreSQL calls a deadlock, a conflict of transactions, and a lock that was not waited for."""
+"""What PostgreSQL calls a deadlock, a conflict of transactions, and a wait that was cut short."""
 
 
 def never(error: BaseException) -> bool:
