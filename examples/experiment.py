@@ -25,7 +25,7 @@ with tempfile.TemporaryDirectory() as folder:
     for visit in range(600):
         user = USERS[visit % len(USERS)]
         choice = shop.decide(user, event=f"visit-{visit}")
-        shop.reward(choice.event, likes(user, choice.arm))
+        shop.reward(choice.event, likes(user, str(choice.arm)))
     shop.close()
 
     # Opened again, it goes on where it was.
