@@ -14,6 +14,8 @@ import pytest
 
 from kits.service import opened
 from lumpable.service import writer
+from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.log_entries import Entry
 
 
 def steps(frame: FrameType) -> bool:
@@ -105,3 +107,26 @@ def test_closing_that_is_cut_off_can_be_done_again() -> None:
             sys.settrace(None)
         assert in_time(e._writer.close), after
         assert in_time(e.close), after
+
+
+def test_a_writer_is_not_idle_between_two_steps() -> None:
+    """A turn would be given up, and what was handed in refused."""
+    work, seen = writer.Writer(MemoryStore()), list[bool]()
+    work.hand_in([Entry(kind="arm", at=1, arm="red", detail="added")])
+
+    def look(frame: FrameType, event: str, arg: Any) -> Any:
+        if frame.f_code.co_filename != writer.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        seen.append(work.idle)
+        return look
+
+    sys.settrace(look)
+    try:
+        batch = work._next()
+    finally:
+        sys.settrace(None)
+    assert len(batch) == 1
+    assert len(seen) > 30
+    assert not any(seen)
+    assert not work.idle

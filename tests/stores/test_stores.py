@@ -188,8 +188,11 @@ def test_files_of_others_are_refused(tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / "other.db")
     other.execute("CREATE TABLE t (x)")
     other.close()
+    before = (tmp_path / "other.db").read_bytes()
     with pytest.raises(BadArgument, match="another database"):
         SQLiteStore(tmp_path / "other.db")
+    assert (tmp_path / "other.db").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["other.db"]
     (tmp_path / "text.db").write_text("hello " * 1000)
     with pytest.raises(StoreError, match="not a database"):
         SQLiteStore(tmp_path / "text.db")

@@ -162,9 +162,10 @@ class Writer:
             while taken < len(self._queue) and size < MOST:
                 size += len(self._queue[taken][0])
                 taken += 1
-            batch, self._queue = self._queue[:taken], self._queue[taken:]
-            if batch:
+            batch = self._queue[:taken]
+            if batch:  # first: who looks whether all is written does not take the lock
                 self._latest = batch[-1][1]
+            self._queue = self._queue[taken:]
             return batch
 
     def _fail(self, batch: list[Handed], error: BaseException) -> None:

@@ -25,7 +25,7 @@ STEP = 2_000
 """Pages that are written between two checkpoints, about, ..."""
 LONGEST = 2_500
 """... and pages of a log that is begun again, 10 MiB: where a log grows, each sync costs more."""
-FEW, EACH = 3, 1
+FEW, EACH = 4, 1
 """Pages that a commit writes, about, and for each entry."""
 
 

@@ -39,8 +39,9 @@ class Store(ABC):
     3. One decision an event: a second one is refused with `AlreadyDecided`.
     4. `erase` removes a user: no byte of the name or of their events stays in any file, and what
        remains is still verified. Their entries keep their numbers, and are read no more.
-    5. `verify` finds every change that was made behind the store's back, in entries, in settings or
-       in what is put aside, down to a bit.
+    5. `verify` finds every change that was made behind the store's back, down to a bit: in entries,
+       also the last ones, in what is erased, in names, settings, tables and what is put aside. Only
+       who makes all of it anew, digests and all, or puts an older copy there, is not found out.
     6. One process writes at a time. If it is not a `SharedStore`, another one is refused when it
        opens.
     7. Threads may share a store.

@@ -74,9 +74,12 @@ def connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
     try:
         db = _at(path, "rw")
         try:
+            empty = _is_empty(db, path)  # before the mode of a file of others is changed
             for pragma in WRITING:
                 db.execute(f"PRAGMA {pragma}")
-            _check_tables(db, path)
+            if empty:
+                marks = f"PRAGMA application_id = {MARK}; PRAGMA user_version = {min(MIGRATIONS)};"
+                db.executescript(f"BEGIN IMMEDIATE; {TABLES} {marks} COMMIT;")
             _migrate(db)
         except BaseException:
             db.close()
@@ -99,7 +102,8 @@ def _reading(path: Path) -> sqlite3.Connection:
     for more in ("", "&immutable=1"):
         db = _at(path, f"ro{more}")
         try:
-            _check_tables(db, path)
+            if _is_empty(db, path):
+                raise BadArgument("path", "a file of lumpable", f"an empty one, {str(path)!r}")
         except sqlite3.OperationalError as error:
             db.close()
             if more or os.access(path.parent, os.W_OK, effective_ids=_BY_EFFECT):
@@ -137,8 +141,8 @@ def _at(path: Path, mode: str) -> sqlite3.Connection:
     )
 
 
-def _check_tables(db: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new file; refuse files of others and of later versions."""
+def _is_empty(db: sqlite3.Connection, path: Path) -> bool:
+    """Return whether a file has no tables yet; refuse files of others and of later versions."""
     mark, schema, tables = (
         db.execute(query).fetchone()[0]
         for query in (
@@ -146,15 +150,15 @@ def _check_tables(db: sqlite3.Connection, path: Path) -> None:
         )
     )  # fmt: skip
     if (mark, schema, tables) == (0, 0, 0):
-        marks = f"PRAGMA application_id = {MARK}; PRAGMA user_version = {min(MIGRATIONS)};"
-        db.executescript(f"BEGIN IMMEDIATE; {TABLES} {marks} COMMIT;")
-    elif mark != MARK:
+        return True
+    if mark != MARK:
         raise BadArgument("path", "a file of lumpable", f"another database, {str(path)!r}")
-    elif not schema >= min(MIGRATIONS):
+    if schema < min(MIGRATIONS):
         raise sqlite3.DatabaseError("the version of its tables is damaged")
-    elif schema > SCHEMA:
+    if schema > SCHEMA:
         written = f"{str(path)!r}, which a later version wrote (schema {schema})"
         raise BadArgument("path", f"a file of schema {SCHEMA} or older", written)
+    return False
 
 
 def _migrate(db: sqlite3.Connection, to: int = SCHEMA) -> None:
