@@ -332,11 +332,11 @@ class Changing(Reading):
         with self._lock, ExitStack() as rest:
             if self._closed:
                 return
-            self._closed = True
             for last_first in (
                 self._store.close, self._snapshots.finish, self._writer.close, self._fitter.close,
             ):  # fmt: skip
                 rest.callback(last_first)
+            self._closed = True  # whoever is cut off before this closes it another time
             sound = self._writer.failure is None and not self._doubtful
             if sound and self._snapshots.due(self._ledger, 1) and self._turns.elected():
                 self._snapshots.write(self._ledger, self._writer.so_far())
