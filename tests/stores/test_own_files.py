@@ -56,7 +56,9 @@ def test_a_lock_that_is_taken_away_lets_one_process_write(tmp_path: Path) -> Non
             second.append([decided("b")])
             with pytest.raises(StoreError, match=r"log\.db\.lock was removed"):
                 first.append([decided("c")])
-            second.append([decided("d")])
+            second.append([decided("d", "dan", "blue")])
+            with pytest.raises(StoreError, match=r"log\.db\.lock was removed"):
+                list(first.entries())
             assert not second.verify()
 
 

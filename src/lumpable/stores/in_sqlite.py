@@ -125,11 +125,13 @@ class SQLiteStore(TableStore):
             raise AlreadyDecided(f"{self.path}: an event was decided before") from error
 
     def _entry(self, row: Row) -> Entry:
-        """Make an entry; a reader first reads the names that were given since it opened."""
+        """Make an entry; names that are unknown were given by another process, or are damaged."""
         unknown = row[4] not in self._salts or (
             row[5] is not None and row[5] not in self._arms.name
         )
-        if self._read_only and unknown:
+        if unknown and self._owner is not None:
+            self._owner.check()
+        elif unknown:
             self._read_names()
         return super()._entry(row)
 
