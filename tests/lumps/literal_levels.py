@@ -1,7 +1,8 @@
 """The practical learner's round written out literally: dense, in plain numpy, from all rewards.
 
 Letters are those of `lumpable.lumps.model.counts`. It shares with the learner its constants but
-for SHARED, the search for a fit, and nothing else; digamma and trigamma (the zeta function at 2) are scipy's.
+for SHARED, the search for a fit and nothing else; digamma and trigamma (the zeta function at 2) are
+scipy's.
 """
 
 from __future__ import annotations

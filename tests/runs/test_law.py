@@ -427,7 +427,7 @@ def test_a_horizon_may_be_written_as_a_float_that_is_whole() -> None:
     assert type(runs[0].rounds) is int
     assert runs[0].regret == runs[1].regret
     for wrong in (1e10 + 0.5, 1e19, math.inf, math.nan, "1e10"):
-        with pytest.raises(lb.BadArgument, match="^horizon: expected one of 1 .. 9223372036"):
+        with pytest.raises(lb.BadArgument, match=r"^horizon: expected one of 1 \.\. 9223"):
             lb.simulate(lb.regret.any_groups(problem), world, seed=3, horizon=wrong)  # type: ignore[arg-type]
 
 

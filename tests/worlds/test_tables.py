@@ -89,7 +89,7 @@ BOTH = [".csv", ".parquet"]
 
 def written(folder: Path, suffix: str, heads: Sequence[str], matrix: Any) -> Path:
     """Write columns with these heads, and nothing else."""
-    frame = pl.DataFrame({head: column for head, column in zip(heads, matrix, strict=True)})
+    frame = pl.DataFrame(dict(zip(heads, matrix, strict=True)))
     path = folder / f"means{suffix}"
     frame.write_csv(path) if suffix == ".csv" else frame.write_parquet(path)
     return path

@@ -119,7 +119,9 @@ def _read_parquet(path: Path) -> Table:
         first = (str(cause).splitlines() or [""])[0]
         raise BadArgument("path", why=f"{str(path)!r} is not a Parquet file: {first}") from None
     first = frame.column(0).to_pylist()
-    rows = zip(*(column.to_numpy(zero_copy_only=False) for column in frame.columns[1:]), strict=True)
+    rows = zip(
+        *(column.to_numpy(zero_copy_only=False) for column in frame.columns[1:]), strict=True
+    )
     if index is not None or begins_with_names(names, first):
         return _wide(names[1:], zip(first, rows, strict=True))
     return _nameless(names, ((own, *row) for own, row in zip(first, rows, strict=True)))
