@@ -359,9 +359,7 @@ def test_precisions_that_are_none_are_refused(tmp_path: Path) -> None:
         stored.load(tmp_path / "file", ThreeLevels)
 
 
-def test_no_file_stays_open(
-    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_file_stays_open(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither by a load that ends, nor by one that is refused or interrupted while it opens."""
     unseen: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda about: unseen.append(about.exc_value))
