@@ -279,6 +279,17 @@ def context_dispersion(counts: Counts, cells: Cells, phi: FloatVector) -> FloatV
     return _own_noise(squares, likely, free, 2.0)
 
 
+def context_noise(counts: Counts, cells: Cells) -> FloatVector:
+    """Return how many times more the rewards of each context vary than those of all do."""
+    free = cells.n - 1.0
+    squares, known = (np.bincount(counts.arm, x) for x in (cells.s_squares, free))
+    usual = squares.sum() / max(float(known.sum()), 1.0)
+    of_arm = (squares + PRIOR_FREEDOM * usual) / (known + PRIOR_FREEDOM)
+    each = cells.s_squares, free * of_arm[counts.arm], free
+    own, likely, free = (np.bincount(counts.row, x, counts.contexts).astype(float) for x in each)
+    return _own_noise(own, likely, free, 2.0 / cells.telling)
+
+
 def _own_noise(
     squares: FloatVector, likely: FloatVector, free: FloatVector, each: float
 ) -> FloatVector:
