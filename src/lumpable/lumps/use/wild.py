@@ -54,14 +54,16 @@ def _ends_of_coins(
     state, seen = core.state, core.tells + len(rewards)
     if state.logged[0] + len(odd) > FEW * seen:
         return None
-    if state.value[REAL] > 0.0:
-        ends = float(state.knot[0]), float(state.knot[-1])
-        return ends if ends == (0.0, 1.0) else None
     logged = slice(int(state.logged[0]))
     others = np.append(state.log_value[logged], odd)
     times = np.append(state.log_count[logged], np.ones(len(odd)))
+    if times.sum() > FEW * seen:
+        return None
+    if state.value[REAL] > 0.0:
+        ends = float(state.knot[0]), float(state.knot[-1])
+        return ends if ends == (0.0, 1.0) else None
     ones = float(core.counts().s.sum()) + float((rewards == 1.0).sum())
-    if times.sum() > FEW * seen or ones <= times.sum():
+    if ones <= times.sum():
         return None
     value, place = np.unique(np.append(others, [0.0, 1.0]), return_inverse=True)
     weight = np.bincount(place, np.append(times, [seen - ones - times.sum(), ones]))
