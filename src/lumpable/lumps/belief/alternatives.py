@@ -85,11 +85,11 @@ def _alike_or_not(counts: Counts, own: Fit) -> Iterator[Fit]:
     """Yield the same groups with contexts that deviate if they are alike now, and the reverse."""
     if own.rank == 0:
         others = own_strength_grid(counts)[:-1] if math.isinf(own.m0) else [math.inf]
-        held = (_held(counts, own, float(m0)) for m0 in others)
+        held = (held_at(counts, own, float(m0)) for m0 in others)
         yield max(held, key=lambda fit: fit.evidence)
 
 
-def _held(counts: Counts, fit: Fit, m0: float) -> Fit:
+def held_at(counts: Counts, fit: Fit, m0: float) -> Fit:
     """Go on from a fit by EM with m0 held there."""
     for _ in range(EM_STEPS):
         pulls, totals = group_sums(counts, fit.member, m0)

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from lumpable.base.words import counted, number
+from lumpable.lumps.belief.deviating import clearly_deviate
 from lumpable.lumps.belief.looks import looks
 from lumpable.lumps.belief.posterior import posterior_now
 from lumpable.lumps.core.learning import Levels
@@ -57,7 +58,7 @@ def structure(learner: Levels, who: str = "context") -> Structure:
         )
     if M == 1:
         few = learner.last_fit is None or learner.tells < PULLS_FOR_GROUPS * seen.counts.contexts
-        return _one_group(who, own, few=few)
+        return _one_group(learner, who, own, few=few)
     if not looks(learner).shown:
         many = f"{who.capitalize()}s' rewards are of {M} kinds"
         return Structure("open", f"{many}, but that their means differ is not shown.")
@@ -71,13 +72,16 @@ def structure(learner: Levels, who: str = "context") -> Structure:
     return Structure("yes", f"{M} groups explain {part} of the difference between {who}s{own}.")
 
 
-def _one_group(who: str, own: str, *, few: bool) -> Structure:
+def _one_group(learner: Levels, who: str, own: str, *, few: bool) -> Structure:
     if few:
         words = f"Groups not yet identified: too little was seen of each {who}."
         return Structure("open", words)
     if not own:
         words = f"one group, and no sign of a difference between {who}s"
         return Structure("no", f"{who.capitalize()}s look alike: {words}.")
+    if not clearly_deviate(learner):
+        words = f"Groups not yet identified: whether {who}s differ at all is open."
+        return Structure("open", words)
     words = f"Groups not yet identified: {who}s differ, but in no common way{own}."
     return Structure("open", words)
 
