@@ -11,7 +11,7 @@ import click
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, figure
-from lumpable.cli import bars
+from lumpable.cli import bars, outputs
 from lumpable.cli.show import console, say
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def learn(
     from lumpable.tables.ingest import read_events
     from lumpable.tables.learned import learn as learn_from
 
-    _check_files(html, policy_file, save, overwrite)
+    _check_files(source, html, policy_file, save, overwrite)
     with contextlib.ExitStack() as until_the_end:
         with progress_shown() as progress:
             accepted = accepted_rewards(rewards)
@@ -114,13 +114,14 @@ def learn(
 
 
 def _check_files(
-    html: Path | None, policy: Path | None, save: Path | None, overwrite: bool
+    source: Path, html: Path | None, policy: Path | None, save: Path | None, overwrite: bool
 ) -> None:
-    """Refuse names of files before anything is read."""
+    """Refuse files that cannot or must not be written, before anything is read."""
     if policy is not None and policy.suffix not in (".csv", ".parquet"):
         raise BadArgument("--policy", "a name that ends in .csv or .parquet", repr(policy.name))
     if html is not None and html.suffix != ".html":
         raise BadArgument("--html", "a name that ends in .html", repr(html.name))
+    outputs.check({"--html": html, "--policy": policy, "--save": save}, read=[source])
     for path in (html, policy, save):
         if path is not None and not path.resolve().parent.is_dir():
             raise BadArgument("path", "a folder that is there", repr(str(path.parent)))
@@ -128,6 +129,11 @@ def _check_files(
             raise BadArgument("path", "a file", f"{str(path)!r}, which is a folder")
     if save is not None and save.exists() and not overwrite:
         raise BadArgument("--save", "a new file, or --overwrite", f"{str(save)!r}, which is there")
+    outputs.check_parquet(policy)
+    if html is not None:
+        from lumpable.reports.kit import save as saving
+
+        saving.check(html, (".html",))
 
 
 def _refuse(dirt: Dirt) -> None:
