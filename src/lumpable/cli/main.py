@@ -123,7 +123,7 @@ for name, module, about in (
     (
         "export",
         "experiment_files",
-        "Write the events of an experiment to a Parquet file.",
+        "Write the events of an experiment to a CSV or Parquet file.",
     ),
 ):
     main.add_command(Later(name, f"lumpable.cli.{module}", about))
