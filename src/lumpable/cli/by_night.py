@@ -10,7 +10,8 @@ import click
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.cli import outputs
-from lumpable.cli.from_log import accepted_rewards, dirt_table, progress_shown
+from lumpable.cli.from_log import dirt_table, progress_shown
+from lumpable.cli.options import accepted_rewards
 from lumpable.cli.serving import described
 from lumpable.cli.show import console, grid, say, table
 

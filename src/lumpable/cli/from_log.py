@@ -12,6 +12,7 @@ import click
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, figure
 from lumpable.cli import bars, outputs
+from lumpable.cli.options import accepted_rewards
 from lumpable.cli.show import console, say
 
 if TYPE_CHECKING:
@@ -142,21 +143,6 @@ def _refuse(dirt: Dirt) -> None:
         console(err=True).print(dirt_table(dirt))
         words = dirt.words.replace("left out", "cannot count")
         raise BadArgument("source", why=f"{words} --strict refuses them")
-
-
-def accepted_rewards(text: str) -> str | tuple[float, float]:
-    """Read which rewards are accepted.
-
-    >>> accepted_rewards("0:5"), accepted_rewards("binary")
-    ((0.0, 5.0), 'binary')
-    """
-    low, colon, high = text.partition(":")
-    if not colon:
-        return text
-    try:
-        return float(low), float(high)
-    except ValueError:
-        raise BadArgument("--rewards", "any, binary or a range such as 0:5", repr(text)) from None
 
 
 @contextlib.contextmanager
