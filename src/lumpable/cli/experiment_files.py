@@ -140,14 +140,11 @@ def export(file: str, out: Path, log: bool) -> None:
       lumpable export clicks.db --out log.parquet --log
       lumpable learn log.parquet --id id --time time --propensity propensity
     """
-    outputs.check({"--out": out}, read=[*parts_of(file)])
-    if log:
-        check_out(out)
-    elif out.is_dir():
+    outputs.check({"--out": out}, read=parts_of(file))
+    if out.is_dir() and not log:
         raise click.UsageError(f"--out: expected a file, got the folder {str(out)!r}")
-    else:
-        check_ending(out)
     with opened(file) as store:
+        (check_out if log else check_ending)(out)
         written = export_log(store, out) if log else export_to(store, out, now())
     say(f"{out}: {written:,} events")
 

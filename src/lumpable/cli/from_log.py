@@ -83,6 +83,7 @@ def learn(
     Exit codes: 0 done, 2 bad input, 130 stopped by Ctrl-C.
     """
     from lumpable.lumps.belief.posterior import held
+    from lumpable.tables import policy_rows
     from lumpable.tables.answered import answer
     from lumpable.tables.ingest import read_events
     from lumpable.tables.learned import learn as learn_from
@@ -100,8 +101,6 @@ def learn(
             found = answer(learned)
         print_answer(found)
         if policy_file is not None:
-            from lumpable.tables import policy_rows
-
             policy_rows.write(found.policy, policy_file)
             say(f"policy: {policy_file}")
         if save is not None:
@@ -118,8 +117,10 @@ def _check_files(
     source: Path, html: Path | None, policy: Path | None, save: Path | None, overwrite: bool
 ) -> None:
     """Refuse files that cannot or must not be written, before anything is read."""
-    if policy is not None and policy.suffix not in (".csv", ".parquet"):
-        raise BadArgument("--policy", "a name that ends in .csv or .parquet", repr(policy.name))
+    from lumpable.tables import policy_rows
+
+    if policy is not None:
+        policy_rows.check(policy, "--policy")
     if html is not None and html.suffix != ".html":
         raise BadArgument("--html", "a name that ends in .html", repr(html.name))
     outputs.check({"--html": html, "--policy": policy, "--save": save}, read=[source])
@@ -130,7 +131,6 @@ def _check_files(
             raise BadArgument("path", "a file", f"{str(path)!r}, which is a folder")
     if save is not None and save.exists() and not overwrite:
         raise BadArgument("--save", "a new file, or --overwrite", f"{str(save)!r}, which is there")
-    outputs.check_parquet(policy)
     if html is not None:
         from lumpable.reports.kit import save as saving
 

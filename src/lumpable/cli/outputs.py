@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.extras import need
 
 EVENTS = (".csv", ".tsv", ".gz", ".parquet")
 """How files end that would be read with a folder of events."""
+HEAD = 4096
+"""Bytes of a manifest in which it says what it is."""
 
 
 def check(
@@ -64,8 +65,10 @@ def _inside(path: Path, folder: Path) -> bool:
 
 def _is_state(folder: Path) -> bool:
     """Whether a state that learns by night is in this folder, whatever the command is about."""
-    with contextlib.suppress(OSError), (folder / "manifest.json").open("rb") as file:
-        return b"lumpable nightly" in file.read(4096)
+    from lumpable.nightly.night_folder import FORMAT, MANIFEST
+
+    with contextlib.suppress(OSError), (folder / MANIFEST).open("rb") as file:
+        return FORMAT.encode() in file.read(HEAD)
     return False
 
 
@@ -74,9 +77,3 @@ def _resolved(path: Path) -> Path:
         return path.resolve()
     except (OSError, RuntimeError):  # a link that leads to itself
         return path.absolute()
-
-
-def check_parquet(path: Path | None) -> None:
-    """Say now that Parquet files cannot be written, and not when everything else is done."""
-    if path is not None and path.suffix == ".parquet":
-        need("pyarrow.parquet", "research", "writing Parquet files")
