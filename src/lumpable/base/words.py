@@ -26,13 +26,26 @@ def number(value: float, digits: int = 3) -> str:
 def figure(value: float) -> str:
     """Write a number so that those of a column have about the same number of digits.
 
-    >>> figure(0.6), figure(-12.345), figure(1234.6), figure(0.00012)
-    ('0.600', '-12.35', '1,235', '0.00012')
+    >>> figure(0.6), figure(-12.345), figure(1234.6), figure(0.00012), figure(float("nan"))
+    ('0.600', '-12.35', '1,235', '0.00012', 'not known')
     """
+    if math.isnan(value):
+        return "not known"
     size = abs(value)
     if 0.0 < size < 0.001:
         return number(value, 2)
     return f"{value:,.{3 if size < 10 else 2 if size < 100 else 1 if size < 1000 else 0}f}"
+
+
+def between(low: float, high: float) -> str:
+    """Write the ends of an interval.
+
+    >>> between(0.6, 1.25), between(float("nan"), float("nan"))
+    ('0.600 to 1.250', 'not known')
+    """
+    if math.isnan(low) or math.isnan(high):
+        return "not known"
+    return f"{figure(low)} to {figure(high)}"
 
 
 def short(number: float) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.words import counted, figure
+from lumpable.base.words import between, counted, figure
 from lumpable.cli import bars, outputs
 from lumpable.cli.options import accepted_rewards
 from lumpable.cli.show import console, say
@@ -201,7 +201,7 @@ def group_table(found: Answered) -> Any:
     rows = [
         (str(row.group), f"{row.size:,.0f}", f"{row.size_low:,} to {row.size_high:,}",
          _name(row.best_arm), _percent(row.probability_best), figure(row.mean),
-         _range(row))
+         between(row.low, row.high))
         for row in found.groups
     ]  # fmt: skip
     head = ("group", f"{who}s", "95 %", f"best {what}", "sure", "mean", "95 %")
@@ -226,7 +226,7 @@ def policy_table(found: Answered) -> Any:
     who, what = found.words
     rows = [
         (_name(row.user), _name(row.item), figure(row.mean),
-         _range(row), _percent(row.probability_best),
+         between(row.low, row.high), _percent(row.probability_best),
          _name(row.runner_up), "try both" if row.open else "show it")
         for row in found.policy[:ROWS]
     ]  # fmt: skip
@@ -236,11 +236,7 @@ def policy_table(found: Answered) -> Any:
 
 
 def _estimate(one: PolicyEstimate) -> tuple[str, str]:
-    return figure(one.value), _range(one)
-
-
-def _range(row: Any) -> str:
-    return f"{figure(row.low)} to {figure(row.high)}"
+    return figure(one.value), between(one.low, one.high)
 
 
 def _table(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lumpable.base.words import counted, figure
+from lumpable.base.words import between, counted, figure
 from lumpable.lumps.belief.posterior import held
 from lumpable.reports.kit.numbers import percent
 from lumpable.reports.kit.table import Column, Table, of_rows
@@ -112,7 +112,7 @@ def profile_lines(found: Answered, words: Words) -> list[str]:
 
 
 def _range(row: Any) -> str:
-    return f"{figure(row.low)} to {figure(row.high)}"
+    return between(row.low, row.high)
 
 
 def _name(name: object) -> str:
