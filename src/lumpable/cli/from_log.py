@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.words import between, counted, figure
+from lumpable.base.words import between, counted, distinct, figure, plural
 from lumpable.cli import bars, outputs
 from lumpable.cli.options import accepted_rewards
 from lumpable.cli.show import console, say
@@ -25,8 +25,8 @@ EVERY = 5.0
 """Seconds between two lines of progress, without a terminal."""
 ROWS = 5
 """Rows of the policy that are shown."""
-LONGEST = 24
-"""Characters of a name that are shown."""
+LONGEST = 24, 40
+"""Characters of a name that are shown, and at most of one that would look like another."""
 
 
 @click.command("learn")
@@ -170,7 +170,7 @@ def print_answer(found: Answered) -> None:
         out.print(f"note: {note}")
     users, items = counted(len(events.users), who), counted(len(events.items), what)
     out.print(f"{counted(events.events, 'event')} of {users} and {items}.")
-    out.print(f"\nAre there groups of {who}s? {found.sentence}\n")
+    out.print(f"\nAre there groups of {plural(who)}? {found.sentence}\n")
     out.print(group_table(found))
     out.print(found.lift_words + "\n")
     if found.value is not None:
@@ -198,13 +198,14 @@ def dirt_table(dirt: Dirt) -> Any:
 def group_table(found: Answered) -> Any:
     """Return the groups, as a table."""
     who, what = found.words
+    items = _labels(found.learned.events.items)
     rows = [
         (str(row.group), f"{row.size:,.0f}", f"{row.size_low:,} to {row.size_high:,}",
-         _name(row.best_arm), _percent(row.probability_best), figure(row.mean),
+         items[row.best_arm], _percent(row.probability_best), figure(row.mean),
          between(row.low, row.high))
         for row in found.groups
     ]  # fmt: skip
-    head = ("group", f"{who}s", "95 %", f"best {what}", "sure", "mean", "95 %")
+    head = ("group", plural(who), "95 %", f"best {what}", "sure", "mean", "95 %")
     return _table("Groups", head, rows, 1, 2, 4, 5, 6)
 
 
@@ -224,11 +225,13 @@ def value_table(value: Value) -> Any:
 def policy_table(found: Answered) -> Any:
     """Return the first rows of the policy, as a table."""
     who, what = found.words
+    shown, items = found.policy[:ROWS], _labels(found.learned.events.items)
+    users = _labels(row.user for row in shown)
     rows = [
-        (_name(row.user), _name(row.item), figure(row.mean),
+        (users[row.user], items[row.item], figure(row.mean),
          between(row.low, row.high), _percent(row.probability_best),
-         _name(row.runner_up), "try both" if row.open else "show it")
-        for row in found.policy[:ROWS]
+         items[row.runner_up], "try both" if row.open else "show it")
+        for row in shown
     ]  # fmt: skip
     more = f", {ROWS} of {len(found.policy):,}" if len(found.policy) > ROWS else ""
     head = (who, f"best {what}", "mean", "95 %", "sure", "runner-up", "what to do")
@@ -255,9 +258,11 @@ def _table(
     return whole
 
 
-def _name(name: object) -> str:
-    text = "" if name is None else str(name)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def _labels(names: Iterable[object]) -> dict[object, str]:
+    """Return what names are called in a table: short, and different from each other."""
+    known = [*dict.fromkeys(names)]
+    labels = dict[object, str](zip(known, distinct([*map(str, known)], *LONGEST), strict=True))
+    return labels | {None: ""}
 
 
 def _percent(probability: float) -> str:

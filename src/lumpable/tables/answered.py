@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lumpable.base.words import between, counted, figure
+from lumpable.base.words import between, counted, figure, plural
 from lumpable.lumps.belief.advice import Lift
 from lumpable.lumps.belief.beliefs import Group
 from lumpable.lumps.belief.posterior import held
@@ -66,7 +66,7 @@ class Answered:
             steps.append(f"For every {who} it is settled what to show.")
         if self.lift.low <= 0.0:
             steps.append(
-                f"That own {what}s earn more than {self.lift.one_arm} for all is not shown: "
+                f"That own {plural(what)} earn more than {self.lift.one_arm} for all is not shown: "
                 "collect more events before changing anything."
             )
         if self.learned.events.propensity is None:
