@@ -88,10 +88,11 @@ def estimates(
     same = other is not None and all(map(_same, folds, other))
 
     def influences(method: str) -> FloatVector:
-        each = np.concatenate([_influence(method, fold) for fold in folds])
+        each: FloatVector = np.concatenate([_influence(method, fold) for fold in folds])
         if other is None:
             return each
-        return each - np.concatenate([_influence(method, fold) for fold in other])
+        rest: FloatVector = np.concatenate([_influence(method, fold) for fold in other])
+        return each - rest
 
     for method in methods:
         each = influences(method)
