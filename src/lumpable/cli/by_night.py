@@ -9,7 +9,9 @@ import click
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
-from lumpable.cli.from_log import accepted_rewards, dirt_table, progress_shown
+from lumpable.cli import outputs
+from lumpable.cli.from_log import dirt_table, progress_shown
+from lumpable.cli.options import accepted_rewards
 from lumpable.cli.serving import described
 from lumpable.cli.show import console, grid, say, table
 
@@ -162,6 +164,7 @@ def plan(
     """
     from lumpable.nightly.night_state import Nightly
 
+    outputs.check({"--out": out}, read=[given["users"], given["items"]], states=[state])
     made = Nightly(state).plan(learner=described(learner, learner_options), out=out, **given)
     for note in made.notes:
         say(f"note: {note}")

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from lumpable.base.errors import BadArgument
-from lumpable.cli.from_log import accepted_rewards
-from lumpable.cli.options import stack
+from lumpable.cli.options import accepted_rewards, stack
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.engine_queries import DIALECTS, EngineTable

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lumpable.base.words import counted, number
+from lumpable.base.words import counted, number, plural
 from lumpable.lumps.belief.posterior import coins_now, current_fit
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.model import search
@@ -112,8 +112,8 @@ def held_at(counts: Counts, fit: Fit, m0: float) -> Fit:
 
 def _model(fit: Fit, who: str) -> str:
     if fit.rank > 0:
-        return f"{counted(fit.rank, 'direction')} along which {who}s differ"
-    kind = f"{who}s alike" if math.isinf(fit.m0) else f"{who}s deviate"
+        return f"{counted(fit.rank, 'direction')} along which {plural(who)} differ"
+    kind = f"{plural(who)} alike" if math.isinf(fit.m0) else f"{plural(who)} deviate"
     return f"{counted(fit.groups, 'group')}, {kind}"
 
 
