@@ -56,7 +56,7 @@ def reading(con: Any, parts: Sequence[Part]) -> Iterator[None]:
         yield
     except (duckdb.Error, EOFError, zlib.error) as error:
         damaged = type(error) in (duckdb.Error, duckdb.InvalidInputException)  # of its contents
-        named = [part for part in parts if part.path is not None and str(part.path) in str(error)]
+        named = [part for part in parts if part.read is not None and str(part.read) in str(error)]
         if isinstance(error, duckdb.Error) and not damaged:
             damaged = isinstance(error, duckdb.IOException) and bool(named)
             if not damaged:
