@@ -55,6 +55,11 @@ def add(folder: Path) -> None:
     lb.Nightly(folder / "state").evidence(folder / "2.csv", id="id")
 
 
+def add_folder(folder: Path) -> None:
+    """Fold a folder of several files in."""
+    lb.Nightly(folder / "state").evidence(folder / "days", id="id")
+
+
 def plan(folder: Path) -> None:
     """Begin a plan and write it."""
     out = folder / "plan.csv"
@@ -67,9 +72,9 @@ def plan_lumps(folder: Path) -> None:
 
 
 def night(folder: Path) -> None:
-    """Fold two files in and make a plan, as a job that is started again would."""
+    """Fold files in and make a plan, as a job that is started again would."""
     state, has_ids = lb.Nightly(folder / "state"), "none" not in folder.name
-    for name in ("1.csv", "2.csv"):
+    for name in ("days",) if "folder" in folder.name else ("1.csv", "2.csv"):
         state.evidence(folder / name, id="id" if has_ids else None)
     learner = PAPER if "paper" in folder.name else "lumps"
     state.plan(USERS, list(OFFERS), learner=learner, out=folder / "plan.csv")
@@ -81,6 +86,9 @@ def prepare(folder: Path) -> Path:
     head = HEAD[:3] if "none" in folder.name else HEAD
     write(folder / "1.csv", rows(40), head)
     write(folder / "2.csv", rows(60)[20:], head)
+    (folder / "days").mkdir()
+    for day in range(3):
+        write(folder / "days" / f"{day}.csv", rows(60)[20 * day : 20 * day + 25], head)
     return folder
 
 
@@ -89,7 +97,7 @@ def result(folder: Path) -> tuple[dict[str, bytes], bytes]:
     return contents(folder / "state"), out.read_bytes() if out.exists() else b""
 
 
-@pytest.mark.parametrize("job", [add, plan, plan_lumps])
+@pytest.mark.parametrize("job", [add, add_folder, plan, plan_lumps])
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_failure_at_every_step(tmp_path: Path, job: Callable[[Path], None], begun: bool) -> None:
     base = prepare(tmp_path / "base")
@@ -130,8 +138,8 @@ night(Path(sys.argv[1]))
 """
 
 
-KINDS = ("paper, ids", "lumps, ids", "paper, none", "lumps, none")
-"""Plans of the paper and of Lumps, of events with ids and without."""
+KINDS = ("paper, ids", "lumps, ids", "paper, none", "lumps, none", "lumps, folder")
+"""Plans of the paper and of Lumps, of events with ids and without, and of a folder."""
 
 
 @pytest.mark.nightly

@@ -9,7 +9,7 @@ from typing import Any
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.naming import EXACT
 from lumpable.stores.log_entries import Name
-from lumpable.tables.cleaning import BROKEN, TEXT, WHOLE
+from lumpable.tables.column_values import BROKEN, TEXT, WHOLE
 from lumpable.tables.faults_found import Found
 from lumpable.tables.queries import database
 from lumpable.tables.source_parts import TAGGED, Part, quoted

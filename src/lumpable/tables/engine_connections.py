@@ -73,6 +73,16 @@ def pages(connection: Any, sql: str) -> Iterator[Table]:
         raise
 
 
+def zoned(connection: Any, sql: str) -> list[bool]:
+    """Return of each column of times that a query has a row of whether they say their zone."""
+    if _package(connection) == "duckdb":  # its arrays have lost that
+        return ["TIME ZONE" in str(one[1]) for one in connection.execute(sql).description]
+    for page in pages(connection, sql):
+        for row in zip(*page, strict=True):
+            return [getattr(value, "tzinfo", None) is not None for value in row]
+    return []
+
+
 def _package(connection: Any) -> str:
     """Return the package of a connection; that of DuckDB has a name for its inside."""
     return type(connection).__module__.partition(".")[0].lstrip("_")

@@ -110,7 +110,6 @@ def _copy(con: Any, path: Path, delimiter: str) -> Path | None:
         return None  # reading it will say what is wrong
 
 
-
 def _nothing_in(path: Path) -> bool:
     """Whether a file is empty, unpacked if it is packed."""
     if path.stat().st_size == 0 or not packed(path):

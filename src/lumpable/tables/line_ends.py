@@ -57,11 +57,9 @@ def evened(path: Path, delimiter: str, copy: Path) -> bool:
     return True
 
 
-def _lines(
-    file: Iterable[bytes], delimiter: str, path: Path
-) -> Iterator[tuple[bytes, int, bytes]]:
+def _lines(file: Iterable[bytes], delimiter: str, path: Path) -> Iterator[tuple[bytes, int, bytes]]:
     """Yield lines, how long each is without its end, and the end: none within a field in quotes."""
-    opening, inside = re.compile(rb'(?:^|(?<=' + re.escape(delimiter.encode()) + rb'))"'), False
+    opening, inside = re.compile(rb"(?:^|(?<=" + re.escape(delimiter.encode()) + rb'))"'), False
     for number, line in enumerate(file, 1):
         body = len(line.rstrip(b"\r\n")) if line.endswith(b"\n") else len(line)
         plain = line[:body].removeprefix(codecs.BOM_UTF8 if number == 1 else b"")

@@ -27,6 +27,8 @@ def parts_of(con: Any, source: Any, columns: Iterable[str]) -> list[Part]:
     columns = list(columns)
     if not isinstance(source, str | Path):
         return [frame_part(con, source, columns)]
+    if source == "":  # the system takes it for the current folder, which nobody means
+        raise BadArgument("source", "the name of a file or folder", "an empty text")
     parts = [file_part(con, path, columns) for path in files_of(Path(source))]
     if all(part.empty for part in parts):
         why = f"{str(source)!r} is empty" + (": so is each of its files" if len(parts) > 1 else "")
@@ -42,6 +44,13 @@ def empty_files(parts: Iterable[Part]) -> Iterator[str]:
         verb = "is" if len(names) == 1 else "are"
         listed = ", ".join(map(repr, names[:SHOWN]))
         yield f"{counted(len(names), 'file')} {verb} empty, without a head: {listed}{more}"
+
+
+def mixed_files(parts: Iterable[Part]) -> Iterator[str]:
+    """Yield what one should know of files whose lines end in several ways."""
+    for part in parts:
+        if part.copy is not None:
+            yield f"lines of {part.name!r} end in several ways (CRLF, LF): read as if in one"
 
 
 @contextlib.contextmanager
