@@ -22,6 +22,7 @@ import pytest
 from made_nights import HEAD, OFFERS, contents, rows, write
 
 import lumpable as lb
+from lumpable.nightly import night_adding
 
 USERS = [f"u{k}" for k in range(12)]
 PAPER = {"kind": "pac.near_uniform", "groups": 2, "epsilon": 0.5, "delta": 0.5}
@@ -87,7 +88,7 @@ def prepare(folder: Path) -> Path:
     write(folder / "1.csv", rows(40), head)
     write(folder / "2.csv", rows(60)[20:], head)
     (folder / "days").mkdir()
-    for day in range(3):
+    for day in range(2):
         write(folder / "days" / f"{day}.csv", rows(60)[20 * day : 20 * day + 25], head)
     return folder
 
@@ -97,7 +98,21 @@ def result(folder: Path) -> tuple[dict[str, bytes], bytes]:
     return contents(folder / "state"), out.read_bytes() if out.exists() else b""
 
 
-@pytest.mark.parametrize("job", [add, add_folder, plan, plan_lumps])
+@pytest.fixture
+def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files with the same bytes are read once: reading writes nothing, and takes most of a job."""
+    known, read = dict[bytes, Any](), night_adding.read_all
+
+    def remembered(path: Path, *args: Any, **options: Any) -> Any:
+        content = path.read_bytes()
+        if content not in known:
+            known[content] = read(path, *args, **options)
+        return known[content]
+
+    monkeypatch.setattr(night_adding, "read_all", remembered)
+
+
+@pytest.mark.parametrize("job", [add, plan, plan_lumps])
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_failure_at_every_step(tmp_path: Path, job: Callable[[Path], None], begun: bool) -> None:
     base = prepare(tmp_path / "base")
@@ -126,6 +141,29 @@ def test_a_failure_at_every_step(tmp_path: Path, job: Callable[[Path], None], be
         job(folder)
         assert result(folder) == whole, f"after step {last}"
         last += 1
+    assert last > 8
+
+
+@pytest.mark.usefixtures("read_once")
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_folder_fails_at_every_step_in_turn(tmp_path: Path, begun: bool) -> None:
+    """One step later each time, upon what the failures before left over; it is all or nothing."""
+    folder, whole = prepare(tmp_path / "folder"), tmp_path / "whole"
+    if begun:
+        lb.Nightly(folder / "state").evidence(folder / "1.csv", id="id")
+    shutil.copytree(folder, whole)
+    add_folder(whole)
+    either = [lb.Nightly(one / "state").segments for one in (folder, whole)]
+    for last in itertools.count():
+        with pytest.MonkeyPatch.context() as patch:
+            Disk(patch, folder, last)
+            try:
+                add_folder(folder)
+                break
+            except Killed:
+                pass
+        assert lb.Nightly(folder / "state").segments in either
+    assert result(folder) == result(whole)
     assert last > 8
 
 
