@@ -62,7 +62,7 @@ def _of_part(con: Any, role: str, part: Part, column: str) -> list[Name]:
     elif BROKEN.fullmatch(kind):
         number = f"{sql}::DOUBLE"
         name = (f"CASE WHEN {number} = floor({number}) AND abs({number}) <= {EXACT} "
-                f"THEN CAST({number} AS BIGINT) END")  # fmt: skip
+                f"THEN TRY_CAST({number} AS BIGINT) END")  # fmt: skip
     else:
         got = "several types in one column" if kind == TAGGED else f"type {kind}"
         raise BadArgument(role, f"strings or whole numbers in column {column!r}", got)

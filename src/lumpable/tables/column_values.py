@@ -68,7 +68,7 @@ def _unbroken(number: str) -> str:
     """Return a float that is a whole number as one."""
     return (
         f"CASE WHEN {number} = floor({number}) AND abs({number}) <= {EXACT} "
-        f"THEN CAST({number} AS BIGINT) END"
+        f"THEN TRY_CAST({number} AS BIGINT) END"
     )
 
 
@@ -82,11 +82,14 @@ def as_id(column: Column) -> str:
         whole = f"coalesce({_unbroken(number)}::VARCHAR, {column.text})"
         return f"CASE WHEN NOT isnan({number}) THEN {whole} END"
     if column.is_a(BROKEN):
-        return f"regexp_replace({column.text}, '\\.0+$', '')"
+        return f"regexp_replace({column.text}, '[.]0+$', '')"
     if column.tagged:
         whole = _unbroken(f"TRY_CAST({column.shown} AS DOUBLE)")
-        number = f"CASE WHEN left({column.sql}, 1) = 'f' THEN {whole} END"
-        return f"coalesce(({number})::VARCHAR, {column.text})"
+        exact = f"regexp_replace({column.text}, '^(-?[0-9]+)[.]0+$', '\\1')"
+        return (
+            f"CASE left({column.sql}, 1) WHEN 'f' THEN coalesce(({whole})::VARCHAR, {column.text}) "
+            f"WHEN 'o' THEN {exact} ELSE {column.text} END"  # Decimals of Python are other objects
+        )
     return column.text
 
 
