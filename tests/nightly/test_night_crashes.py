@@ -23,6 +23,7 @@ from made_nights import HEAD, OFFERS, contents, rows, write
 
 import lumpable as lb
 from lumpable.nightly import night_adding
+from lumpable.tables import ingest
 
 USERS = [f"u{k}" for k in range(12)]
 PAPER = {"kind": "pac.near_uniform", "groups": 2, "epsilon": 0.5, "delta": 0.5}
@@ -101,7 +102,7 @@ def result(folder: Path) -> tuple[dict[str, bytes], bytes]:
 @pytest.fixture
 def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files with the same bytes are read once: reading writes nothing, and takes most of a job."""
-    known, read = dict[bytes, Any](), night_adding.read_all
+    known, read = dict[bytes, Any](), ingest.read_all
 
     def remembered(path: Path, *args: Any, **options: Any) -> Any:
         content = path.read_bytes()

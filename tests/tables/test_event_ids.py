@@ -16,7 +16,11 @@ import lumpable as lb
 from lumpable import BadArgument, read_events
 from lumpable.nightly import night_rows
 
-EVENTS = {"user": ["a", "b", "c"], "item": ["x", "y", "x"], "reward": [1, 0, 1]}
+EVENTS: dict[str, list[Any]] = {
+    "user": ["a", "b", "c"],
+    "item": ["x", "y", "x"],
+    "reward": [1, 0, 1],
+}
 FLOATS = "id: came as floats such as 17.0, read as integers such as 17"
 
 

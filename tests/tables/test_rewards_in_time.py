@@ -112,10 +112,10 @@ def test_an_engine_compares_times_of_one_kind() -> None:
         ("reward before its decision", 1)
     ]
     assert events.events == 3
-    for columns in (
-        {"time": "zoned", "rewarded": "came"},
-        {"time": "decided", "rewarded": "zoned"},
-    ):
+    mixed: list[dict[str, Any]] = [
+        {"time": "zoned", "rewarded": "came"}, {"time": "decided", "rewarded": "zoned"}
+    ]  # fmt: skip
+    for columns in mixed:
         with pytest.raises(BadArgument, match="that both say their zone, or both do not"):
             lb.evidence_from(con, "log", **columns)
     con.execute("CREATE VIEW zoned AS SELECT * REPLACE (came::TIMESTAMPTZ AS came) FROM log")

@@ -6,6 +6,7 @@ names like any other.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import gzip
@@ -76,6 +77,10 @@ def file_part(con: Any, path: Path, columns: list[str]) -> Part:
         return Part(path.name, relation, "0", types, path, rows=0, empty=True)
     if _kind(path) == "parquet":
         return _parquet(con, path, columns)
+    return _csv(con, path, columns)
+
+
+def _csv(con: Any, path: Path, columns: list[str]) -> Part:
     delimiter, header, end = _header(path)
     copy = _copy(con, path, delimiter)
     read = path if copy is None else copy
@@ -150,11 +155,23 @@ def _header(path: Path) -> tuple[str, list[str], str]:
         delimiter = max(DELIMITERS, key=plain.count)
         header = next(csv.reader(io.StringIO(head, newline=""), delimiter=delimiter), [])
         line = head.rstrip("\r\n")
-        return delimiter, header, head[len(line) :] if "\n" in line or "\r" in line else ""
+        if "\n" not in line and "\r" not in line:
+            return delimiter, header, ""
+        _check_first(path, header)
+        return delimiter, header, head[len(line) :]
     except UnicodeDecodeError as cause:
         raise BadArgument("source", why=f"{str(path)!r} is not UTF-8 text: {cause}") from None
     except (csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as cause:
         raise BadArgument("source", why=f"{str(path)!r} is not a CSV file: {cause}") from None
+
+
+def _check_first(path: Path, header: list[str]) -> None:
+    """Refuse what DuckDB reads as two heads: quotes are none to it behind a byte order mark."""
+    with opened(path, "rb") as file:
+        marked = file.read(3) == codecs.BOM_UTF8
+    if marked and len(header[0].splitlines()) > 1:
+        why = f"the name of the first column of {str(path)!r} has a line break: write it without"
+        raise BadArgument("source", why=why)
 
 
 def _head(file: Iterable[str]) -> str:
