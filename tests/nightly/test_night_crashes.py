@@ -90,7 +90,7 @@ def prepare(folder: Path) -> Path:
     write(folder / "2.csv", rows(60)[20:], head)
     (folder / "days").mkdir()
     for day in range(2):
-        write(folder / "days" / f"{day}.csv", rows(60)[20 * day : 20 * day + 25], head)
+        write(folder / "days" / f"{day}.csv", rows(60)[20 * day + 15 : 20 * day + 45], head)
     return folder
 
 

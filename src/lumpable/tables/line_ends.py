@@ -32,17 +32,16 @@ def packed(path: Path) -> bool:
 
 def may_be_mixed(path: Path) -> bool:
     """Whether lines may end in several ways, or fields in quotes hold the ends of lines."""
-    lone = both = all_returns = 0
-    before = b""
+    feeds = returns = both = 0
+    last = b""
     with opened(path, "rb") as file:
         while block := file.read(BLOCK):
-            returns = block.count(b"\r")
-            if returns or before == b"\r":
-                both += (before + block).count(b"\r\n")
-            all_returns += returns
-            lone += block.count(b"\n")
-            before = block[-1:]
-    return all_returns > 0 and lone > 0 and not (lone == both == all_returns)
+            feeds += block.count(b"\n")
+            if last == b"\r" or b"\r" in block:
+                returns += block.count(b"\r")
+                both += (last + block).count(b"\r\n")
+            last = block[-1:]
+    return min(feeds, returns) > 0 and not feeds == returns == both
 
 
 def evened(path: Path, delimiter: str, copy: Path) -> bool:
