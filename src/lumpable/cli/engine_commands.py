@@ -31,6 +31,9 @@ table_options = stack(
     click.option("--id", help="A column of event ids; a repeated event counts once."),
     click.option("--propensity", help="A column of probabilities with which items were chosen."),
     click.option(
+        "--rewarded", help="A column of times of rewards; none may come before its --time."
+    ),
+    click.option(
         "--rewards",
         default="any",
         show_default=True,

@@ -29,8 +29,18 @@ LONGEST = 24, 40
 """Characters of a name that are shown, and at most of one that would look like another."""
 
 
+class Named(click.Path):
+    """A path that has a name: the system takes an empty one for the current folder."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Refuse an empty text."""
+        if value == "":
+            self.fail("expected the name of a file or folder, got an empty text", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command("learn")
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=Named(path_type=Path))
 @click.option("--user", default="user", show_default=True, help="The column that says who.")
 @click.option("--item", default="item", show_default=True, help="The column that says what.")
 @click.option(
@@ -39,6 +49,7 @@ LONGEST = 24, 40
 @click.option("--time", help="A column of times; of contradicting events the first counts.")
 @click.option("--id", help="A column of event ids; a repeated event counts once.")
 @click.option("--propensity", help="A column of probabilities with which items were chosen.")
+@click.option("--rewarded", help="A column of times of rewards; none may come before its --time.")
 @click.option(
     "--rewards",
     default="any",
