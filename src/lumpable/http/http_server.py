@@ -17,6 +17,7 @@ import uvicorn
 from lumpable.base.errors import BadArgument
 from lumpable.http import personalizer
 from lumpable.http.application import application
+from lumpable.http.connections import KEEP_ALIVE, Connection
 from lumpable.http.guard import LOCAL
 from lumpable.http.json_logs import Forwarder, Log
 from lumpable.http.life import Life
@@ -100,8 +101,9 @@ class HttpServer:
         app = application(self.life, tokens=address.tokens, hosts=address.hosts, log=self._log,
                           user_feature=user_feature, page=page)  # fmt: skip
         self._server = Server(uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, ws="none",
+            app, http=Connection, log_config=None, access_log=False, server_header=False, ws="none",
             proxy_headers=False, lifespan="on", timeout_graceful_shutdown=GRACE,
+            timeout_keep_alive=KEEP_ALIVE,
         ))  # fmt: skip
         self.life.on_failure = self.stop
         self._socket = _bound(address)

@@ -26,7 +26,7 @@ READ: tuple[tuple[str, Any, str], ...] = (
     ("/metrics", None, "Counts for Prometheus, as text."),
 )
 """What needs the role read, beside the endpoints."""
-ALWAYS = (400, 405, 408, 413, 421, 500, 503)
+ALWAYS = (400, 405, 408, 413, 421, 431, 500, 503)
 """What any address may answer."""
 
 

@@ -18,10 +18,11 @@ STATUSES = {
     403: "The token does not have the role that this needs, or a web page of another site asks.",
     404: "There is no such address.",
     405: "The address knows other methods.",
-    408: "The body did not come in time.",
+    408: "The head or the body did not come in time.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     421: "The Host header names another host.",
+    431: "The head is too large.",
     500: "A bug; the log has it under the id that is given.",
     503: "Nothing was done; try again after the seconds that Retry-After says.",
 }
