@@ -26,7 +26,7 @@ from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.opening import MEMORY
 from lumpable.service.opening import open as open_experiment
 from lumpable.stores.law import StoreError
-from lumpable.stores.postgres_database import place_of
+from lumpable.stores.postgres_database import is_address, place_of
 
 PAGE_NEEDS = ("altair", "vl_convert", "jinja2")
 """Of the extra `plot`."""
@@ -167,6 +167,7 @@ def serve(
     installed.check()
     from lumpable.http.http_server import Address, HttpServer, quiet_warnings
     from lumpable.http.json_logs import Log
+    from lumpable.http.life import may_write
     from lumpable.http.page_files import PageFiles
     from lumpable.http.tokens import ENVIRONMENT, Tokens
 
@@ -187,12 +188,15 @@ def serve(
         experiment.warm()
         no_long_collections()
 
+    def writable() -> bool:
+        return file == MEMORY or is_address(file) or may_write(Path(file))
+
     if until_stdin_ends:
         threading.Thread(target=end_with_stdin, daemon=True).start()
     quiet_warnings(log)
     page = PageFiles(partial(page_files, Path(file).name)) if has(*PAGE_NEEDS) else None
     server = HttpServer(opened, address, log=log, user_feature=user_feature, page=page,
-                        warmer=ready)  # fmt: skip
+                        warmer=ready, may_write=writable)  # fmt: skip
     say(f"lumpable {__version__} serves {place_of(file)} at {server.url}")
     if page is None:
         say("  no page: it needs the extra plot (pip install 'lumpable[plot]')")

@@ -94,10 +94,10 @@ class HttpServer:
         self, opener: Callable[[], LiveExperiment], address: Address, *, log: Log | None = None,
         user_feature: str = personalizer.USER,
         warmer: Callable[[LiveExperiment], None] = LiveExperiment.warm,
-        page: PageFiles | None = None,
+        page: PageFiles | None = None, may_write: Callable[[], bool] = lambda: True,
     ) -> None:  # fmt: skip
         self._log = log or Log()
-        self.life = Life(opener, self._log, warmer)
+        self.life = Life(opener, self._log, warmer, may_write)
         app = application(self.life, tokens=address.tokens, hosts=address.hosts, log=self._log,
                           user_feature=user_feature, page=page)  # fmt: skip
         self._server = Server(uvicorn.Config(

@@ -5,10 +5,12 @@ The server listens from the first moment, and says that it is not ready yet.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Literal
 
 from lumpable.http.gathering import Gathering
@@ -21,14 +23,26 @@ CALLS, READS = 16, 2
 """Threads for calls that take long, and for reads."""
 
 
+def may_write(path: Path) -> bool:
+    """Whether this process may write a file of SQLite, what lies beside it, and their folder.
+
+    Nothing is written to find out. What only the first write shows, a full disk, is not seen here.
+    """
+    files = [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))]
+    there = [file for file in files if file.exists()]
+    return all(os.access(each, os.W_OK) for each in (path.absolute().parent, *there))
+
+
 class Life:
     """Opens an experiment in a thread, and closes it."""
 
     def __init__(
         self, opener: Callable[[], LiveExperiment], log: Log,
         warmer: Callable[[LiveExperiment], None] = LiveExperiment.warm,
+        may_write: Callable[[], bool] = lambda: True,
     ) -> None:  # fmt: skip
         self._opener, self._warmer, self._log = opener, warmer, log
+        self._may_write = may_write
         self.on_open: Callable[[LiveExperiment], None] = lambda experiment: None
         self.on_failure: Callable[[], None] = lambda: None
         """Called when the experiment is open, or cannot be opened."""
@@ -41,6 +55,7 @@ class Life:
         self.quick = Gathering(lambda: self.experiment)
         self.calls = ThreadPoolExecutor(CALLS, "lumpable call")
         self.reads = ThreadPoolExecutor(READS, "lumpable read")
+        self.looks = ThreadPoolExecutor(1, "lumpable look")
         self._thread = threading.Thread(target=self._run, name="lumpable opening")
 
     def start(self) -> None:
@@ -58,8 +73,20 @@ class Life:
             self.failure, self.stage = error, "failed"
             self.on_failure()
             return
+        if not self.writable:
+            self._log.say("store", "error", cause="read-only")
         self._log.say("ready", seconds=round(time.monotonic() - self.begun, 3))
         self.on_ready()
+
+    @property
+    def writable(self) -> bool:
+        """Whether the store can be written, as far as one can see without writing."""
+        return self._experiment is None or self._may_write()
+
+    @property
+    def ready(self) -> bool:
+        """Whether callers will be served, and at once."""
+        return self.stage == "ready" and self.writable
 
     @property
     def opened(self) -> LiveExperiment | None:
@@ -79,6 +106,7 @@ class Life:
         self.quick.close()
         self.calls.shutdown()
         self.reads.shutdown()
+        self.looks.shutdown(wait=False, cancel_futures=True)
         if self._experiment is not None:
             if self.stage != "failed":
                 self.stage = "closing"

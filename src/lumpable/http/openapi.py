@@ -17,7 +17,7 @@ REF = "#/components/schemas/{name}"
 OPEN: tuple[tuple[str, Any, str, tuple[int, ...]], ...] = (
     ("/", m.Pointer, "Where to go from here.", ()),
     ("/health", m.Health, "Alive; what looks wrong, and what to do about it.", ()),
-    ("/ready", m.Ready, "Whether the log is replayed and the learner compiled.", (503,)),
+    ("/ready", m.Ready, "Whether it is open and compiled, and its file may be written.", (503,)),
     ("/openapi.json", dict[str, Any], "This document.", ()),
 )
 """What needs no token."""

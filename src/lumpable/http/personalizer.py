@@ -98,8 +98,8 @@ def endpoints(feature: str = USER) -> tuple[Endpoint, ...]:
     def activate(e: LiveExperiment, _: Any, path: Mapping[str, str]) -> None:
         e.activate(path["eventId"])
 
-    def ranked(watch: Watch, made: RankResponse) -> None:
-        watch.decided([made.reward_action_id])
+    def ranked(watch: Watch, _: RankResponse) -> None:
+        watch.written()
 
     def rewarded(watch: Watch, standing: Standing) -> None:
         watch.rewarded([standing])

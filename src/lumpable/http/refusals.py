@@ -43,6 +43,34 @@ WHY = (
 """What a decoder says that names no expectation, what was expected then, and what came."""
 
 
+CAUSES = (
+    (r"full|No space", "disk full"),
+    (r"readonly|read-only|[Pp]ermission", "read-only"),
+    (r"is closed", "the service is stopping"),
+    (r"damaged|malformed|not a database|cannot be", "damaged (see lumpable verify)"),
+    (r"another process|locked", "in use by another process"),
+    (r"connect|server|SSL", "the database server is away"),
+    (r"disk|I/O|[Ii]nput/output|unable to open", "the disk reports an error"),
+)
+"""Words of a store, and what callers are told: a store names its file or address, ..."""
+UNNAMED = "not written; the log on stderr says why"
+"""... and other words may name somebody."""
+
+
+def cause(error: StoreError) -> str:
+    """Return why a store could not do it, without any name in it.
+
+    >>> cause(StoreError("/srv/ann/clicks.db: database or disk is full; nothing was written"))
+    'disk full'
+    """
+    words = str(error).rpartition(": ")[2] if ": " in str(error) else str(error)
+    for said in (words, str(error)):
+        for pattern, short in CAUSES:
+            if re.search(pattern, said):
+                return short
+    return UNNAMED
+
+
 class Refusal(Exception):
     """A request that is not served: with a status and words for the caller."""
 
@@ -67,7 +95,7 @@ def refusal(error: Exception) -> Refusal | None:
     if isinstance(error, BadArgument):
         return Refusal(400, error.argument, error.expected or error.why, error.got)
     if isinstance(error, StoreError):
-        return later("store", "a store that takes events; nothing was done", str(error))
+        return later("store", "a store that takes events; nothing was done", cause(error))
     return None
 
 
