@@ -209,6 +209,10 @@ def serve(
         server.run()
     except StoreError as error:
         raise BadArgument("file", why=str(error)) from error
+    finally:
+        if server.life.left_behind:  # the compiler: all else is closed by now
+            sys.stdout.flush()
+            os._exit(server.exit_code)
 
 
 def end_with_stdin() -> None:

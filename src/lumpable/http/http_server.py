@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
+import os
 import signal
 import socket
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,8 +27,10 @@ from lumpable.http.page_files import PageFiles
 from lumpable.http.tokens import ENVIRONMENT, Tokens
 from lumpable.service.live_experiment import LiveExperiment
 
-GRACE = 30
+GRACE = 15
 """Seconds that requests under way are given when the service stops."""
+TWICE = 0.5
+"""Seconds in which a second signal is the same one: some send it to a process and to its group."""
 BACKLOG = 1_024
 
 
@@ -67,17 +71,27 @@ class Server(uvicorn.Server):
     """A server that ends well when it is told to stop, and says which signal it was."""
 
     stopped_by: int | None = None
+    hurry: Callable[[int], None] = staticmethod(os._exit)
+    """Called with an exit code when it is told a second time."""
+    _told_at = 0.0
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop gracefully at SIGTERM and Ctrl-C."""
+        """Stop gracefully at SIGTERM and Ctrl-C, at the second one soon, at the third one now."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
 
         def stop(number: int, frame: object) -> None:
-            self.stopped_by = number
-            self.should_exit = True
+            again = self.stopped_by is not None
+            if again and time.monotonic() - self._told_at < TWICE:
+                return
+            if self.force_exit:
+                os._exit(128 + number)
+            self.stopped_by, self._told_at, self.should_exit = number, time.monotonic(), True
+            if again:
+                self.force_exit = True
+                threading.Thread(target=self.hurry, args=(128 + number,), daemon=True).start()
 
         before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
@@ -105,6 +119,7 @@ class HttpServer:
             proxy_headers=False, lifespan="on", timeout_graceful_shutdown=GRACE,
             timeout_keep_alive=KEEP_ALIVE,
         ))  # fmt: skip
+        self._server.hurry = self._end
         self.life.on_failure = self.stop
         self._socket = _bound(address)
         self.port: int = self._socket.getsockname()[1]
@@ -114,6 +129,17 @@ class HttpServer:
     def stop(self) -> None:
         """Let `run` finish what is under way, and return."""
         self._server.should_exit = True
+
+    def _end(self, code: int) -> None:
+        """End the process as soon as what was handed in is durable: without a snapshot."""
+        self.life.finish()
+        self._log.say("stopped", "warning", at_once=True)
+        os._exit(code)
+
+    @property
+    def exit_code(self) -> int:
+        """What a process that was stopped ends with."""
+        return 130 if self._server.stopped_by == signal.SIGINT else 0
 
     def run(self) -> None:
         """Serve until stopped; raise what kept the experiment from being opened.
@@ -128,6 +154,8 @@ class HttpServer:
                 self._server.run(sockets=[self._socket])
         finally:
             logger.removeHandler(handler)
+        if self._server.force_exit:
+            self._end(128 + (self._server.stopped_by or 0))
         if self.life.failure is not None:
             raise self.life.failure
         self._log.say("stopped")

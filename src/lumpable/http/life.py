@@ -19,6 +19,8 @@ from lumpable.http.refusals import later
 from lumpable.service.live_experiment import LiveExperiment
 
 Stage = Literal["opening", "warming", "ready", "closing", "failed"]
+LEAVE = 3.0
+"""Seconds that whoever stops it waits for the compiler, or for an opening."""
 CALLS, READS = 16, 2
 """Threads for calls that take long, and for reads."""
 
@@ -43,9 +45,8 @@ class Life:
     ) -> None:  # fmt: skip
         self._opener, self._warmer, self._log = opener, warmer, log
         self._may_write = may_write
-        self.on_open: Callable[[LiveExperiment], None] = lambda experiment: None
         self.on_failure: Callable[[], None] = lambda: None
-        """Called when the experiment is open, or cannot be opened."""
+        """Called when the experiment cannot be opened."""
         self.on_ready: Callable[[], None] = lambda: None
         """Called when everything is done that callers could wait for; returns at once."""
         self.stage: Stage = "opening"
@@ -56,7 +57,8 @@ class Life:
         self.calls = ThreadPoolExecutor(CALLS, "lumpable call")
         self.reads = ThreadPoolExecutor(READS, "lumpable read")
         self.looks = ThreadPoolExecutor(1, "lumpable look")
-        self._thread = threading.Thread(target=self._run, name="lumpable opening")
+        self._turn, self._stopping = threading.Lock(), False
+        self._thread = threading.Thread(target=self._run, name="lumpable opening", daemon=True)
 
     def start(self) -> None:
         """Begin to open."""
@@ -64,11 +66,13 @@ class Life:
 
     def _run(self) -> None:
         try:
-            self._experiment = self._opener()
-            self.on_open(self._experiment)
-            self.stage = "warming"
-            self._warmer(self._experiment)
-            self.stage = "ready"
+            if not self._open():
+                return
+            self._warmer(self.experiment)  # ends early when the experiment is closed
+            with self._turn:
+                if self._stopping:
+                    return
+                self.stage = "ready"
         except BaseException as error:
             self.failure, self.stage = error, "failed"
             self.on_failure()
@@ -77,6 +81,16 @@ class Life:
             self._log.say("store", "error", cause="read-only")
         self._log.say("ready", seconds=round(time.monotonic() - self.begun, 3))
         self.on_ready()
+
+    def _open(self) -> bool:
+        """Open the experiment; False: nobody needs it any more."""
+        experiment = self._opener()
+        with self._turn:
+            if not self._stopping:
+                self._experiment, self.stage = experiment, "warming"
+                return True
+        experiment.close()
+        return False
 
     @property
     def writable(self) -> bool:
@@ -100,14 +114,28 @@ class Life:
             raise later("service", "a service that is ready (see /ready)", "it is being opened")
         return self._experiment
 
-    def close(self) -> None:
-        """Finish what was handed in, and close the experiment, with a snapshot."""
-        self._thread.join()
+    def finish(self) -> None:
+        """Wait until what callers handed in is durable; calling it twice is fine."""
         self.quick.close()
         self.calls.shutdown()
+
+    def close(self) -> None:
+        """Finish what was handed in, and close the experiment, with a snapshot.
+
+        What is compiled, or opened, stops where it can, and is waited for a few seconds.
+        """
+        with self._turn:
+            self._stopping = True
+            if self.stage != "failed":
+                self.stage = "closing"
+        self.finish()
         self.reads.shutdown()
         self.looks.shutdown(wait=False, cancel_futures=True)
         if self._experiment is not None:
-            if self.stage != "failed":
-                self.stage = "closing"
             self._experiment.close()
+        self._thread.join(LEAVE)
+
+    @property
+    def left_behind(self) -> bool:
+        """Whether something is still being opened or compiled; Python cannot end beside it."""
+        return self._stopping and self._thread.is_alive()
