@@ -251,9 +251,10 @@ def learned_at(path: Path) -> Any:
 def page_files(title: str) -> dict[str, tuple[str, bytes]]:
     """Return the page that is shown at `/`, made by a child: it would stop all callers for seconds.
 
-    Whoever bundles the script that draws holds Python's lock meanwhile.
+    Whoever bundles the script that draws holds Python's lock meanwhile. (-P: without it, Python would
+    look for modules in the current directory, which may be anybody's.)
     """
-    command = [sys.executable, "-c", f"from {__name__} import send_page; send_page()", title]
+    command = [sys.executable, "-P", "-c", f"from {__name__} import send_page; send_page()", title]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=child_environment(),
         start_new_session=True,  # Ctrl-C is for the service
