@@ -249,10 +249,10 @@ def learned_at(path: Path) -> Any:
 
 
 def page_files(title: str) -> dict[str, tuple[str, bytes]]:
-    """Return the page that is shown at `/`, made by a child: it would stop all callers for seconds.
+    """Return the page of `/`, made by a child: else it would stop all callers for seconds.
 
-    Whoever bundles the script that draws holds Python's lock meanwhile. (-P: without it, Python would
-    look for modules in the current directory, which may be anybody's.)
+    Who bundles the script that draws holds Python's lock meanwhile. (-P: no module is taken from
+    the current directory.)
     """
     command = [sys.executable, "-P", "-c", f"from {__name__} import send_page; send_page()", title]
     with subprocess.Popen(
