@@ -45,6 +45,8 @@ class Endpoint:
     """Tells the watch of an answer."""
     quick: bool = False
     """Whether calls of many connections are made together."""
+    refusals: tuple[int, ...] = ()
+    """How it may say no, beside what all may answer."""
 
 
 def name_in(query: m.OfUser) -> m.Name:

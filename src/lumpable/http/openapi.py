@@ -67,7 +67,7 @@ def _guarded(tokens: bool) -> tuple[int, ...]:
 def _endpoint(e: Endpoint, schema: dict[Any, Any], tokens: bool) -> dict[str, Any]:
     """Describe an endpoint."""
     content = _json(schema[e.gives]) if e.gives else None
-    extra = (*_guarded(tokens), *((415,) if e.method == "POST" and e.takes else ()))
+    extra = (*_guarded(tokens), *e.refusals, *((415,) if e.method == "POST" and e.takes else ()))
     about = f"{e.about} Role: {e.role}." if tokens else e.about
     operation = _operation(e.path, about, content, e.status, schema, extra)
     parameters = [_parameter(name, "path", {"type": "string", "minLength": 1, "maxLength": 200})

@@ -19,6 +19,7 @@ STATUSES = {
     404: "There is no such address.",
     405: "The address knows other methods.",
     408: "The head or the body did not come in time.",
+    409: "The event was decided before, and the action is not among those that are named.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     421: "The Host header names another host.",
@@ -28,6 +29,7 @@ STATUSES = {
 }
 EXPECTED = re.compile(r"(?:Expected (?P<expected>.*?)(?:, got (?P<got>.*?))?|(?P<why>.*?))"
                       r"(?: - at `(?P<place>.*)`)?", re.DOTALL)  # fmt: skip
+SENTENCE = re.compile(r"expected (?P<expected>.*?)(?:, (?:but|got) (?P<got>.*))?", re.DOTALL)
 WHY = (
     (re.compile(r"JSON is malformed: (.*)", re.DOTALL), "JSON", "{}"),
     (re.compile(r"Input data was truncated"), "JSON", "nothing, or JSON that breaks off"),
@@ -93,10 +95,26 @@ def refusal(error: Exception) -> Refusal | None:
     if isinstance(error, Refusal):
         return error
     if isinstance(error, BadArgument):
-        return Refusal(400, error.argument, error.expected or error.why, error.got)
+        return Refusal(400, error.argument, *expectation(error))
     if isinstance(error, StoreError):
         return later("store", "a store that takes events; nothing was done", cause(error))
     return None
+
+
+def expectation(error: BadArgument) -> tuple[str, str]:
+    """Return what was expected and what came, also of an error that says so in a sentence.
+
+    >>> expectation(BadArgument("allowed", why="expected an arm that may be chosen, but none may"))
+    ('an arm that may be chosen', 'none may')
+    >>> expectation(BadArgument("learner", why="'ucb' finds no groups; Lumps does"))
+    ('something that this experiment can do', "'ucb' finds no groups; Lumps does")
+    """
+    if error.expected:
+        return error.expected, error.got
+    found = SENTENCE.fullmatch(error.why)
+    if found is None:
+        return "something that this experiment can do", error.why
+    return found["expected"], found["got"] or ""
 
 
 def unreadable(error: Exception, whole: str = "body") -> Refusal:

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from lumpable.http import messages as m
-from lumpable.http.guard import roles_of
+from lumpable.http.guard import bearer, roles_of
 from lumpable.http.health import Seen, Watch
 from lumpable.http.json_logs import Log
 from lumpable.http.life import Life
@@ -89,8 +89,8 @@ class Service:
         roles = roles_of(self.tokens, Headers(scope=scope))
         if not roles:
             headers = ((b"www-authenticate", b"Bearer"),)
-            raise Refusal(401, "Authorization", "a token that is known: 'Bearer ...'", "none",
-                          headers)  # fmt: skip
+            got = "one that nobody knows" if bearer(Headers(scope=scope)) else "none"
+            raise Refusal(401, "Authorization", "a token that is known: 'Bearer ...'", got, headers)
         if role not in roles:
             raise Refusal(403, "token", f"one with the role {role}", ", ".join(sorted(roles)))
 
