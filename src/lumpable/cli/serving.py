@@ -19,6 +19,7 @@ import msgspec
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import has
 from lumpable.base.version import __version__
+from lumpable.cli import unset
 from lumpable.cli.show import say
 from lumpable.http import installed
 from lumpable.service.fits_beside import child_environment
@@ -65,15 +66,17 @@ def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] |
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option("--arm", "arms", multiple=True, help="An arm to choose from; once for each.")
+@click.option("--arm", "arms", multiple=True, help="An arm, always a text; once for each.")
 @click.option(
     "--rewards",
     type=accepted,
     metavar="any|binary|LOW,HIGH",
     help="Which rewards are accepted.  [any]",
 )
-@click.option("--window", type=float, help="Seconds after a decision in which rewards count.")
-@click.option("--default", type=float, help="The reward of what was shown and had none by then.")
+@click.option("--window", type=unset.FLOAT, help="Seconds after a decision in which rewards count.")
+@click.option(
+    "--default", type=unset.FLOAT, help="The reward of what was shown and had none by then."
+)
 @click.option(
     "--repeated",
     type=click.Choice(["first", "last", "sum"]),
@@ -85,9 +88,9 @@ def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] |
     help="Decide, show all the control arm, or learn from others.  [serve]",
 )
 @click.option("--hold-back", type=float, help="Share of decisions that are not the learner's.")
-@click.option("--control", help="The arm that these show.")
-@click.option("--at-most", type=int, help="How often an arm may be shown to one user.")
-@click.option("--new-arms", is_flag=True, default=None, help="Let requests bring new arms.")
+@click.option("--control", type=unset.TEXT, help="The arm that these show.")
+@click.option("--at-most", type=unset.INTEGER, help="How often an arm may be shown to one user.")
+@click.option("--new-arms/--no-new-arms", default=None, help="Whether requests may bring arms.")
 @click.option("--floor", type=float, help="The least probability of each allowed arm.")
 @click.option("--seed", type=int, help="Of all chance.")
 @click.option("--learner", metavar="NAME", help="A learner or a plan, by its name.  [lumps]")
@@ -145,7 +148,8 @@ def serve(
     """Serve decisions over HTTP, from an experiment in FILE.
 
     Begins the experiment, or goes on with it: what is not said is as it was. Decisions and rewards
-    are in the file before they are answered. Stops gracefully at SIGTERM and Ctrl-C.
+    are in the file before they are answered. The word none takes back what an earlier start said.
+    Stops gracefully at SIGTERM and Ctrl-C.
 
     FILE may be the address of a PostgreSQL database: then several of these share the experiment.
 
@@ -174,7 +178,7 @@ def serve(
     found = Tokens.found(tokens, os.environ.get(ENVIRONMENT))
     address, log = Address(host, port, names, found), Log(all_requests=log_all)
     given["learner"] = described(given["learner"], options)
-    settings = {name: value for name, value in given.items() if value is not None}
+    settings = unset.given(given)
     if "learned" in settings:
         settings["learned"] = learned_at(settings["learned"])
 
@@ -210,9 +214,7 @@ def serve(
     except StoreError as error:
         raise BadArgument("file", why=str(error)) from error
     finally:
-        if server.life.left_behind:  # the compiler: all else is closed by now
-            sys.stdout.flush()
-            os._exit(server.exit_code)
+        server.leave()
 
 
 def end_with_stdin() -> None:

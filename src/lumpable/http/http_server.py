@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 import warnings
@@ -136,10 +137,11 @@ class HttpServer:
         self._log.say("stopped", "warning", at_once=True)
         os._exit(code)
 
-    @property
-    def exit_code(self) -> int:
-        """What a process that was stopped ends with."""
-        return 130 if self._server.stopped_by == signal.SIGINT else 0
+    def leave(self) -> None:
+        """End the process if something is still being compiled; all else is closed by then."""
+        if self.life.left_behind:
+            sys.stdout.flush()
+            os._exit(130 if self._server.stopped_by == signal.SIGINT else 0)
 
     def run(self) -> None:
         """Serve until stopped; raise what kept the experiment from being opened.
