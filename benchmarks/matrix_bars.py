@@ -22,7 +22,7 @@ FAMILY = 1.10
 """... and that of any family."""
 MADE = {COINS: 1.05, REAL: 1.10}
 TWO_POINT = 1.2
-"""Real rewards of two-point worlds."""
+"""Real rewards of two-point worlds, those without levels."""
 
 Regrets = Mapping[str, Sequence[float]]
 """Of each learner, by seed."""
@@ -145,5 +145,5 @@ def made_bars(judged: Sequence[Judged]) -> list[Bar]:
 
 def most_of(problem: Problem) -> float:
     """Return the bar of a made world."""
-    hard = problem.noise == REAL and problem.name.startswith("two-point")
+    hard = (problem.name, problem.noise) == ("two-point", REAL)
     return TWO_POINT if hard else MADE[problem.noise]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matrix_bars import Judged, by_family, of
-from matrix_runs import ALONE, ALONE_SPREAD, LAWS, SETTINGS
+from matrix_runs import ALONE, ALONE_SPREAD, LAWS, SETTINGS, SHORT, SHORT_PULLS
 from page_tables import table
 from protocol.bars import Bar
 from protocol.page import bar_table, verdict
@@ -120,7 +120,11 @@ def _peers() -> str:
     alone = [
         f"- `{name}`: spread {ALONE_SPREAD:g}; {noise} rewards" for noise, name in ALONE.items()
     ]
-    return "\n".join([*lines, *alone])
+    short = [
+        f"- `{name}`: {key} {values[0]:g}; in runs of at most {SHORT_PULLS} pulls"
+        for name, (key, values) in SHORT.items()
+    ]
+    return "\n".join([*lines, *alone, *short])
 
 
 def _failed(judged: Sequence[Judged]) -> str:

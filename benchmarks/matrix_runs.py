@@ -46,6 +46,10 @@ SETTINGS: dict[str, tuple[str, Sequence[float | None]]] = {
     "club": ("alpha", (None,)),
 }
 """Peers, and the settings at which they play."""
+SHORT: dict[str, tuple[str, Sequence[float]]] = {"ids-mixture": ("spread", (0.4,))}
+SHORT_PULLS = 60
+"""Peers of short runs. At (100, 30) it takes twice the time of the slowest of the others there, and
+up to seven times in runs of 300 rounds for each context."""
 ALONE = {COINS: "beta-thompson", REAL: "thompson"}
 """The peer that shares nothing: Beta laws need rewards in [0, 1]."""
 ALONE_SPREAD = 0.15
@@ -132,9 +136,10 @@ def made(size: tuple[int, int], marks: tuple[int, ...]) -> list[Problem]:
     return [Problem("made", name, noise, size, marks) for name in MADE for noise in LAWS]
 
 
-def learners(noise: str) -> list[Peer]:
+def learners(problem: Problem) -> list[Peer]:
     """Return ours and all peers at all settings."""
-    listed = [*SETTINGS.items(), (ALONE[noise], ("spread", (ALONE_SPREAD,)))]
+    listed = [*SETTINGS.items(), (ALONE[problem.noise], ("spread", (ALONE_SPREAD,)))]
+    listed += SHORT.items() if max(problem.marks) <= SHORT_PULLS else ()
     return [
         peers.TESTED,
         *(peer for name, given in listed for peer in peers.settings(name, *given)),
@@ -160,7 +165,7 @@ def played(play: Play) -> dict[str, Any]:
     spec = WorldSpec(problem.label, GIVEN, scene=Scene(world), at=problem.marks)
     horizon = world.contexts * max(problem.marks)
     regret, failed = {}, {}
-    for learner in learners(problem.noise):
+    for learner in learners(problem):
         given = {key: x for key, x in learner.items() if key not in ("name", "label")}
         who = LearnerSpec(learner["label"], learner["name"], given)
         rows = run_cell(Cell(who, spec, horizon, play.seed))

@@ -51,8 +51,9 @@ UPWARD = {
     ("comparisons.comparison", "Comparison._repr_html_", "reports"),
     ("lumps.use.believing", "BelievingLearner.report", "reports"),
     ("tables.learned", "Learned.report", "reports"),
+    ("service.learned_entries", "evidence_in", "tables"),
 }
-"""The five calls that go up, for the convenience of whoever holds the value."""
+"""The six calls that go up, for the convenience of whoever holds the value."""
 
 OUTSIDE = {
     "numba": {"runs", "learners", "lumps"},

@@ -25,13 +25,13 @@ HEAD = "-- made by tools/engine_sql.py\n"
 
 RAW = """
 SELECT __user__ AS u, __item__ AS i, CAST(__reward__ AS DOUBLE) AS x,
-  CAST(__propensity__ AS DOUBLE) AS p, __time__ AS t, __id__ AS e
+  CAST(__propensity__ AS DOUBLE) AS p, __time__ AS t, __rewarded__ AS w, __id__ AS e
 FROM __table__ WHERE __shard__
 """
 """The columns that there are; those that are not are constants that nothing is wrong with."""
 
 SCALED = """
-SELECT u, i, x, p, t, e,
+SELECT u, i, x, p, t, w, e,
   CASE WHEN x >= -10000000000 AND x <= 10000000000 THEN ABS(x) * 1000000 END AS y
 FROM lumpable_raw
 """
@@ -51,8 +51,9 @@ SELECT u, i, p, t, e,
     WHEN x = CASE WHEN x > 1 OR x < -1 THEN x * 0.5 ELSE 2 END THEN 'reward is infinite'
     WHEN y IS NULL OR y > 9007199254740991 OR NOT __accepted__ THEN 'reward is out of range'
     WHEN p IS NULL THEN 'propensity is missing'
-    WHEN NOT (p > 0 AND p <= 1) THEN 'propensity is outside (0, 1]'
+    WHEN NOT (p >= 2.2250738585072014e-308 AND p <= 1) THEN 'propensity is outside (0, 1]'
     WHEN t IS NULL THEN 'time is missing'
+    WHEN w < t THEN 'reward before its decision'
     WHEN e IS NULL OR CAST(e AS TEXT) = '' THEN 'event id is missing'
   END AS fault
 FROM lumpable_scaled

@@ -20,14 +20,15 @@ follow from this commit by SHA-256.
 
 How the comparison works:
 
-1. **Screening.** On {screening} other seeds every peer runs at three to five settings. The best
+1. **Screening.** On {screening} other seeds every peer runs at two to five settings. The best
    five for each problem go on. They are picked in turn as the best at each checkpoint, the last one
-first. 2. **Fresh seeds.** `Lumps` and these five run on fresh seeds. At each checkpoint `Lumps` is
+   first.
+2. **Fresh seeds.** `Lumps` and these five run on fresh seeds. At each checkpoint `Lumps` is
    compared with the best of the five *on the fresh seeds themselves*, which favours the peers.
 3. **Ratios.** A ratio compares mean regrets over paired seeds. Its standard error, by the delta
    method, stands in brackets. There are {least} seeds at first, then ten more at a time until the
    error is at most {sharp}, up to {most} in all. A quick run caps larger and longer problems
-earlier.
+   earlier.
 
 Runs of a million rounds have {few} seeds, and their peers were screened in shorter runs
 ({screened} pulls).

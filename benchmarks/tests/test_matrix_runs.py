@@ -109,7 +109,7 @@ def test_means_are_over_matrices_then_over_families() -> None:
 @pytest.mark.parametrize(
     ("name", "noise", "most"),
     [("levels", COINS, 1.05), ("blocs", REAL, 1.1), ("two-point", COINS, 1.05),
-     ("two-point", REAL, 1.2), ("two-point, levels", REAL, 1.2)],
+     ("two-point", REAL, 1.2), ("two-point, levels", REAL, 1.1)],
 )  # fmt: skip
 def test_bars_of_made_worlds(name: str, noise: str, most: float) -> None:
     just, over = (judged("made", x, noise=noise, name=name) for x in (most, most + 0.01))
@@ -137,7 +137,7 @@ def test_the_page_names_no_family_and_no_file() -> None:
     assert f"| family 1 | 1 | 0/1 | {ratios} | best |" in plain
     assert "| blocs | 0/1 | 1.30 (0.00) | 2.60 (0.00) | best |" in plain
     assert "**no, by 0.25**" in text
-    assert all(f"`{name}`" in text for name in matrix_runs.SETTINGS)
+    assert all(f"`{name}`" in text for name in (*matrix_runs.SETTINGS, *matrix_runs.SHORT))
 
 
 # --- Draws and plays ----------------------------------------------------------------------------
@@ -186,13 +186,25 @@ def test_everybody_plays_and_loses_more_with_time(noise: str) -> None:
     )  # fmt: skip
     row = json.loads(json.dumps(matrix_runs.played(Play(problem, 3))))
     assert row["failed"] == {}
-    assert list(row["regret"]) == [each["label"] for each in matrix_runs.learners(noise)]
+    assert list(row["regret"]) == [each["label"] for each in matrix_runs.learners(problem)]
     assert row["size"] == [8, 4]
     regret = np.array(list(row["regret"].values()))
-    assert regret.shape == (14, 2)
+    assert regret.shape == (15, 2)
     assert (regret[:, 0] >= 0).all()
     assert (regret[:, 0] <= regret[:, 1]).all()
     assert regret[:, 1].max() > 0
+
+
+def test_peers_that_take_long_play_short_runs_only() -> None:
+    labels = [
+        {
+            each["name"]
+            for each in matrix_runs.learners(Problem("made", "blocs", REAL, (8, 4), marks))
+        }
+        for marks in ((60,), (60, 300))
+    ]
+    assert labels[0] - labels[1] == set(matrix_runs.SHORT)
+    assert labels[1] < labels[0]
 
 
 # --- The command --------------------------------------------------------------------------------

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 import lumpable as lb
 from lumpable.cli import main
-from lumpable.cli.serving import learned_at
+from lumpable.cli.by_night import evidence
+from lumpable.cli.from_log import learn
+from lumpable.cli.learned_paths import learned_at
+from lumpable.cli.options import accepted_rewards
+from lumpable.cli.serving import serve
 from lumpable.service.learned_entries import evidence_in
 
 EVENTS = "customer,offer,clicked,event\nann,tea,1,e1\nbob,tea,0,e2\nann,juice,0,e3\n"
@@ -65,6 +70,73 @@ def test_what_cannot_be_is_one_line(here: Path, words: tuple[str, ...], error: s
     assert error in result.output
     assert "Traceback" not in result.output
     assert not Path("s").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        (("learn", "odd.csv"), "no event counts. 3 of 3 rows left out (100.0 %)."),
+        (("evidence", "--state", "s", "odd.csv"), "no event counts. 3 of 3 rows"),
+        (("evidence", "--state", "s", "odd.csv", "--strict"), "strict refuses them:"),
+        (("serve", "new.db", "--learned", "odd.csv"), "no event counts. 3 of 3 rows"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_with_each_row(
+    here: Path, words: tuple[str, ...], first: str
+) -> None:
+    """Its table is the reason: each fault, an example and where it is."""
+    Path("odd.csv").write_text("user,item,reward\nann,tea,lots\nbob,tea,more\n,tea,1\n")
+    result = call(*words)
+    assert result.exit_code == 2, result.output
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("Error: source: ")
+    assert first in lines[0]
+    assert lines[1:] == [
+        "  user is missing: 1 row; line 4",
+        "  reward is no number: 2 rows, such as 'lots'; line 2, line 3",
+    ]
+    assert not Path("new.db").exists()
+
+
+def test_a_service_begins_with_a_log_of_other_columns(here: Path) -> None:
+    """Under the names that `learn` gives them; what is left out is said, once for all."""
+    columns: dict[str, Any] = dict(
+        zip(("user", "item", "reward", "id"), COLUMNS[1::2], strict=True)
+    )
+    told = lb.read_events("2.csv", **columns)
+    found = evidence_in(learned_at(Path("2.csv"), **columns))
+    assert (found.digest, len(found.users)) == (told.digest, 2)
+    options = {one.opts[0] for one in serve.params} & {*COLUMNS, "--time", "--propensity"}
+    assert options == {"--user", "--item", "--reward", "--id", "--time", "--propensity"}
+    left_out = call("serve", "new.db", "--learned", "2.csv", *COLUMNS, "--mode", "x")
+    assert left_out.exit_code == 2
+    assert call("evidence", "--state", "state", "1.csv", *COLUMNS).exit_code == 0
+    lb.learn(told).save("offers.lumps")
+    for words, error in [
+        (("--user", "customer"), "--user is a column of a log: it needs --learned"),
+        (("--learned", "state", "--item", "offer"), "a log, as columns are named"),
+        (("--learned", "offers.lumps", "--id", "event"), "a log, as columns are named"),
+        (("--learned", "1.csv", "--user", "client"), "a column 'client'"),
+    ]:
+        result = call("serve", "new.db", *words)
+        assert result.exit_code == 2, result.output
+        assert error in result.stderr
+    assert not Path("new.db").exists()
+
+
+@pytest.mark.parametrize("rewards", ["0:5", "0,5", " 0 : 5 "])
+def test_a_range_of_rewards_is_read_alike_everywhere(here: Path, rewards: str) -> None:
+    """By the command that learns, by the one that serves, by night and by an engine."""
+    for command in (serve, learn, evidence):
+        (option,) = (one for one in command.params if one.name == "rewards")
+        assert "such as 0:5" in str(option.to_info_dict()["help"])
+    assert accepted_rewards(rewards) == (0.0, 5.0)
+    for number, words in enumerate((
+        ("learn", "1.csv", *COLUMNS[:6]), ("evidence", "--state", "state", "1.csv", *COLUMNS),
+        ("sql", "evidence", "--dialect", "duckdb"),
+    )):  # fmt: skip
+        assert call(*words, "--rewards", rewards).exit_code == 0, number
+    assert lb.Nightly("state").settings["rewards"] == (0.0, 5.0)
 
 
 def test_from_a_state_to_live_and_back_to_a_log(here: Path) -> None:

@@ -16,6 +16,7 @@ from lumpable import worlds
 from lumpable.cli.main import main
 from lumpable.comparisons import toml
 from lumpable.comparisons.world_specs import draw
+from lumpable.worlds import people
 
 SIZE = {"kind": "lumpable", "contexts": 8, "arms": 4, "groups": 2}
 
@@ -280,6 +281,22 @@ def test_the_suite_has_people_and_laws() -> None:
         ("levels", "bernoulli"), ("levels, groups", "bernoulli"), ("two-point", "bernoulli"),
         ("blocs", "bernoulli"), ("sd by arm", "gaussian"), ("heavy tails", "student"),
         ("one taste, poisson", "poisson"), ("one taste, revenue", "revenue"),
+        ("two-point, gaussian", "gaussian"), ("blocs, gaussian", "gaussian"),
+        ("one taste, sd by mean", "gaussian"),
     ):  # fmt: skip
         assert whole[label].make(horizon=99, seed=0).world.law.name == law
         assert label in quick
+
+
+def test_the_suite_has_every_law_with_one_taste_and_people_under_normal_noise() -> None:
+    whole = {spec.label: spec for spec in toml.suite().worlds}
+    made = {label: spec.make(horizon=99, seed=0).world for label, spec in whole.items()}
+    one = {
+        spec.given["rewards"] for label, spec in whole.items()
+        if spec.kind == "tastes" and made[label].group.max() == 0
+    }  # fmt: skip
+    assert one == set(people.REWARDS) - {"bernoulli"}  # which is the world of one group
+    for label in ("levels", "levels, groups", "two-point", "two-point, levels", "blocs"):
+        coins, normal = made[label], made[f"{label}, gaussian"]
+        assert (coins.noise, normal.noise, normal.sd) == ("bernoulli", "gaussian", 0.3)
+        assert np.array_equal(coins.mean, normal.mean)

@@ -193,6 +193,22 @@ def test_what_is_wrong_is_refused_with_its_line(
     assert not (tmp_path / "rows.parquet").exists()
 
 
+LONG = 1_000_000
+
+
+@pytest.mark.parametrize("start", ["", "[", "[[", "[[mine", "seeds", '"seeds', "'", "=", "]"])
+@pytest.mark.parametrize("many", [" ", "\t", "[", "a", "-", '"', "'", "]", " [", ' "'])
+def test_no_line_takes_longer_than_its_length(start: str, many: str) -> None:
+    """In time that grew with the square of its length, a million spaces took nine hours.
+
+    So it is no question of seconds, and there is no clock here.
+    """
+    line = start + many * (LONG // len(many)) + "!"
+    said = f"{GOOD}\n{line}"
+    number = said.count("\n") + 1
+    assert toml._repetition(said, number, "Cannot overwrite a value") == ""
+
+
 def test_nothing_at_all_is_refused(tmp_path: Path) -> None:
     result = call(tmp_path, "horizon = 3\n")
     assert result.exit_code == 2

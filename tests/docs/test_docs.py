@@ -387,6 +387,23 @@ def test_there_are_commands_to_check() -> None:
     assert sum(len(list(shown_commands(text(page)))) for page in PAGES) > 40
 
 
+def test_what_made_a_page_is_what_is_listed() -> None:
+    """Commands are those at the heads of measured pages, and so are minutes where both say them."""
+    compared = 0
+    for row in text(DOCS / "reference" / "making.md").splitlines():
+        names = re.findall(r"measured/([\w-]+\.md)\)", row)
+        heads = [text(DOCS / "measured" / name).partition("\n## ")[0] for name in names]
+        made = [head for head in heads if "Made by `python benchmarks/" in head]
+        command = re.search(r"`(python benchmarks/[^`]*)`", row)
+        if made and command is not None:
+            same = [head for head in made if f"Made by `{command[1]}`" in head]
+            assert same, row
+            said, took = (re.search(r"(\d+) minutes", each) for each in (row, same[0]))
+            assert said is None or (took is not None and said[1] == took[1]), row
+            compared += 1
+    assert compared >= 7
+
+
 def test_targets_of_make_that_a_page_shows_exist() -> None:
     targets = set(re.findall(r"(?m)^([a-z]+):", text(ROOT / "Makefile")))
     for page in PAGES:

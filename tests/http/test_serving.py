@@ -142,6 +142,24 @@ def test_a_page_that_cannot_be_made_is_tried_again() -> None:
     assert set(found) == {500, 200}
 
 
+def test_a_service_that_began_with_a_log_ends_without_a_word(tmp_path: Path) -> None:
+    """What read the log is freed at the end: else its library lists all of it as lost."""
+    (tmp_path / "log.csv").write_text("customer,offer,clicked\nann,tea,1\nbob,tea,0\nbob,,1\n")
+    process, url, _ = started(
+        str(tmp_path / "clicks.db"), "--learned", str(tmp_path / "log.csv"), "--user", "customer",
+        "--item", "offer", "--reward", "clicked", "--rewards", "0:5",
+    )  # fmt: skip
+    with Client(url) as client:
+        assert client.status()["experiment"]["users"] == 2
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    told = [line for line in errors.splitlines() if not line.startswith("{")]
+    assert told == [
+        "--learned: 1 of 3 rows left out (33.3 %).", "  offer is missing: 1 row; line 4",
+    ]  # fmt: skip
+
+
 def test_whoever_makes_the_page_ends_with_the_service() -> None:
     code = "from lumpable.cli.serving import send_page; send_page()"
     child = subprocess.Popen(

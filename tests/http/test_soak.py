@@ -18,9 +18,12 @@ import pytest
 from lumpable.client import Client
 from lumpable.service.ledger import MOST_EVENTS
 
-CALLERS, USERS, BATCH = 8, 2_000, 1_000
-MEASURED, SOAKED = 30.0, 600.0
-"""Seconds at full speed, and then at half of what was reached."""
+CALLERS, USERS = 8, 2_000
+MORE = 50_000
+"""Events beyond those that are kept in memory, before it is measured."""
+SOAKED = 600.0
+"""Seconds at half of what was reached before."""
+INFINITY = float("inf")
 REACHED, GROWTH = 0.9, 1.05
 """At half speed half of the time is spare, so that almost all calls come in time."""
 
@@ -65,20 +68,11 @@ def resident(pid: int) -> int:
     return int(own) * 1024 + sum(resident(int(child)) for child in children)
 
 
-def fill(url: str, events: int) -> None:
-    """Bring so many events, in batches, that all that has a limit has reached it."""
-    rng = random.Random(17)
-    with Client(url) as client:
-        for _ in range(0, events, BATCH):
-            made = client.decide_many([f"user {rng.randrange(USERS)}" for _ in range(BATCH)])
-            client.reward_many([(one.event, float(rng.random() < 0.3)) for one in made])
-
-
-def call(url: str, number: int, end: float, pause: float, made: list[int]) -> None:
-    """Decide and reward, in pairs, one in each pause; count the calls."""
+def call(url: str, number: int, most: float, end: float, pause: float, made: list[int]) -> None:
+    """Decide and reward, in pairs, one in each pause, until so many or the end; count the calls."""
     rng, due = random.Random(number), time.monotonic()
     with Client(url) as client:
-        while (now := time.monotonic()) < end:
+        while (now := time.monotonic()) < end and made[number] < most:
             due = max(due + pause, now - 1.0)  # what was missed is made up for, up to a second
             event = client.decide(f"user {rng.randrange(USERS)}").event
             client.reward(event, float(rng.random() < 0.3))
@@ -86,12 +80,19 @@ def call(url: str, number: int, end: float, pause: float, made: list[int]) -> No
             time.sleep(max(0.0, min(due, end) - time.monotonic()))
 
 
-def called(url: str, pid: int, seconds: float, rate: float) -> tuple[float, list[int]]:
-    """Call for so long at a rate; return the one that was reached, and the memory by the second."""
+def called(
+    url: str, pid: int, *, most: float = INFINITY, seconds: float = INFINITY, rate: float = INFINITY
+) -> tuple[float, list[int]]:
+    """Make so many calls, or for so long, at a rate.
+
+    Returns the rate that was reached, and the memory by the second.
+    """
     made, memory, begun = [0] * CALLERS, list[int](), time.monotonic()
-    pause, end = 2 * CALLERS / rate, begun + seconds
     callers = [
-        threading.Thread(target=call, args=(url, number, end, pause, made))
+        threading.Thread(
+            target=call,
+            args=(url, number, most / CALLERS, begun + seconds, 2 * CALLERS / rate, made),
+        )
         for number in range(CALLERS)
     ]
     for caller in callers:
@@ -102,12 +103,16 @@ def called(url: str, pid: int, seconds: float, rate: float) -> tuple[float, list
     return sum(made) / (time.monotonic() - begun), memory
 
 
-def soaked(folder: Path, events: int, measured: float, seconds: float) -> Soaked:
-    """Fill a service, see how much it can do, and let it do half of that."""
+def soaked(folder: Path, events: int, seconds: float) -> Soaked:
+    """Bring so many events as fast as it takes them, then let it do half of that.
+
+    By then all that has a limit has reached it: memory grows until some 200,000 events are kept.
+    They come one by one, as those that follow: where batches came before, memory is in pieces of
+    another size, and needs as many events again until it settles.
+    """
     with service(folder) as (url, pid):
-        fill(url, events)
-        full, _ = called(url, pid, measured, float("inf"))
-        half, memory = called(url, pid, seconds, full / 2)
+        full, _ = called(url, pid, most=2 * events)
+        half, memory = called(url, pid, seconds=seconds, rate=full / 2)
     tenth = max(1, len(memory) // 10)
     return Soaked(
         full, half, statistics.median(memory[:tenth]), statistics.median(memory[-tenth:])
@@ -116,7 +121,7 @@ def soaked(folder: Path, events: int, measured: float, seconds: float) -> Soaked
 
 @pytest.mark.nightly
 def test_memory_does_not_grow(tmp_path: Path) -> None:
-    found = soaked(tmp_path, MOST_EVENTS + 50 * BATCH, MEASURED, SOAKED)
+    found = soaked(tmp_path, MOST_EVENTS + MORE, SOAKED)
     print(f"{found.full:,.0f} calls a second, then {found.half:,.0f}; "
           f"{found.before / 2**20:.0f} MiB, then {found.after / 2**20:.0f}")  # fmt: skip
     assert found.half > REACHED * found.full / 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import lumpable as lb
 from lumpable.live import saved
+from lumpable.plans.plan import Branching
 
 
 def plan(contexts: int = 6, arms: int = 2) -> lb.Plan:
@@ -63,6 +65,38 @@ def test_a_member_that_unpacks_to_more_than_the_file_is_refused(tmp_path: Path) 
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("header.json", b" " * 10**7)
     assert refused(path, r"^path: header.json takes 10000000 bytes, .* the \d+ of the file") < 10**6
+
+
+def noted(characters: int) -> lb.Plan:
+    """Return a plan of somebody's own, one of whose parameters is a long note."""
+    about, parameters = plan().about, dict(plan().parameters)
+    return lb.Plan(replace(about, name="mine.noted"), parameters | {"note": "x" * characters},
+                   body(plan()))  # fmt: skip
+
+
+def body(plan: lb.Plan) -> Branching:
+    return (yield from plan)
+
+
+@pytest.mark.parametrize("megabytes", [1, 2, 63])
+def test_what_is_saved_with_a_large_header_opens(tmp_path: Path, megabytes: int) -> None:
+    path, long = tmp_path / "session.lump", megabytes * 2**20
+    session = lb.Session(noted(long), seed=1)
+    session.tell(0, session.ask(0), 0.5)
+    session.save(path)
+    assert path.stat().st_size > long
+    assert lb.Session.load(path, noted(long)).rounds == 1
+
+
+def test_a_header_that_could_not_be_read_is_not_saved(tmp_path: Path) -> None:
+    """The old file stays; the limit is on the whole header, whose note is a little shorter."""
+    path = tmp_path / "session.lump"
+    lb.Session(plan(), seed=1).save(path)
+    before = path.read_bytes()
+    with pytest.raises(lb.BadArgument, match=f"^header: expected at most {2**26} bytes, got 67"):
+        lb.Session(noted(2**26), seed=1).save(path)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
 def test_a_large_session_opens_with_its_plan(

@@ -1,7 +1,8 @@
 """The practical learner's round written out literally: dense, in plain numpy, from all rewards.
 
-Letters are those of `lumpable.lumps.model.counts`. It shares with the learner its constants, the
-search for a fit and nothing else; digamma and trigamma (the zeta function at 2) are scipy's.
+Letters are those of `lumpable.lumps.model.counts`. It shares with the learner its constants but
+for SHARED, the search for a fit and nothing else; digamma and trigamma (the zeta function at 2) are
+scipy's.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from lumpable.lumps.model import ends, fitted
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit, Scale
 from lumpable.lumps.model.strengths import USUAL_OWN_STRENGTH
+
+SHARED = 8.0
+"""Where members deviate, the group's width counts m0 / (m0 + SHARED) times."""
 
 
 class LiteralLevels:
@@ -128,7 +132,7 @@ class LiteralLevels:
         v = v_gj @ w + index.TELLING * ((m_gj - mbar[:, None]) ** 2 @ w)
         wide = widths.WIDTH
         if len(w) > 1 and math.isfinite(self.own):
-            wide *= self.own / (self.own + widths.SHARED)
+            wide *= self.own / (self.own + SHARED)
         c2 = wide + widths.WIDTH_LOG * math.log(1 + N / self.allowed.sum())
         bonus = c2 * v * np.log(1 + N * v / scale)
         f, cover = self.factors(i)

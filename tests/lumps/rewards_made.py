@@ -51,6 +51,7 @@ LAWS: dict[str, Law] = {
     "t3": Law(lambda rng, p, _: p + 0.5 * rng.standard_t(3.0, len(p)), lambda p: p),
     "stars": Law(_stars, _stars_mean),
     "sd by arm": Law(lambda rng, p, sd: rng.normal(p, sd), lambda p: p),
+    "sd by mean": Law(lambda rng, p, _: rng.normal(p, 0.05 + p), lambda p: p),
     "rare": Law(_rare, lambda p: 0.02 * p * np.exp(3.125)),
 }
 

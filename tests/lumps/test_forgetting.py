@@ -104,6 +104,26 @@ def test_no_byte_of_the_name_stays(tmp_path: Path) -> None:
     assert EVE.encode() not in file.read_bytes()
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_nothing_stays_of_somebody_who_had_decisions_and_no_reward(
+    tmp_path: Path, many: bool
+) -> None:
+    lumps, file = told([row for row in log(100, False) if row[0] != EVE]), tmp_path / "state.lumps"
+    kept = lumps.decide("fay")
+    made = lumps.decide_many([EVE, EVE]) if many else [lumps.decide(EVE)]
+    assert EVE not in lumps.contexts
+    lumps.save(file)
+    assert EVE.encode() in file.read_bytes()
+    lumps.forget(EVE)
+    lumps.save(file)
+    assert EVE.encode() not in file.read_bytes()
+    assert lumps.waiting() == Lumps.load(file).waiting() == [kept]
+    for decision in made:
+        with pytest.raises(ValueError, match="was cancelled"):
+            lumps.reward(decision, 1.0)
+    assert EVE not in lumps.contexts
+
+
 def test_decisions_under_way_are_forgotten_too_and_those_of_others_are_not() -> None:
     lumps = told(log(200, False))
     made = [lumps.decide(user) for user in (EVE, "fay", EVE, "nobody")]

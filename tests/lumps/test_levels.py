@@ -6,10 +6,12 @@ terms of each, whose first omitted terms are 3^-8 / 240 < 7e-7 and 3^-9 / 30 < 2
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import replace
 
+import literal_levels
 import numpy as np
 import pytest
 from literal_levels import LiteralLevels
@@ -154,6 +156,24 @@ def test_decisions_are_the_literal_ones_whatever_is_believed(
         each.adopt(fit)
     never_fit(learner, literal)
     agree(learner, literal, world, rounds=500)
+
+
+@pytest.mark.parametrize("noise", ["bernoulli", "gaussian"])
+def test_without_the_discount_where_members_deviate_indices_are_others(
+    noise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A law of groups whose members deviate, and of no others; compiled code cannot be changed, so
+    the literal one goes without."""
+    monkeypatch.setattr(literal_levels, "SHARED", 0.0)
+    world = lb.worlds.lumpable(10, 6, 2, noise=noise, sd=0.3, seed=3)
+    for groups, m0, same in ((3, 6.0, False), (3, math.inf, True), (1, 6.0, True)):
+        learner, literal = fed(world, 150)
+        fit = planted(learner, groups, m0, rank=0)
+        for each in (learner, literal):
+            each.adopt(fit)
+        never_fit(learner, literal)
+        with contextlib.nullcontext() if same else pytest.raises(AssertionError, match="round 0"):
+            agree(learner, literal, world, rounds=20)
 
 
 @pytest.mark.parametrize(("groups", "rank"), [(1, 0), (3, 0), (1, 2)])

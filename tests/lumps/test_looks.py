@@ -124,6 +124,37 @@ def test_heavy_tails_are_said() -> None:
     assert any("largest hundredth" in note for note in looks.notes)
 
 
+def amounts(seed: int) -> Log:
+    """Return purchases of 20 and more, in eight of a thousand rewards; all others are 0."""
+    rng, user, arm = plays(seed)
+    return user, arm, np.where(rng.random(N) < 0.008, 20.0 + rng.random(N), 0.0)
+
+
+def test_rare_amounts_are_said_to_be_heavy_and_not_wild() -> None:
+    """Nearly all rewards are equal, so scores are by value; the sum rests on a few all the same."""
+    lumps = Lumps()
+    user, arm, reward = amounts(11)
+    assert warned(lambda: lumps.tell_many({"context": user, "arm": arm, "reward": reward})) == []
+    looks = lumps.looks()
+    assert looks.scored == "by value"
+    assert looks.heavy == 1.0
+    assert looks.fence[1] > 80.0
+    assert any("carries 100 % of their sum: means need many" in note for note in looks.notes)
+    assert "means need many" in lumps.summary()
+
+
+@pytest.mark.filterwarnings("ignore:a reward of")
+def test_few_ones_are_no_heavy_tail() -> None:
+    """A hundredth of all rewards is all that are not 0: they are coins, also beside a wild one."""
+    rng, user, arm = plays(12)
+    reward = (rng.random(N) < 0.008).astype(np.float64)
+    assert told((user, arm, reward)).looks().notes == ()
+    reward[::1000] = 0.5
+    notes = told((user, arm, reward)).looks().notes
+    assert len(notes) == 1
+    assert "are neither 0 nor 1, such as 0.5: counted from 0 to 1 in finding groups" in notes[0]
+
+
 def test_rewards_logged_twice_are_said() -> None:
     user, arm, reward = tastes(5)
     twice = np.repeat(np.arange(N // 2), 2)
@@ -162,6 +193,41 @@ def test_a_warning_that_is_an_error_changes_nothing() -> None:
             lumps.tell(1, 1, -1.0)
     assert lumps.core.tells == N
     assert not lumps.core.counts().real
+
+
+def one_by_one(log: Log) -> list[str]:
+    lumps = Lumps()
+    rows = list(zip(*(column.tolist() for column in log), strict=True))
+    return warned(lambda: [lumps.tell(*row) for row in rows])
+
+
+def all_at_once(log: Log) -> list[str]:
+    return warned(lambda: told(log))
+
+
+def test_rewards_one_by_one_and_all_at_once_are_warned_of_alike() -> None:
+    """Rare amounts are no surprise, and wild values beside coins are, as is what they count as."""
+    user, arm, reward = amounts(13)
+    few = user[:4000], arm[:4000], reward[:4000]
+    assert one_by_one(few) == all_at_once(few) == []
+    user, arm, reward = clicks(13)
+    reward[[5, 3000]] = -1.0
+    for warn in (one_by_one, all_at_once):
+        (words,) = warn((user[:4000], arm[:4000], reward[:4000]))
+        assert words.startswith("a reward of -1, where nearly all of ")
+        assert "within -3 to 4, and as 0 or 1 in finding groups" in words
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.003])
+def test_what_is_said_of_a_wild_reward_is_what_becomes_of_it(rate: float) -> None:
+    """Where nearly all rewards are 0, the others say how far scores and the fence reach."""
+    rng, user, arm = plays(14)
+    reward = (rng.random(N) < rate).astype(np.float64)
+    reward[77] = 50.0
+    lumps = Lumps()
+    (words,) = warned(lambda: lumps.tell_many({"context": user, "arm": arm, "reward": reward}))
+    low, high = lumps.looks().fence
+    assert f"within {low:g} to {high:g}" in words
 
 
 def test_beyond_the_fence_is_warned_of() -> None:

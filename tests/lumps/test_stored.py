@@ -6,9 +6,13 @@ those of the learner that was never saved.
 
 from __future__ import annotations
 
+import gc
+import itertools
+import sys
 import zipfile
 from dataclasses import fields, replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -353,6 +357,47 @@ def test_precisions_that_are_none_are_refused(tmp_path: Path) -> None:
     stored.save(learner, tmp_path / "file", {})
     with pytest.raises(ValueError, match="grip: expected precisions"):
         stored.load(tmp_path / "file", ThreeLevels)
+
+
+def test_no_file_stays_open(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither by a load that ends, nor by one that is refused or interrupted while it opens."""
+    unseen: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda about: unseen.append(about.exc_value))
+    lumps = lb.Lumps(["a", "b"])
+    lumps.save(tmp_path / "lumps")
+    lb.Lumps.load(tmp_path / "lumps").save(tmp_path / "lumps")
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(lb.BadArgument, match="damaged"):
+        lb.Lumps.load(tmp_path / "text")
+    place, interrupted = 0, True
+    while interrupted:
+        interrupted = opened_until(saved, place)
+        place += 1
+    assert place > 30
+    gc.collect()
+    assert [each for each in unseen if isinstance(each, ResourceWarning)] == []
+
+
+def opened_until(path: Path, place: int) -> bool:
+    """Load a file, interrupted at this step of opening it; say whether there was such a step."""
+    steps = itertools.count()
+
+    def step(frame: FrameType, *_: object) -> Any:
+        opening = frame.f_code.co_name in ("__init__", "__enter__")
+        files = frame.f_code.co_filename in (archive.__file__, zipfile.__file__)
+        if opening and files and next(steps) == place:
+            raise KeyboardInterrupt
+        return step
+
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        stored.load(path, ThreeLevels)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
 
 
 def test_foreign_and_missing_files_are_refused(tmp_path: Path) -> None:

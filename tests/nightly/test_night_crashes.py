@@ -22,6 +22,8 @@ import pytest
 from made_nights import HEAD, OFFERS, contents, rows, write
 
 import lumpable as lb
+from lumpable.nightly import night_adding
+from lumpable.tables import ingest
 
 USERS = [f"u{k}" for k in range(12)]
 PAPER = {"kind": "pac.near_uniform", "groups": 2, "epsilon": 0.5, "delta": 0.5}
@@ -55,6 +57,11 @@ def add(folder: Path) -> None:
     lb.Nightly(folder / "state").evidence(folder / "2.csv", id="id")
 
 
+def add_folder(folder: Path) -> None:
+    """Fold a folder of several files in."""
+    lb.Nightly(folder / "state").evidence(folder / "days", id="id")
+
+
 def plan(folder: Path) -> None:
     """Begin a plan and write it."""
     out = folder / "plan.csv"
@@ -67,9 +74,9 @@ def plan_lumps(folder: Path) -> None:
 
 
 def night(folder: Path) -> None:
-    """Fold two files in and make a plan, as a job that is started again would."""
+    """Fold files in and make a plan, as a job that is started again would."""
     state, has_ids = lb.Nightly(folder / "state"), "none" not in folder.name
-    for name in ("1.csv", "2.csv"):
+    for name in ("days",) if "folder" in folder.name else ("1.csv", "2.csv"):
         state.evidence(folder / name, id="id" if has_ids else None)
     learner = PAPER if "paper" in folder.name else "lumps"
     state.plan(USERS, list(OFFERS), learner=learner, out=folder / "plan.csv")
@@ -81,12 +88,29 @@ def prepare(folder: Path) -> Path:
     head = HEAD[:3] if "none" in folder.name else HEAD
     write(folder / "1.csv", rows(40), head)
     write(folder / "2.csv", rows(60)[20:], head)
+    (folder / "days").mkdir()
+    for day in range(2):
+        write(folder / "days" / f"{day}.csv", rows(60)[20 * day + 15 : 20 * day + 45], head)
     return folder
 
 
 def result(folder: Path) -> tuple[dict[str, bytes], bytes]:
     out = folder / "plan.csv"
     return contents(folder / "state"), out.read_bytes() if out.exists() else b""
+
+
+@pytest.fixture
+def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files with the same bytes are read once: reading writes nothing, and takes most of a job."""
+    known, read = dict[bytes, Any](), ingest.read_all
+
+    def remembered(path: Path, *args: Any, **options: Any) -> Any:
+        content = path.read_bytes()
+        if content not in known:
+            known[content] = read(path, *args, **options)
+        return known[content]
+
+    monkeypatch.setattr(night_adding, "read_all", remembered)
 
 
 @pytest.mark.parametrize("job", [add, plan, plan_lumps])
@@ -121,6 +145,29 @@ def test_a_failure_at_every_step(tmp_path: Path, job: Callable[[Path], None], be
     assert last > 8
 
 
+@pytest.mark.usefixtures("read_once")
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_folder_fails_at_every_step_in_turn(tmp_path: Path, begun: bool) -> None:
+    """One step later each time, upon what the failures before left over; it is all or nothing."""
+    folder, whole = prepare(tmp_path / "folder"), tmp_path / "whole"
+    if begun:
+        lb.Nightly(folder / "state").evidence(folder / "1.csv", id="id")
+    shutil.copytree(folder, whole)
+    add_folder(whole)
+    either = [lb.Nightly(one / "state").segments for one in (folder, whole)]
+    for last in itertools.count():
+        with pytest.MonkeyPatch.context() as patch:
+            Disk(patch, folder, last)
+            try:
+                add_folder(folder)
+                break
+            except Killed:
+                pass
+        assert lb.Nightly(folder / "state").segments in either
+    assert result(folder) == result(whole)
+    assert last > 8
+
+
 JOB = """
 import sys
 sys.path.insert(0, sys.argv[2])
@@ -130,8 +177,8 @@ night(Path(sys.argv[1]))
 """
 
 
-KINDS = ("paper, ids", "lumps, ids", "paper, none", "lumps, none")
-"""Plans of the paper and of Lumps, of events with ids and without."""
+KINDS = ("paper, ids", "lumps, ids", "paper, none", "lumps, none", "lumps, folder")
+"""Plans of the paper and of Lumps, of events with ids and without, and of a folder."""
 
 
 @pytest.mark.nightly

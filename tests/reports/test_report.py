@@ -9,6 +9,7 @@ import html
 import io
 import json
 import re
+import resource
 import struct
 import sys
 from html.parser import HTMLParser
@@ -19,7 +20,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from lumpable import MissingExtra, Problem, Run, World, simulate, standard, worlds
+from lumpable import Lumps, MissingExtra, Problem, Run, World, simulate, standard, worlds
 from lumpable.reports import charts
 from lumpable.reports.charts import alike
 from lumpable.reports.kit import render, save
@@ -283,6 +284,27 @@ def test_a_file_is_written_whole_or_not_at_all(
         save.chart(charts.sorted_matrix(run), file)
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
     assert file.read_text() == "old"
+
+
+def test_a_page_that_breaks_off_leaves_the_old_one(tmp_path: Path) -> None:
+    """The file system takes the first 5,000 bytes of a file, and no more: the page is longer."""
+    lumps, file = Lumps(["a", "b"]), tmp_path / "page.html"
+    lumps.tell("ann", "a", 1.0)
+    lumps.report(file)
+    old = file.read_bytes()
+    assert len(old) > 5000
+    lumps.tell("ann", "a", 0.0)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            lumps.report(file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+    assert file.read_bytes() == old
+    lumps.report(file)
+    assert file.read_bytes() != old
 
 
 def test_one_context_and_one_arm_can_be_drawn(tmp_path: Path) -> None:

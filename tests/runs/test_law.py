@@ -7,6 +7,7 @@ the oracle are also held against closed forms, so that both sides cannot be wron
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -413,6 +414,21 @@ def _regrets(runs: Iterable[lb.Run | Loop]) -> FloatVector:
 
 def _policies(runs: Iterable[lb.Run | Loop]) -> IntMatrix:
     return np.array([run.policy for run in runs])
+
+
+def test_a_horizon_may_be_written_as_a_float_that_is_whole() -> None:
+    problem, world = lb.Problem(6, 4, 2), lb.worlds.lumpable(6, 4, 2, seed=1)
+    plans = [lb.regret.any_groups(problem) for _ in range(2)]
+    runs = [
+        lb.simulate(plan, world, seed=3, horizon=horizon)
+        for plan, horizon in zip(plans, (1e10, 10**10), strict=True)
+    ]
+    assert [run.rounds for run in runs] == [10**10] * 2
+    assert type(runs[0].rounds) is int
+    assert runs[0].regret == runs[1].regret
+    for wrong in (1e10 + 0.5, 1e19, math.inf, math.nan, "1e10"):
+        with pytest.raises(lb.BadArgument, match=r"^horizon: expected one of 1 \.\. 9223"):
+            lb.simulate(lb.regret.any_groups(problem), world, seed=3, horizon=wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("horizon", [1, 13, 14, 15, 43, 44, 45, 10**6])

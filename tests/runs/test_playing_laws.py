@@ -140,6 +140,27 @@ def test_no_learner_is_played_in_a_world_of_another_size(name: str) -> None:
             play(learner, other, horizon=10, seed=1)
 
 
+@pytest.mark.parametrize("kind", [lb.Lumps, lb.PolicyFinder])
+def test_no_learner_with_names_is_played_in_a_world_of_other_arms(kind: Any) -> None:
+    world = worlds.lumpable(6, 4, 2, noise="bernoulli", seed=1)
+    known = kind(arms=range(4))
+    for arms, words in (
+        (range(3), f"one for 4 arms, got {kind.__name__} for 3"),
+        (range(20), f"one for 4 arms, got {kind.__name__} for 20"),
+        ((), f"one for 4 arms, got {kind.__name__} for 0"),
+        (range(1, 5), f"one for 4 arms, got {kind.__name__} for 4 of other names, such as 4"),
+        ("0123", f"{kind.__name__} for 4 of other names, such as '0'; a world's are 0 to 3"),
+    ):
+        learner = kind(arms=list(arms), new_arms=True)
+        with pytest.raises(lb.BadArgument, match=f"learner: .*{words}"):
+            play(learner, world, horizon=10, seed=1)
+        assert learner.core.tells == 0
+    known.retire_arm(2)
+    with pytest.raises(lb.BadArgument, match=f"{kind.__name__} for 3"):
+        play(known, world, horizon=10, seed=1)
+    assert play(kind(arms=[3, 1, 0, 2]), world, horizon=10, seed=1).rounds == 10
+
+
 def test_a_learner_that_needs_rewards_in_a_range_is_refused_elsewhere() -> None:
     for noise, name in (("gaussian", "gaussian"), ("poisson", "poisson"), (np_coins, "np_coins")):
         with pytest.raises(lb.BadArgument, match=rf"needs rewards in \[0, 1\], got {name} noise"):

@@ -93,6 +93,17 @@ def test_what_was_begun_otherwise_is_refused(events: lb.Events, tmp_path: Path) 
         lb.open(tmp_path / "odd.db", learned=events, learner=few)
 
 
+def test_a_learner_in_memory_is_as_good_as_its_file(events: lb.Events, tmp_path: Path) -> None:
+    lumps = lb.learn(events).lumps
+    with lb.open(tmp_path / "clicks.db", learned=lumps, fits="at once") as e:
+        assert e._ledger.learner.counted == events.events
+        assert e.settings.learned_digest == events.digest
+        assert e.settings.rewards == "binary"
+    with pytest.raises(lb.BadArgument, match="which has none"):
+        lb.open(tmp_path / "odd.db", learned=lb.Lumps(["tea"]))
+    assert not (tmp_path / "odd.db").exists()
+
+
 def test_cut_off_anywhere_it_goes_on(
     events: lb.Events, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ COLUMNS = {
     "time": "__user__",
     "id": "ereignis ü",
     "propensity": "%s {p} $1",
+    "rewarded": "w",
 }
 """Names of columns that a careless text would take for something else."""
 ODD = [
@@ -44,10 +45,12 @@ def ugly(rows: int, seed: int) -> pl.DataFrame:
         "item": [rng.choice([17, 5, -(2**62), 2**62, 7, None]) for _ in range(rows)],
         "reward": [rng.choice(rewards) for _ in range(rows)],
         "time": [rng.choice([start, one, one, None]) for one in when],
-        "id": [rng.choice([*range(rows // 3), None]) for _ in range(rows)],
+        "id": [rng.choice([*range(rows // 3), *[None] * (rows // 60)]) for _ in range(rows)],
         "propensity": [
-            rng.choice([0.5, 0.25, 0.1, 1.0, 0.0, 1.01, -0.5, math.nan, None]) for _ in range(rows)
+            rng.choice([0.5, 0.25, 0.1, 1.0, 0.0, 1.01, -0.5, math.nan, None, 5e-324, 2.0**-1022])
+            for _ in range(rows)
         ],
+        "rewarded": [rng.choice([start, one, one, None]) for one in when],
     }
     for row in range(0, rows - 40, 40):  # the same again, and the same but for one thing
         for role, column in columns.items():
@@ -68,7 +71,11 @@ def in_duckdb(frame: pl.DataFrame) -> Any:
 def in_postgres(frame: pl.DataFrame, connection: Any) -> Any:
     """Put the log into a temporary table of a connection."""
     kinds = dict(
-        zip(COLUMNS, ("TEXT", "BIGINT", "FLOAT8", "TIMESTAMP", "BIGINT", "FLOAT8"), strict=True)
+        zip(
+            COLUMNS,
+            ("TEXT", "BIGINT", "FLOAT8", "TIMESTAMP", "BIGINT", "FLOAT8", "TIMESTAMP"),
+            strict=True,
+        )
     )
     spec = ", ".join(f"{_quoted(COLUMNS[role])} {kind}" for role, kind in kinds.items())
     with connection.cursor() as cursor:

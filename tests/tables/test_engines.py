@@ -35,6 +35,8 @@ CASES: tuple[tuple[tuple[str, ...], Any], ...] = (
     (("id", "time"), (-0.5, 0.30000000000000004)),
     (("time",), "binary"),
     (("id", "time", "propensity"), "any"),
+    (("id", "time", "propensity", "rewarded"), "any"),
+    (("time", "rewarded"), "any"),
 )
 """Columns beside those that must be, and which rewards are accepted."""
 QUOTED = '"' + TABLE.replace('"', '""') + '"'
@@ -74,9 +76,9 @@ def compare(connection: Any, table: str, cases: Sequence[int] = range(len(CASES)
 
 def test_the_ugly_log_has_everything() -> None:
     """Or the tests below would prove little."""
-    events = expected(5)
+    events = expected(6)
     found = {fault.fault for fault in events.dirt.faults}
-    assert len(found) == 12, found
+    assert len(found) == 13, found
     assert {"NULL", "17", "ü", "u\u0308"} <= set(events.users)
     assert 17 in events.items
     exact = LOG[COLUMNS["reward"]].drop_nulls().drop_nans() * 1e6
@@ -263,7 +265,7 @@ def test_the_command_prints_what_the_engine_runs(tmp_path: Path) -> None:
         "user", "item", "reward", "times", "propensity",
     ]  # fmt: skip
     times = sum(row[3] for row in rows.fetchall())
-    mine = read_events(LOG, **named("id", "time", "propensity"), rewards=(-1, 1))
+    mine = read_events(LOG, **named("id", "time", "propensity", "rewarded"), rewards=(-1, 1))
     assert times == mine.events
     counted = {row[0]: row[1] for row in con.execute(call("faults", *given).stdout).fetchall()}
     assert counted.pop("none") == mine.events

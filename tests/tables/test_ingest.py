@@ -224,6 +224,36 @@ def test_rows_of_parquet_files_and_frames_are_numbered_from_0(tmp_path: Path) ->
     assert rows(parts) == [(1, "a", 10**6, 2)]
 
 
+def test_nan_is_seen_in_a_parquet_file_whose_head_does_not_tell_of_it(tmp_path: Path) -> None:
+    """Heads have the least and the greatest number, and many writers leave NaN out of that."""
+    nan, path = math.nan, tmp_path / "log.parquet"
+    frame = pl.DataFrame({
+        "user": [1.0, 2.0, 3.0, nan], "item": ["x"] * 4, "reward": [1.0, nan, 0.0, 1.0],
+        "p": [0.5, 0.5, nan, 0.5],
+    })  # fmt: skip
+    frame.write_parquet(path)
+    con = duckdb.connect()
+    con.execute(f"CREATE VIEW log AS SELECT * REPLACE (user::BIGINT AS user) FROM '{path}' LIMIT 3")
+    for events in (
+        read_events(path, propensity="p"), read_events(frame, propensity="p"),
+        lb.evidence_from(con, "log", propensity="p"),
+    ):  # fmt: skip
+        assert rows(events) == [(1, "x", 10**6, 1)]
+        wrong = {fault: n for fault, (n, _, _) in faults(events).items()}
+        assert wrong.pop("user is missing", 1) == 1
+        assert wrong == {"reward is NaN": 1, "p is outside (0, 1]": 1}
+    assert con.execute("SELECT current_setting('disabled_optimizers')").fetchone() == ("",)
+
+
+def test_propensities_whose_inverse_is_no_number_are_left_out() -> None:
+    smallest = 2.0**-1022
+    column = {"p": [1e-320, smallest / 2, smallest, 0.5]}
+    frame = pl.DataFrame({"user": list("abcd"), "item": ["x"] * 4, "reward": [1] * 4} | column)
+    events = read_events(frame, propensity="p")
+    assert faults(events) == {"p is outside (0, 1]": (2, "1e-320", ("row 0", "row 1"))}
+    assert events.users == ("c", "d")
+
+
 def test_events_that_contradict_each_other_count_only_if_it_is_known_which_was_first() -> None:
     frame = pl.DataFrame({
         "user": ["a", "a", "b"], "item": ["x", "x", "y"], "reward": [1, 0, 1],

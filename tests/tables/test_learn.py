@@ -205,6 +205,28 @@ def test_the_example_of_the_page_runs_as_it_stands_there(
     assert "3 events cannot judge a policy" in Path("page.html").read_text(encoding="utf-8")
 
 
+def test_long_names_are_told_apart_in_the_terminal(tmp_path: Path) -> None:
+    """And what several of them are called is plural, in the terminal and in what it says."""
+    names = [f"the very long name of offer {k} that is the best of all" for k in range(4)]
+    equal = [f"{'x' * 40}{k}{'y' * 40}" for k in range(60)]
+    columns = {
+        "country": [equal[int(user[1:])] for user in LOG["user"]],
+        "category": [names[int(offer[1:])] for offer in LOG["offer"]],
+        "reward": LOG["reward"],
+    }
+    log = str(write_csv(tmp_path / "log.csv", columns))
+    words = ("learn", log, "--user", "country", "--item", "category")
+    result = CliRunner(env={"COLUMNS": "150"}).invoke(main, words, prog_name="lumpable")
+    assert "4,000 events of 60 countries and 4 categories." in result.output
+    assert "Are there groups of countries? Yes" in result.output
+    assert not re.search("countrys|categorys", result.output.lower())
+    _, _, policy = result.output.partition("Policy, 5 of 60")
+    users = [line.split("  ")[1].strip() for line in policy.splitlines() if "xxxx" in line]
+    assert users == [f"{'x' * 17}…{'y' * 6} ({k})" for k in range(1, 6)]
+    for k in (0, 2):  # the best for one kind of users or the other
+        assert re.search(f"the very long name of offer {k}.*…of all", result.output)
+
+
 def test_what_cannot_be_said_without_propensities_is_printed(tmp_path: Path) -> None:
     result = call("learn", str(write_csv(tmp_path / "log.csv", LOG)), "--item", "offer")
     assert f"note: {WITHOUT}" in " ".join(result.output.split())

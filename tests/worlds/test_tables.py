@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,103 @@ def test_a_column_named_context_may_begin_a_wide_table(tmp_path: Path) -> None:
     path = tmp_path / "means.csv"
     path.write_text("context,x,y\nann,0.5,0.25\n")
     assert worlds.read(path).mean.tolist() == [[0.5, 0.25]]
+
+
+# --- Names or an arm first -------------------------------------------------------------------
+
+
+def indexed(path: Path, index: Any, columns: tuple[str, ...] = (*ARMS, "user")) -> None:
+    """Write a table as pandas does: the index last, and what it is in the schema."""
+    held = dict(zip(ARMS, MEAN.T, strict=True)) | {"user": CONTEXTS}
+    said = index if isinstance(index, bytes) else json.dumps({"index_columns": index}).encode()
+    table = pa.table({name: held[name] for name in columns})
+    parquet.write_table(table.replace_schema_metadata({b"pandas": said}), path)
+
+
+def test_an_index_of_pandas_holds_the_names(tmp_path: Path) -> None:
+    path = tmp_path / "means.parquet"
+    indexed(path, ["user"])
+    world = worlds.read(path)
+    assert np.array_equal(world.mean, MEAN)
+    assert (world.context_names, world.arm_names) == (CONTEXTS, ARMS)
+
+
+def test_pandas_itself_writes_what_is_read(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    path, frame = tmp_path / "means.parquet", WIDE.to_pandas()
+    for wide in (frame, frame.set_index("user"), frame.set_index("user").rename_axis(None)):
+        wide.to_parquet(path)
+        world = worlds.read(path)
+        assert np.array_equal(world.mean, MEAN)
+        assert (world.context_names, world.arm_names) == (CONTEXTS, ARMS)
+    pandas.DataFrame(MEAN, columns=["0", "1", "2"]).to_parquet(path)
+    assert worlds.read(path).mean.tolist() == MEAN.tolist()
+
+
+@pytest.mark.parametrize("index", [[{"kind": "range"}], [], ["gone"], 3, b"[", b"[" * 10**5])
+def test_notes_of_an_index_that_is_not_there_change_nothing(tmp_path: Path, index: Any) -> None:
+    path = tmp_path / "means.parquet"
+    indexed(path, index, ("user", *ARMS))
+    assert worlds.read(path).context_names == CONTEXTS
+
+
+def test_an_index_of_two_levels_is_refused(tmp_path: Path) -> None:
+    indexed(tmp_path / "means.parquet", ["user", "x"])
+    with pytest.raises(lb.BadArgument, match="one column of names of contexts, got an index of"):
+        worlds.read(tmp_path / "means.parquet")
+
+
+BOTH = [".csv", ".parquet"]
+
+
+def written(folder: Path, suffix: str, heads: Sequence[str], matrix: Any) -> Path:
+    """Write columns with these heads, and nothing else."""
+    frame = pl.DataFrame(dict(zip(heads, matrix, strict=True)))
+    path = folder / f"means{suffix}"
+    frame.write_csv(path) if suffix == ".csv" else frame.write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("suffix", BOTH)
+@pytest.mark.parametrize(
+    ("heads", "first"),
+    [("012", [0.25, 0.5, 0.75]), ("012", [1, 1, 0]), ("xyz", [0.25, 0.5, 1.0]),
+     (("arm8", "arm9", "arm10"), [1.0, 1.0, 0.0])],
+)  # fmt: skip
+def test_numbers_without_names_are_all_means(
+    tmp_path: Path, suffix: str, heads: Sequence[str], first: list[float]
+) -> None:
+    matrix = [first, [0.5, 0.5, 0.25], [1.0, 0.25, 0.5]]
+    world = worlds.read(written(tmp_path, suffix, heads, matrix))
+    assert world.mean.T.tolist() == matrix
+    assert (world.context_names, world.arm_names) == ((), tuple(heads))
+
+
+@pytest.mark.parametrize("suffix", BOTH)
+@pytest.mark.parametrize(
+    ("heads", "first"),
+    [(("user", "0", "1"), [0, 1, 2]), (("user", "x", "y"), [17, 3, 5]), ("012", ["a", "b", "c"]),
+     (("0", "2", "4"), [17, 3, 5]), (("", "x", "y"), [0.5, 1.5, 2.5]),
+     (("context", "x", "y"), [0.5, 1.5, 2.5])],
+)  # fmt: skip
+def test_names_come_first(
+    tmp_path: Path, suffix: str, heads: Sequence[str], first: list[Any]
+) -> None:
+    matrix = [first, [0.5, 0.5, 0.25], [1.0, 0.25, 0.5]]
+    world = worlds.read(written(tmp_path, suffix, heads, matrix))
+    assert world.mean.T.tolist() == matrix[1:]
+    assert [str(name) for name in world.context_names] == list(map(str, first))
+
+
+@pytest.mark.parametrize("suffix", BOTH)
+def test_what_may_be_names_or_means_is_refused(tmp_path: Path, suffix: str) -> None:
+    path = written(tmp_path, suffix, "012", [[17, 3, 5], [0.5, 0.5, 0.25], [1.0, 0.25, 0.5]])
+    words = "path: expected names of contexts under a head unlike .* got '0' beside '1', above"
+    with pytest.raises(lb.BadArgument, match=words):
+        worlds.read(path)
+
+
+# --- Arrays ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])

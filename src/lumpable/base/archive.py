@@ -69,10 +69,13 @@ class Reader:
         if isinstance(held, Path) and not held.exists():
             raise FileNotFoundError(f"no such file: {str(held)!r}")
         place = repr(str(held)) if isinstance(held, Path) else "what was kept"
+        self._file: IO[bytes] | None = None
         try:
+            self._file = held.open("rb") if isinstance(held, Path) else io.BytesIO(held)
             self.size = held.stat().st_size if isinstance(held, Path) else len(held)
-            self._zip = zipfile.ZipFile(held if isinstance(held, Path) else io.BytesIO(held))
+            self._zip = zipfile.ZipFile(self._file)
         except Exception as cause:  # a damaged zip fails in many ways
+            self._close()
             why = f"{place} is damaged, or not a saved file: {cause}"
             raise BadArgument("path", why=why) from None
 
@@ -80,7 +83,16 @@ class Reader:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._zip.close()
+        self._close()
+
+    def __del__(self) -> None:
+        self._close()  # an interruption may come before the block that closes it begins
+
+    def _close(self) -> None:
+        """Close the file, which is our own: `ZipFile` would leave its own open if interrupted."""
+        file = getattr(self, "_file", None)
+        if file is not None:
+            file.close()
 
     @property
     def header(self) -> bytes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -26,13 +28,26 @@ def number(value: float, digits: int = 3) -> str:
 def figure(value: float) -> str:
     """Write a number so that those of a column have about the same number of digits.
 
-    >>> figure(0.6), figure(-12.345), figure(1234.6), figure(0.00012)
-    ('0.600', '-12.35', '1,235', '0.00012')
+    >>> figure(0.6), figure(-12.345), figure(1234.6), figure(0.00012), figure(float("nan"))
+    ('0.600', '-12.35', '1,235', '0.00012', 'not known')
     """
+    if math.isnan(value):
+        return "not known"
     size = abs(value)
     if 0.0 < size < 0.001:
         return number(value, 2)
     return f"{value:,.{3 if size < 10 else 2 if size < 100 else 1 if size < 1000 else 0}f}"
+
+
+def between(low: float, high: float) -> str:
+    """Write the ends of an interval.
+
+    >>> between(0.6, 1.25), between(float("nan"), float("nan"))
+    ('0.600 to 1.250', 'not known')
+    """
+    if math.isnan(low) or math.isnan(high):
+        return "not known"
+    return f"{figure(low)} to {figure(high)}"
 
 
 def short(number: float) -> str:
@@ -47,13 +62,64 @@ def short(number: float) -> str:
     return f"{float(mantissa):g}e{int(exponent)}"
 
 
+def plural(word: str) -> str:
+    """Return what several are called; words come from the heads of columns, so guess little.
+
+    A word that ends in s is taken to be plural already, unless it ends in ss or us.
+
+    >>> [plural(word) for word in ("offer", "country", "day", "box", "class", "users", "CITY")]
+    ['offers', 'countries', 'days', 'boxes', 'classes', 'users', 'CITIES']
+    """
+    low = word.casefold()
+    if re.search(r"[^\Waeiou\d_]y$", low):
+        stem, end = word[:-1], "ies"
+    elif low.endswith(("ss", "us", "x", "z", "ch", "sh")):
+        stem, end = word, "es"
+    elif low.endswith("s"):
+        return word
+    else:
+        stem, end = word, "s"
+    return stem + (end.upper() if word.isupper() and len(word) > 1 else end)
+
+
 def counted(number: int, thing: str) -> str:
     """Return a count with its noun.
 
-    >>> counted(1, "cluster"), counted(3, "cluster")
-    ('1 cluster', '3 clusters')
+    >>> counted(1, "cluster"), counted(3, "cluster"), counted(0, "country")
+    ('1 cluster', '3 clusters', '0 countries')
     """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    return f"{number:,} {thing if number == 1 else plural(thing)}"
+
+
+def distinct(texts: Sequence[str], most: int, longest: int) -> list[str]:
+    """Leave out the middle of texts longer than `most`, by whole characters, and keep them apart.
+
+    Where two would look alike less is left out, up to `longest` characters; what still looks alike
+    then is numbered.
+
+    >>> distinct(["a very long and winding name 7", "short"], 18, 40)
+    ['a very long…name 7', 'short']
+    >>> distinct(["one.long.name.of.it", "one.long.nick.of.it"], 12, 16)
+    ['one.l….of.it (1)', 'one.l….of.it (2)']
+    """
+    labels = [_cut(text, most) for text in texts]
+    for size in (*range(most + 4, longest, 4), longest, most):  # in vain: short ones, numbered
+        often = Counter(labels)
+        if len(often) == len(labels):
+            return labels
+        both = zip(texts, labels, strict=True)
+        labels = [_cut(text, size) if often[label] > 1 else label for text, label in both]
+    often, told, number = Counter(labels), set(labels), Counter[str]()
+    for place, label in enumerate(labels):
+        while often[label] > 1 and labels[place] in told:
+            number[label] += 1
+            labels[place] = f"{label} ({number[label]})"
+        told.add(labels[place])
+    return labels
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 7]}…{text[-6:]}"
 
 
 def duration(seconds: float) -> str:

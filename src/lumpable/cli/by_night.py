@@ -9,7 +9,9 @@ import click
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
-from lumpable.cli.from_log import accepted_rewards, dirt_table, progress_shown
+from lumpable.cli import outputs
+from lumpable.cli.from_log import Named, dirt_table, progress_shown
+from lumpable.cli.options import accepted_rewards
 from lumpable.cli.serving import described
 from lumpable.cli.show import console, grid, say, table
 
@@ -22,14 +24,14 @@ SHOWN = ("rewards", "learner", "floor", "seed")
 STATE = click.option(
     "--state",
     required=True,
-    type=click.Path(path_type=Path),
+    type=Named(path_type=Path),
     metavar="FOLDER",
     help="Where all is kept; it is made if it is not there.",
 )
 
 
 @click.command("evidence")
-@click.argument("source", required=False, type=click.Path(path_type=Path))
+@click.argument("source", required=False, type=Named(path_type=Path))
 @STATE
 @click.option("--user", help="The column that says who.  [user]")
 @click.option("--item", help="The column that says what.  [item]")
@@ -37,6 +39,7 @@ STATE = click.option(
 @click.option("--time", help="A column of times; of contradicting events the first counts.")
 @click.option("--id", help="A column of event ids; an event counts in the night it first came.")
 @click.option("--propensity", help="A column of probabilities with which items were chosen.")
+@click.option("--rewarded", help="A column of times of rewards; none may come before its --time.")
 @click.option("--rewards", help="Which are accepted: any, binary, or a range such as 0:5.  [any]")
 @click.option("--strict", is_flag=True, help="Refuse a log with rows that cannot count.")
 @click.option("--memory", metavar="SIZE", help="What reading may hold in memory, such as 4GB.")
@@ -162,6 +165,7 @@ def plan(
     """
     from lumpable.nightly.night_state import Nightly
 
+    outputs.check({"--out": out}, read=[given["users"], given["items"]], states=[state])
     made = Nightly(state).plan(learner=described(learner, learner_options), out=out, **given)
     for note in made.notes:
         say(f"note: {note}")

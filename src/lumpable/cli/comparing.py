@@ -11,7 +11,7 @@ import click
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, runs, time_left
-from lumpable.cli import bars, show
+from lumpable.cli import bars, outputs, show
 from lumpable.cli.options import rounds
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ def compare(
         raise BadArgument("", why=f"no such file: {experiment!r}{toml.nearest_file(experiment)}")
     if quick and experiment != toml.SUITE:
         raise BadArgument("quick", "it with suite", "a file")
+    if experiment != toml.SUITE:
+        outputs.check({"--out": out}, read=[Path(experiment)])
     changes = {"seeds": seeds, "horizon": horizon}
     if experiment == toml.SUITE:
         plan = toml.suite(quick, changes)

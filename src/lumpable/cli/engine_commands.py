@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from lumpable.base.errors import BadArgument
-from lumpable.cli.from_log import accepted_rewards
-from lumpable.cli.options import stack
+from lumpable.cli.options import accepted_rewards, stack
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.engine_queries import DIALECTS, EngineTable
@@ -31,6 +30,9 @@ table_options = stack(
     click.option("--time", help="A column of times; of contradicting events the first counts."),
     click.option("--id", help="A column of event ids; a repeated event counts once."),
     click.option("--propensity", help="A column of probabilities with which items were chosen."),
+    click.option(
+        "--rewarded", help="A column of times of rewards; none may come before its --time."
+    ),
     click.option(
         "--rewards",
         default="any",

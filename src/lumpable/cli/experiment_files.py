@@ -13,16 +13,18 @@ from pathlib import Path
 import click
 import numpy as np
 
+from lumpable.cli import outputs
 from lumpable.cli.show import console, grid, say, table
 from lumpable.service.changing import now
+from lumpable.service.event_files import check_ending
 from lumpable.service.exporting import export as export_to
 from lumpable.service.exporting import rows, settings_of
-from lumpable.service.log_files import export_log
+from lumpable.service.log_files import check_out, export_log
 from lumpable.service.opening import store_at
 from lumpable.service.settings import said
 from lumpable.service.snapshots import problem
 from lumpable.stores.law import Damage, Store, StoreError
-from lumpable.stores.postgres_database import place_of
+from lumpable.stores.postgres_database import is_address, place_of
 
 DAMAGED = 1
 LEARNED = ("learned_digest", "learned_left")
@@ -116,14 +118,21 @@ def moment(at: int) -> str:
 
 @click.command()
 @FILE
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="A Parquet file.")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A file, .csv or .parquet; with --log also a folder.",
+)
 @click.option("--log", is_flag=True, help="Only what taught the learner, for `lumpable learn`.")
 def export(file: str, out: Path, log: bool) -> None:
-    """Write one row for each event of an experiment to a Parquet file.
+    """Write one row for each event of an experiment to a CSV or Parquet file.
 
     With --log it is a log that `lumpable learn` and `lumpable evidence` read as it is: user, item,
     reward, id, time and propensity of each event that taught the learner something, defaults
-    included. If names are numbers and text, --out is a folder of several files.
+    included. Where users or items are numbers and text, no file can hold both: then --out is a name
+    without an ending, a folder that gets a Parquet file for each kind. In a CSV file numbers become
+    text.
 
     \b
     Examples:
@@ -131,8 +140,16 @@ def export(file: str, out: Path, log: bool) -> None:
       lumpable export clicks.db --out log.parquet --log
       lumpable learn log.parquet --id id --time time --propensity propensity
     """
+    outputs.check({"--out": out}, read=parts_of(file))
     if out.is_dir() and not log:
         raise click.UsageError(f"--out: expected a file, got the folder {str(out)!r}")
     with opened(file) as store:
+        (check_out if log else check_ending)(out)
         written = export_log(store, out) if log else export_to(store, out, now())
     say(f"{out}: {written:,} events")
+
+
+def parts_of(file: str) -> Iterator[Path]:
+    """Yield the files of which an experiment consists."""
+    if not is_address(file):
+        yield from (Path(f"{file}{more}") for more in ("", ".snapshot", ".lock", "-wal", "-shm"))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.words import counted, figure
-from lumpable.cli import bars
+from lumpable.base.words import between, counted, distinct, figure, plural
+from lumpable.cli import bars, outputs
+from lumpable.cli.options import accepted_rewards
 from lumpable.cli.show import console, say
 
 if TYPE_CHECKING:
@@ -24,12 +25,22 @@ EVERY = 5.0
 """Seconds between two lines of progress, without a terminal."""
 ROWS = 5
 """Rows of the policy that are shown."""
-LONGEST = 24
-"""Characters of a name that are shown."""
+LONGEST = 24, 40
+"""Characters of a name that are shown, and at most of one that would look like another."""
+
+
+class Named(click.Path):
+    """A path that has a name: the system takes an empty one for the current folder."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Refuse an empty text."""
+        if value == "":
+            self.fail("expected the name of a file or folder, got an empty text", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 @click.command("learn")
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=Named(path_type=Path))
 @click.option("--user", default="user", show_default=True, help="The column that says who.")
 @click.option("--item", default="item", show_default=True, help="The column that says what.")
 @click.option(
@@ -38,6 +49,7 @@ LONGEST = 24
 @click.option("--time", help="A column of times; of contradicting events the first counts.")
 @click.option("--id", help="A column of event ids; a repeated event counts once.")
 @click.option("--propensity", help="A column of probabilities with which items were chosen.")
+@click.option("--rewarded", help="A column of times of rewards; none may come before its --time.")
 @click.option(
     "--rewards",
     default="any",
@@ -82,11 +94,12 @@ def learn(
     Exit codes: 0 done, 2 bad input, 130 stopped by Ctrl-C.
     """
     from lumpable.lumps.belief.posterior import held
+    from lumpable.tables import policy_rows
     from lumpable.tables.answered import answer
     from lumpable.tables.ingest import read_events
     from lumpable.tables.learned import learn as learn_from
 
-    _check_files(html, policy_file, save, overwrite)
+    _check_files(source, html, policy_file, save, overwrite)
     with contextlib.ExitStack() as until_the_end:
         with progress_shown() as progress:
             accepted = accepted_rewards(rewards)
@@ -99,8 +112,6 @@ def learn(
             found = answer(learned)
         print_answer(found)
         if policy_file is not None:
-            from lumpable.tables import policy_rows
-
             policy_rows.write(found.policy, policy_file)
             say(f"policy: {policy_file}")
         if save is not None:
@@ -114,13 +125,16 @@ def learn(
 
 
 def _check_files(
-    html: Path | None, policy: Path | None, save: Path | None, overwrite: bool
+    source: Path, html: Path | None, policy: Path | None, save: Path | None, overwrite: bool
 ) -> None:
-    """Refuse names of files before anything is read."""
-    if policy is not None and policy.suffix not in (".csv", ".parquet"):
-        raise BadArgument("--policy", "a name that ends in .csv or .parquet", repr(policy.name))
+    """Refuse files that cannot or must not be written, before anything is read."""
+    from lumpable.tables import policy_rows
+
+    if policy is not None:
+        policy_rows.check(policy, "--policy")
     if html is not None and html.suffix != ".html":
         raise BadArgument("--html", "a name that ends in .html", repr(html.name))
+    outputs.check({"--html": html, "--policy": policy, "--save": save}, read=[source])
     for path in (html, policy, save):
         if path is not None and not path.resolve().parent.is_dir():
             raise BadArgument("path", "a folder that is there", repr(str(path.parent)))
@@ -128,6 +142,10 @@ def _check_files(
             raise BadArgument("path", "a file", f"{str(path)!r}, which is a folder")
     if save is not None and save.exists() and not overwrite:
         raise BadArgument("--save", "a new file, or --overwrite", f"{str(save)!r}, which is there")
+    if html is not None:
+        from lumpable.reports.kit import save as saving
+
+        saving.check(html, (".html",))
 
 
 def _refuse(dirt: Dirt) -> None:
@@ -136,21 +154,6 @@ def _refuse(dirt: Dirt) -> None:
         console(err=True).print(dirt_table(dirt))
         words = dirt.words.replace("left out", "cannot count")
         raise BadArgument("source", why=f"{words} --strict refuses them")
-
-
-def accepted_rewards(text: str) -> str | tuple[float, float]:
-    """Read which rewards are accepted.
-
-    >>> accepted_rewards("0:5"), accepted_rewards("binary")
-    ((0.0, 5.0), 'binary')
-    """
-    low, colon, high = text.partition(":")
-    if not colon:
-        return text
-    try:
-        return float(low), float(high)
-    except ValueError:
-        raise BadArgument("--rewards", "any, binary or a range such as 0:5", repr(text)) from None
 
 
 @contextlib.contextmanager
@@ -178,7 +181,7 @@ def print_answer(found: Answered) -> None:
         out.print(f"note: {note}")
     users, items = counted(len(events.users), who), counted(len(events.items), what)
     out.print(f"{counted(events.events, 'event')} of {users} and {items}.")
-    out.print(f"\nAre there groups of {who}s? {found.sentence}\n")
+    out.print(f"\nAre there groups of {plural(who)}? {found.sentence}\n")
     out.print(group_table(found))
     out.print(found.lift_words + "\n")
     if found.value is not None:
@@ -206,13 +209,14 @@ def dirt_table(dirt: Dirt) -> Any:
 def group_table(found: Answered) -> Any:
     """Return the groups, as a table."""
     who, what = found.words
+    items = _labels(found.learned.events.items)
     rows = [
         (str(row.group), f"{row.size:,.0f}", f"{row.size_low:,} to {row.size_high:,}",
-         _name(row.best_arm), _percent(row.probability_best), figure(row.mean),
-         _range(row))
+         items[row.best_arm], _percent(row.probability_best), figure(row.mean),
+         between(row.low, row.high))
         for row in found.groups
     ]  # fmt: skip
-    head = ("group", f"{who}s", "95 %", f"best {what}", "sure", "mean", "95 %")
+    head = ("group", plural(who), "95 %", f"best {what}", "sure", "mean", "95 %")
     return _table("Groups", head, rows, 1, 2, 4, 5, 6)
 
 
@@ -232,11 +236,13 @@ def value_table(value: Value) -> Any:
 def policy_table(found: Answered) -> Any:
     """Return the first rows of the policy, as a table."""
     who, what = found.words
+    shown, items = found.policy[:ROWS], _labels(found.learned.events.items)
+    users = _labels(row.user for row in shown)
     rows = [
-        (_name(row.user), _name(row.item), figure(row.mean),
-         _range(row), _percent(row.probability_best),
-         _name(row.runner_up), "try both" if row.open else "show it")
-        for row in found.policy[:ROWS]
+        (users[row.user], items[row.item], figure(row.mean),
+         between(row.low, row.high), _percent(row.probability_best),
+         items[row.runner_up], "try both" if row.open else "show it")
+        for row in shown
     ]  # fmt: skip
     more = f", {ROWS} of {len(found.policy):,}" if len(found.policy) > ROWS else ""
     head = (who, f"best {what}", "mean", "95 %", "sure", "runner-up", "what to do")
@@ -244,11 +250,7 @@ def policy_table(found: Answered) -> Any:
 
 
 def _estimate(one: PolicyEstimate) -> tuple[str, str]:
-    return figure(one.value), _range(one)
-
-
-def _range(row: Any) -> str:
-    return f"{figure(row.low)} to {figure(row.high)}"
+    return figure(one.value), between(one.low, one.high)
 
 
 def _table(
@@ -267,9 +269,11 @@ def _table(
     return whole
 
 
-def _name(name: object) -> str:
-    text = "" if name is None else str(name)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def _labels(names: Iterable[object]) -> dict[object, str]:
+    """Return what names are called in a table: short, and different from each other."""
+    known = [*dict.fromkeys(names)]
+    labels = dict[object, str](zip(known, distinct([*map(str, known)], *LONGEST), strict=True))
+    return labels | {None: ""}
 
 
 def _percent(probability: float) -> str:

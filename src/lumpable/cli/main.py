@@ -36,8 +36,8 @@ above and the command, to the people you have the package from (see CONTRIBUTING
 class Careful(click.Group):
     """A group of commands that tells bad input from bugs.
 
-    Bad input is one line and exit code 2. Anything else is a bug: a traceback, exit code 1 and
-    where to report it.
+    Bad input is a line and exit code 2, or several where its reason is a table. Anything else is a
+    bug: a traceback, exit code 1 and where to report it.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -46,7 +46,10 @@ class Careful(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:
             raise  # click ends quietly when the reader is gone
-        except (BadArgument, OSError, MissingExtra, MemoryError) as error:
+        except BadArgument as error:
+            say(f"Error: {error}", err=True)  # whole: a table of faults is its reason
+            ctx.exit(BAD_INPUT)
+        except (OSError, MissingExtra, MemoryError) as error:
             lines = str(error).splitlines() or [type(error).__name__]
             say(f"Error: {lines[0]}", err=True)
             ctx.exit(BAD_INPUT)
@@ -120,7 +123,7 @@ for name, module, about in (
     (
         "export",
         "experiment_files",
-        "Write the events of an experiment to a Parquet file.",
+        "Write the events of an experiment to a CSV or Parquet file.",
     ),
 ):
     main.add_command(Later(name, f"lumpable.cli.{module}", about))

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from lumpable.base.checks import MOST_ROUNDS
+from lumpable.base.errors import BadArgument
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -109,6 +110,21 @@ def output_options(picture: str) -> Callable[[Command], Command]:
             help="Write the picture as a page.",
         ),
     )
+
+
+def accepted_rewards(text: str) -> str | tuple[float, float]:
+    """Read which rewards are accepted; the ends of a range may also stand beside a comma.
+
+    >>> accepted_rewards("0:5"), accepted_rewards("-1,1"), accepted_rewards("binary")
+    ((0.0, 5.0), (-1.0, 1.0), 'binary')
+    """
+    low, between, high = text.partition(":" if ":" in text else ",")
+    if not between:
+        return text
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise BadArgument("--rewards", "any, binary or a range such as 0:5", repr(text)) from None
 
 
 def rounds(text: str) -> int:

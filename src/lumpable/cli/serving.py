@@ -19,7 +19,9 @@ import msgspec
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import has
 from lumpable.base.version import __version__
-from lumpable.cli import unset
+from lumpable.cli import outputs, unset
+from lumpable.cli.learned_paths import COLUMNS, column_options, learned_at
+from lumpable.cli.options import accepted_rewards
 from lumpable.cli.show import say
 from lumpable.http import installed
 from lumpable.service.fits_beside import child_environment
@@ -31,18 +33,6 @@ from lumpable.stores.postgres_database import is_address, place_of
 
 PAGE_NEEDS = ("altair", "vl_convert", "jinja2")
 """Of the extra `plot`."""
-
-
-def accepted(text: str) -> str | tuple[float, float]:
-    """Read which rewards are accepted: any, binary, or a range LOW,HIGH."""
-    if text in ("any", "binary"):
-        return text
-    try:
-        low, high = map(float, text.split(","))
-    except ValueError:
-        expected = "any, binary, or two numbers with a comma between them"
-        raise click.BadParameter(f"expected {expected}, got {text!r}") from None
-    return low, high
 
 
 def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] | None:
@@ -69,9 +59,9 @@ def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] |
 @click.option("--arm", "arms", multiple=True, help="An arm, always a text; once for each.")
 @click.option(
     "--rewards",
-    type=accepted,
-    metavar="any|binary|LOW,HIGH",
-    help="Which rewards are accepted.  [any]",
+    type=accepted_rewards,
+    metavar="TEXT",
+    help="Which are accepted: any, binary, or a range such as 0:5.  [any]",
 )
 @click.option("--window", type=unset.FLOAT, help="Seconds after a decision in which rewards count.")
 @click.option(
@@ -107,6 +97,7 @@ def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] |
     metavar="PATH",
     help="Begin with what was learned: a state, a log, or a saved learner (.lumps).",
 )
+@column_options
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -163,6 +154,7 @@ def serve(
     Examples:
       lumpable serve clicks.db --arm red --arm green --rewards binary
       lumpable serve clicks.db --learned state/
+      lumpable serve clicks.db --learned events.csv --user customer --item offer
       lumpable serve clicks.db --learned offers.lumps
       lumpable serve postgresql://db.example/shop --port 8001
       lumpable serve clicks.db --arm red --arm green --learner ucb --learner-option width=0.3
@@ -178,9 +170,14 @@ def serve(
     found = Tokens.found(tokens, os.environ.get(ENVIRONMENT))
     address, log = Address(host, port, names, found), Log(all_requests=log_all)
     given["learner"] = described(given["learner"], options)
+    columns = {name: column for name in COLUMNS if (column := given.pop(name)) is not None}
     settings = unset.given(given)
+    if not is_address(file):
+        outputs.check({"FILE": Path(file)}, read=[settings.get("learned"), tokens])
     if "learned" in settings:
-        settings["learned"] = learned_at(settings["learned"])
+        settings["learned"] = learned_at(settings["learned"], **columns)
+    elif columns:
+        raise click.UsageError(f"--{min(columns)} is a column of a log: it needs --learned")
 
     def opened() -> LiveExperiment:
         experiment = open_experiment(file, arms, **settings)
@@ -215,6 +212,7 @@ def serve(
         raise BadArgument("file", why=str(error)) from error
     finally:
         server.leave()
+        gc.unfreeze()  # what is frozen is not freed at the end, and libraries call that a leak
 
 
 def end_with_stdin() -> None:
@@ -231,23 +229,6 @@ def no_long_collections() -> None:
     """
     gc.collect()
     gc.freeze()
-
-
-def learned_at(path: Path) -> Any:
-    """Open what was learned: a state that learns by night, a saved learner, or a log."""
-    from lumpable.lumps.use.named import Lumps
-    from lumpable.nightly.night_state import Nightly
-    from lumpable.tables.ingest import read_events
-    from lumpable.tables.remembered import remembered
-
-    if path.suffix == ".lumps":
-        return remembered(Lumps.load(path))
-    if path.is_file() or (path.is_dir() and not Nightly(path).begun and any(path.iterdir())):
-        return read_events(path)
-    state = Nightly(path)
-    if not state.segments:
-        raise BadArgument("--learned", "a folder with evidence", repr(str(path)))
-    return state
 
 
 def page_files(title: str) -> dict[str, tuple[str, bytes]]:

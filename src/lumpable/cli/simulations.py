@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from lumpable import worlds
-from lumpable.cli import show
+from lumpable.cli import outputs, show
 from lumpable.cli.budgets import advice
 from lumpable.cli.options import (
     accuracy_options,
@@ -96,7 +96,7 @@ def simulate_pac(
     from lumpable.reports import charts
 
     make = POLICY[given["algorithm"]]
-    pictures = _pictures(png and png / "matrix.png", html)
+    pictures = _pictures(given["matrix"], png and png / "matrix.png", html)
     world, problem = _setting(ctx, given, make.about)
     epsilon, delta, seed = given["epsilon"], given["delta"], given["seed"]
     found = budget(_grouped_problem(make.about, problem, epsilon), epsilon, delta)
@@ -143,7 +143,7 @@ def simulate_regret(
     if given["mended"] and not make.about.mendable:
         mendable = [option for option, other in REGRET.items() if other.about.mendable]
         raise click.UsageError(f"--mended goes with {', '.join(mendable)} only", ctx)
-    pictures = _pictures(png and png / "run.png", html)
+    pictures = _pictures(given["matrix"], png and png / "run.png", html)
     world, problem = _setting(ctx, given, make.about)
     taken = [name for name in ("horizon", "mended") if name in make.about.takes]
     plan = make(problem, **{name: given[name] for name in taken})
@@ -216,11 +216,12 @@ def _by_default(ctx: click.Context, option: str) -> bool:
     return ctx.get_parameter_source(option) is click.core.ParameterSource.DEFAULT
 
 
-def _pictures(*paths: Path | None) -> list[Path]:
+def _pictures(matrix: Path | None, png: Path | None, html: Path | None) -> list[Path]:
     """Make the folders, and refuse what cannot be drawn before anything is run."""
     from lumpable.reports.kit import save
 
-    asked = [path for path in paths if path is not None]
+    outputs.check({"--png": png, "--html": html}, read=[matrix])
+    asked = [path for path in (png, html) if path is not None]
     for path in asked:
         save.check(path)
         path.parent.mkdir(parents=True, exist_ok=True)

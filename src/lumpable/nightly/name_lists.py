@@ -9,7 +9,7 @@ from typing import Any
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.naming import EXACT
 from lumpable.stores.log_entries import Name
-from lumpable.tables.cleaning import BROKEN, TEXT, WHOLE
+from lumpable.tables.column_values import BROKEN, TEXT, WHOLE
 from lumpable.tables.faults_found import Found
 from lumpable.tables.queries import database
 from lumpable.tables.source_parts import TAGGED, Part, quoted
@@ -62,7 +62,7 @@ def _of_part(con: Any, role: str, part: Part, column: str) -> list[Name]:
     elif BROKEN.fullmatch(kind):
         number = f"{sql}::DOUBLE"
         name = (f"CASE WHEN {number} = floor({number}) AND abs({number}) <= {EXACT} "
-                f"THEN CAST({number} AS BIGINT) END")  # fmt: skip
+                f"THEN TRY_CAST({number} AS BIGINT) END")  # fmt: skip
     else:
         got = "several types in one column" if kind == TAGGED else f"type {kind}"
         raise BadArgument(role, f"strings or whole numbers in column {column!r}", got)

@@ -16,10 +16,11 @@ from lumpable.nightly import night_rows
 from lumpable.nightly.night_folder import Folder, Manifest, Segment, digest_of_file
 from lumpable.tables import cleaning
 from lumpable.tables.cleaning import Columns
+from lumpable.tables.column_values import FLOATS
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
 from lumpable.tables.ingest import none_counts, read_all
-from lumpable.tables.source_parts import Part
+from lumpable.tables.source_parts import TAGGED, Part
 from lumpable.tables.sources import empty_files, reading
 
 NEEDED = ("user", "item", "reward")
@@ -74,8 +75,9 @@ class Adding:
         if content and any(content == one.content for one in self.manifest.segments):
             return Added(part.name, 0, 0, 0, True, events.dirt)
         if self.columns.id is not None:
+            floats = part.types[self.columns.id] in (*FLOATS, TAGGED)
             known = [self.folder.path / one.name for one in self.manifest.segments]
-            again, against = night_rows.drop_known(self.con, known)
+            again, against = night_rows.drop_known(self.con, known, floats=floats)
         with tempfile.TemporaryDirectory(prefix="lumpable-") as scratch:
             made = Path(scratch) / "rows.parquet"
             new = night_rows.write(self.con, made)
@@ -108,7 +110,7 @@ class Adding:
         """Make the table `came`, and see that it says what `events` do."""
         zones = False
         if self.columns.time is not None:
-            zoned, naive = self.con.execute(cleaning.zones_of(part, self.columns.time)).fetchone()
+            zoned, naive = self.con.execute(cleaning.zones_of(part, self.columns)).fetchone()
             zones = zoned and naive
             self._check_zone(bool(zoned))
         night_rows.gather(self.con, part, self.columns, self.accepted, zones=zones)

@@ -86,6 +86,8 @@ class Folder:
     """The folder of a state; it may not be there yet."""
 
     def __init__(self, path: str | Path) -> None:
+        if path == "":  # the system takes it for the current folder, which nobody means
+            raise BadArgument("state", "the name of a folder", "an empty text")
         self.path = Path(path)
         if self.path.exists() and not self.path.is_dir():
             raise BadArgument("state", "a folder", f"{str(path)!r}, which is a file")

@@ -34,12 +34,14 @@ ORDER = ("t", "u_int", "u_text", "i_int", "i_text", "m", "p", "id")
 ONCE = "c = 1 OR (t = first AND count(*) OVER (PARTITION BY id, t) = 1)"
 """Of versions of an event that differ the first counts, if it is known which that is."""
 KEYS = "u_int, u_text, i_int, i_text, m, p"
+WHOLE_FLOAT = r"^(-?[0-9]+)\.0$"
 PACKED = "(FORMAT parquet, COMPRESSION zstd)"
 
 
 def gather(con: Any, part: Part, columns: Columns, accepted: Accepted, *, zones: bool) -> None:
     """Make the table `came`: the rows of a part that count, equal ones added up."""
-    query = cleaning.cleaned(part, columns, accepted, zones=zones)
+    truths = cleaning.are_truths(con, part, columns.reward)
+    query = cleaning.cleaned(part, columns, accepted, zones=zones, truths=truths)
     good = f"SELECT * FROM ({query}) WHERE fault = 0"
     if columns.id is not None:
         sql = (
@@ -52,11 +54,16 @@ def gather(con: Any, part: Part, columns: Columns, accepted: Accepted, *, zones:
     con.execute(f"CREATE OR REPLACE TEMP TABLE came AS {sql}")
 
 
-def drop_known(con: Any, segments: Sequence[Path]) -> tuple[int, int]:
-    """Leave events out of `came` whose id is known; return how many, and how many contradict."""
+def drop_known(con: Any, segments: Sequence[Path], *, floats: bool) -> tuple[int, int]:
+    """Leave events out of `came` whose id is known; return how many, and how many contradict.
+
+    With `floats` the ids of `came` are whole numbers that came as floats: segments of earlier
+    releases have those as text such as 17.0.
+    """
     if not segments:
         return 0, 0
-    known = f"(SELECT {KEYS}, id FROM {relation(segments)})"
+    id = f"regexp_replace(id, '{WHOLE_FLOAT}', '\\1')" if floats else "id"
+    known = f"(SELECT {KEYS}, {id} AS id FROM {relation(segments)})"
     same = " AND ".join(f"a.{key.strip()} IS NOT DISTINCT FROM b.{key.strip()}"
                         for key in KEYS.split(","))  # fmt: skip
     again, against = con.execute(

@@ -80,8 +80,9 @@ class Nightly:
     def evidence(
         self, source: Any, user: str | None = None, item: str | None = None,
         reward: str | None = None, *, time: str | None = None, id: str | None = None,
-        propensity: str | None = None, rewards: str | tuple[float, float] | None = None,
-        strict: bool = False, memory: str | None = None, progress: Progress | None = None,
+        propensity: str | None = None, rewarded: str | None = None,
+        rewards: str | tuple[float, float] | None = None, strict: bool = False,
+        memory: str | None = None, progress: Progress | None = None,
     ) -> list[Added]:  # fmt: skip
         """Add events: a file, a folder of files or a frame, as `read_events` takes them.
 
@@ -90,7 +91,7 @@ class Nightly:
         with the same events as one before does not count again. Returns what became of each file.
         """
         given = {"user": user, "item": item, "reward": reward, "time": time, "id": id,
-                 "propensity": propensity}  # fmt: skip
+                 "propensity": propensity, "rewarded": rewarded}  # fmt: skip
         with self._folder.writing() as before:
             columns, accepted = agreed(before, given, rewards)
             kept = tuple(accepted.given) if isinstance(accepted.given, tuple) else accepted.given

@@ -103,10 +103,26 @@ def check_fit(learner: Learner, world: World) -> None:
         if isinstance(own, int | np.integer) and own != expected:
             got = f"{name} for {own}"
             raise BadArgument("learner", f"one for {counted(expected, size[:-1])}", got)
+    _check_names(learner, world.arms)
     low, high = world.law.support
     if getattr(learner, "unit_rewards", False) and (low < 0 or high > 1):
         why = f"{name} needs rewards in [0, 1], got {world.law.name} noise"
         raise BadArgument("learner", why=why)
+
+
+def _check_names(learner: Learner, arms: int) -> None:
+    """Refuse a learner with names whose arms are not the numbers of the world's arms.
+
+    It would never play the arms that it does not know, or end in mid-run with one too many.
+    """
+    own = getattr(learner, "arms", None)
+    if not isinstance(own, tuple) or (len(own) == arms and set(own) == set(range(arms))):
+        return
+    got = f"{type(learner).__name__} for {len(own)}"
+    if len(own) == arms:
+        other = next(repr(name) for name in own if name not in range(arms))
+        got += f" of other names, such as {other}; a world's are 0 to {arms - 1}"
+    raise BadArgument("learner", f"one for {counted(arms, 'arm')}", got)
 
 
 @dataclass(slots=True)

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from lumpable.base.extras import need
-from lumpable.base.files import replacing
+from lumpable.service import event_files
 from lumpable.service.deciding import wanted, who
 from lumpable.service.joining import Event, outcome, standing
 from lumpable.service.settings import Settings, decoded
@@ -23,8 +22,6 @@ COLUMNS = {
 }  # fmt: skip
 """Users and arms are written as JSON, so that 17 and "17" stay two names. What was `wanted` is what
 the learner would have shown, where it was in the shadow."""
-ROWS = 50_000
-"""Rows that are written at a time."""
 
 
 def settings_of(store: Store) -> Settings:
@@ -59,20 +56,5 @@ def _text(name: Name | None) -> str | None:
 
 
 def export(store: Store, path: Path, now: int) -> int:
-    """Write a Parquet file whole; return the number of rows."""
-    pa = need("pyarrow", "research", "writing Parquet files")
-    parquet = need("pyarrow.parquet", "research", "writing Parquet files")
-    kinds = {"timestamp": pa.timestamp("us", tz="UTC"), "bool": pa.bool_()}
-    schema = pa.schema([
-        (name, kinds[kind] if kind in kinds else getattr(pa, kind)())
-        for name, kind in COLUMNS.items()
-    ])  # fmt: skip
-    written, batch = 0, list[dict[str, Any]]()
-    with replacing(path) as file, parquet.ParquetWriter(file, schema) as writer:
-        for row in rows(store, now):
-            batch.append(row)
-            if len(batch) == ROWS:
-                writer.write_table(pa.Table.from_pylist(batch, schema))
-                written, batch = written + len(batch), []
-        writer.write_table(pa.Table.from_pylist(batch, schema))
-    return written + len(batch)
+    """Write a CSV or Parquet file whole; return the number of rows."""
+    return event_files.write(path, COLUMNS, (tuple(row.values()) for row in rows(store, now)))

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base.errors import BadArgument
+from lumpable.lumps.use.named import Lumps
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import deciding
 from lumpable.service.learner_kinds import kind_of
@@ -54,11 +55,15 @@ class Evidence(Protocol):
 
 
 def evidence_in(learned: Any) -> Evidence:
-    """Return the evidence of what was learned: of `Learned`, `Nightly` or `Events`."""
+    """Return the evidence of what was learned: of `Learned`, `Nightly`, `Events` or `Lumps`."""
+    if isinstance(learned, Lumps):
+        from lumpable.tables.remembered import remembered  # the room above knows tables
+
+        learned = remembered(learned)
     found = getattr(learned, "events", None)
     events: Any = found() if callable(found) else learned if isinstance(found, int) else found
     if not (hasattr(events, "digest") and hasattr(events, "accepted")):
-        expected = "what `lb.learn` or `lb.read_events` returned, or a `lb.Nightly`"
+        expected = "what `lb.learn` or `lb.read_events` returned, a `lb.Nightly` or a `lb.Lumps`"
         raise BadArgument("learned", expected, f"{learned!r:.60}")
     evidence: Evidence = events
     if len(evidence.times) == 0:

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.base.files import replacing
-from lumpable.service.exporting import ROWS, settings_of
+from lumpable.service import event_files
+from lumpable.service.exporting import settings_of
 from lumpable.service.joining import Event, outcome
 from lumpable.stores.law import Store
 from lumpable.stores.log_entries import Name, plain
@@ -36,30 +36,43 @@ def taught(store: Store) -> Iterator[Row]:
         yield decision.user, decision.arm, plain(counted), id, decision.at, decision.propensity
 
 
-def export_log(store: Store, path: Path) -> int:
-    """Write a Parquet file, or a folder with one for each kind of names; return the rows.
+def check_out(path: Path) -> None:
+    """Refuse a name that no log can be written to, before one is read.
 
-    A column of a Parquet file has one type, and 17 and "17" must stay two names.
+    A name without an ending is that of a folder, new or empty.
     """
+    if path.suffix and not path.is_dir():
+        event_files.check_ending(path)
+    elif path.exists() and (not path.is_dir() or any(path.iterdir())):
+        expected = "a name that ends in .csv or .parquet, or a new folder"
+        raise BadArgument("--out", expected, repr(str(path)))
+    else:
+        need("pyarrow.parquet", "research", "writing Parquet files")
+
+
+def export_log(store: Store, path: Path) -> int:
+    """Write a CSV or Parquet file, or a folder with one for each kind of names; return the rows.
+
+    17 and "17" must stay two names, and a column of a Parquet file has one type.
+    """
+    check_out(path)
     kinds = defaultdict[tuple[str, str], list[Row]](list)
     for row in taught(store):
         kinds[_kind(row[0]), _kind(row[1])].append(row)
     if not kinds:
         raise BadArgument("file", "an experiment with rewards", "one without any")
-    if path.suffix == ".parquet":
+    if path.suffix and not path.is_dir():
         if len(kinds) > 1:
-            expected = "a folder (a name without .parquet), as names are numbers and text"
-            raise BadArgument("out", expected, repr(path.name))
+            expected = "a folder (a name without an ending), as names are numbers and text"
+            raise BadArgument("--out", expected, repr(path.name))
         targets = dict.fromkeys(kinds, path)
     else:
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            expected = "a name that ends in .parquet, or a new folder"
-            raise BadArgument("out", expected, repr(str(path)))
         path.mkdir(exist_ok=True)
         targets = {kind: path / f"{'-'.join(kind)}.parquet" for kind in kinds}
     with ExitStack() as stack:
         for kind, target in targets.items():
-            _write(stack.enter_context(replacing(target)), kind, kinds[kind])
+            file = stack.enter_context(replacing(target))
+            event_files.writer_of(target)(file, _columns(kind), kinds[kind])
     return sum(map(len, kinds.values()))
 
 
@@ -67,15 +80,7 @@ def _kind(name: Name) -> str:
     return "text" if isinstance(name, str) else "whole"
 
 
-def _write(file: Any, kind: Iterable[str], rows: list[Row]) -> None:
-    pa = need("pyarrow", "research", "writing Parquet files")
-    parquet = need("pyarrow.parquet", "research", "writing Parquet files")
-    names = [pa.string() if one == "text" else pa.int64() for one in kind]
-    stamp = pa.timestamp("us", tz="UTC")
-    types = (*names, pa.float64(), pa.string(), stamp, pa.float64())
-    schema = pa.schema(list(zip(COLUMNS, types, strict=True)))
-    with parquet.ParquetWriter(file, schema) as writer:
-        for first in range(0, len(rows), ROWS):
-            columns = zip(*rows[first : first + ROWS], strict=True)
-            arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
-            writer.write_table(pa.table(arrays, schema=schema))
+def _columns(kind: Iterable[str]) -> dict[str, str]:
+    names = ["string" if one == "text" else "int64" for one in kind]
+    types = (*names, "float64", "string", "timestamp", "float64")
+    return dict(zip(COLUMNS, types, strict=True))

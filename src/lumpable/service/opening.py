@@ -70,8 +70,8 @@ def open(
     - `learner`: "lumps", another learner of the catalogue or a plan, by its name or as a mapping of
       `kind` and its options, as in {"kind": "ucb", "width": 0.3}
     - `fits`: made "beside", in a process of their own, or "at once", while the caller waits
-    - `learned`: what a log taught, from `lb.learn`, `lb.read_events` or `lb.Nightly`: a new
-      experiment begins with these events, users and arms. The same again changes nothing
+    - `learned`: what a log taught, from `lb.learn`, `lb.read_events`, `lb.Nightly` or a `lb.Lumps`:
+      a new experiment begins with these events, users and arms. The same again changes nothing
     """
     if fits not in ("beside", "at once"):
         raise BadArgument("fits", "'beside' or 'at once'", repr(fits))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lumpable.base.words import counted, figure
+from lumpable.base.words import between, counted, figure, plural
 from lumpable.lumps.belief.advice import Lift
 from lumpable.lumps.belief.beliefs import Group
 from lumpable.lumps.belief.posterior import held
@@ -47,7 +47,7 @@ class Answered:
         return (
             f"Each {who}'s own {what} is expected to earn {figure(lift.policy_mean)} per event, "
             f"{lift.one_arm} for all {figure(lift.one_mean)}: a lift of {figure(lift.lift)}"
-            f"{relative} (95 % interval {figure(lift.low)} to {figure(lift.high)}), if the model "
+            f"{relative} (95 % interval {between(lift.low, lift.high)}), if the model "
             "is right."
         )
 
@@ -66,7 +66,7 @@ class Answered:
             steps.append(f"For every {who} it is settled what to show.")
         if self.lift.low <= 0.0:
             steps.append(
-                f"That own {what}s earn more than {self.lift.one_arm} for all is not shown: "
+                f"That own {plural(what)} earn more than {self.lift.one_arm} for all is not shown: "
                 "collect more events before changing anything."
             )
         if self.learned.events.propensity is None:

@@ -1,42 +1,48 @@
 """What counts as a name, a reward, a propensity, a time: SQL for each type of column.
 
-Every row has at most one fault, the first that applies; rows without one are evidence. Names are
-two columns, `.._int` and `.._text`, one of which is NULL, so that 17 and "17" are told apart where
-the source can tell. Rewards are rounded to millionths, halves to the even one, as everywhere else.
+Every row has at most one fault, the first that applies; rows without one are evidence. Rewards are
+rounded to millionths, halves to the even one, as everywhere else.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lumpable.base.errors import BadArgument
 from lumpable.learners.learner import LARGEST
-from lumpable.lumps.use.naming import EXACT
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.stores.log_entries import MICRO, MOST
-from lumpable.tables.source_parts import TAGGED, UNTYPED, Part, quoted
-
-WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
-BROKEN = re.compile(r"FLOAT|DOUBLE|DECIMAL.*")
-TEXT = re.compile(r"VARCHAR|ENUM.*|UUID")
-STAMP = re.compile(r"TIMESTAMP.*|DATE")
-ZONE = r"(?i)(Z|[+-]\d\d(:?\d\d)?| [a-z_]+(/[a-z_]+)*)$"
-"""How a text ends that says of which zone its time is; a date's last part has no such sign."""
-DAY = r"^\d{4}-\d\d-\d\d$"
+from lumpable.tables.column_values import (
+    BROKEN,
+    TEXT,
+    WHOLE,
+    Column,
+    as_id,
+    as_name,
+    as_number,
+    as_time,
+    as_truth,
+)
+from lumpable.tables.source_parts import TAGGED, Part
 
 FAULTS = (
     "", "row cannot be read", "user is missing", "item is missing", "reward is missing",
     "user is no name", "item is no name", "reward is no number", "reward is NaN",
     "reward is infinite", "reward is out of range", "propensity is missing",
     "propensity is outside (0, 1]", "time is missing", "time cannot be read",
-    "time has no zone, others have", "event id is missing", "event id repeats the same",
-    "event id contradicts another",
+    "time has no zone, others have", "rewarded cannot be read",
+    "rewarded has no zone, others have", "reward before its decision", "event id is missing",
+    "event id repeats the same", "event id contradicts another",
 )  # fmt: skip
 """What can be wrong with a row, in the order in which it is looked for; users and items are shown
 under the names of their columns."""
-UNREADABLE, REPEATED, CONTRADICTED = 1, 17, 18
+UNREADABLE, REPEATED, CONTRADICTED = 1, len(FAULTS) - 2, len(FAULTS) - 1
+EXAMPLES = {"event id is missing": "id", "reward before its decision": "rewarded"}
+"""What is shown of a row; of others what the first word of the fault says."""
+SMALLEST = 2.0**-1022
+"""The least propensity that is a number of full precision: one over less may be infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +55,18 @@ class Columns:
     time: str | None = None
     id: str | None = None
     propensity: str | None = None
+    rewarded: str | None = None
+    """When the reward came."""
+
+    def __post_init__(self) -> None:
+        if self.rewarded is not None and self.time is None:
+            expected = "a column of times (time) as well: when the decision was made"
+            raise BadArgument("rewarded", expected, "none")
 
     @property
     def named(self) -> dict[str, str]:
         """The columns that there are, by what they hold."""
-        roles = ("user", "item", "reward", "time", "id", "propensity")
+        roles = ("user", "item", "reward", "time", "id", "propensity", "rewarded")
         return {role: column for role in roles if (column := getattr(self, role)) is not None}
 
     @property
@@ -67,22 +80,26 @@ class Columns:
         return user, item
 
 
-def cleaned(part: Part, columns: Columns, accepted: Accepted, *, zones: bool) -> str:
+def cleaned(
+    part: Part, columns: Columns, accepted: Accepted, *, zones: bool, truths: bool = False
+) -> str:
     """Return a query of all rows: names, millionths, propensity, time, id, fault and example.
 
-    With `zones`, times that do not say their zone are a fault.
+    With `zones`, times that do not say their zone are a fault; with `truths`, rewards are words.
     """
-    of = {role: _Column(role, column, part) for role, column in columns.named.items()}
-    exprs = _name(of["user"], "u") | _name(of["item"], "i") | _number(of["reward"], "x")
-    exprs |= _number(of["propensity"], "p") if columns.propensity else _none("p", "DOUBLE")
-    exprs |= _time(of["time"]) if columns.time else _none("t", "BIGINT")
-    exprs["id"] = of["id"].text if columns.id else "NULL::VARCHAR"
+    of = {role: Column(role, column, part) for role, column in columns.named.items()}
+    exprs = as_name(of["user"], "u") | as_name(of["item"], "i")
+    exprs |= as_truth(of["reward"], "x") if truths else as_number(of["reward"], "x")
+    exprs |= as_number(of["propensity"], "p") if columns.propensity else _none("p", "DOUBLE")
+    exprs |= as_time(of["time"], "t") if columns.time else _none("t", "BIGINT")
+    exprs |= as_time(of["rewarded"], "w") if columns.rewarded else {}
+    exprs["id"] = as_id(of["id"]) if columns.id else "NULL::VARCHAR"
     exprs |= {f"{role}_shown": column.shown for role, column in of.items()}
     raw = ", ".join(f"{sql} AS {name}" for name, sql in exprs.items())
     checks = _checks(columns, accepted, zones=zones)
     fault = " ".join(f"WHEN {sql} THEN {FAULTS.index(words)}" for words, sql in checks.items())
     example = " ".join(
-        f"WHEN {FAULTS.index(words)} THEN {words.split()[0].replace('event', 'id')}_shown"
+        f"WHEN {FAULTS.index(words)} THEN {EXAMPLES.get(words, words.split()[0])}_shown"
         for words in checks
     )
     return (
@@ -111,24 +128,49 @@ def _checks(columns: Columns, accepted: Accepted, *, zones: bool) -> dict[str, s
     }
     if columns.propensity is not None:
         checks["propensity is missing"] = "p_gone"
-        checks["propensity is outside (0, 1]"] = "p IS NULL OR NOT (p > 0 AND p <= 1)"
+        checks["propensity is outside (0, 1]"] = f"p IS NULL OR NOT (p >= {SMALLEST} AND p <= 1)"
     if columns.time is not None:
         checks["time is missing"] = "t_gone"
         checks["time cannot be read"] = "t IS NULL"
         if zones:
             checks["time has no zone, others have"] = "NOT t_zoned"
+    if columns.rewarded is not None:  # where it is missing, nothing came that has a time
+        checks["rewarded cannot be read"] = "w IS NULL AND NOT w_gone"
+        if zones:
+            checks["rewarded has no zone, others have"] = "w IS NOT NULL AND NOT w_zoned"
+        checks["reward before its decision"] = "w < t"
     if columns.id is not None:
         checks["event id is missing"] = "id IS NULL"
     return checks
 
 
-def zones_of(part: Part, column: str) -> str:
+def zones_of(part: Part, columns: Columns) -> str:
     """Return a query: whether some times say their zone, and whether some do not."""
-    exprs = _time(_Column("time", column, part))
-    zoned = f"{exprs['t']} IS NOT NULL AND {exprs['t_zoned']}"
-    naive = f"{exprs['t']} IS NOT NULL AND NOT {exprs['t_zoned']}"
-    some = ", ".join(f"coalesce(bool_or({sql}), false)" for sql in (zoned, naive))
+    named = {role: columns.named[role] for role in ("time", "rewarded") if role in columns.named}
+    each = [as_time(Column(role, column, part), "t") for role, column in named.items()]
+    ways = [
+        " OR ".join(f"({one['t']} IS NOT NULL AND {sign} {one['t_zoned']})" for one in each)
+        for sign in ("", "NOT")
+    ]
+    some = ", ".join(f"coalesce(bool_or({sql}), false)" for sql in ways)
     return f"SELECT {some} FROM {part.relation}"
+
+
+def are_truths(con: Any, part: Part, column: str) -> bool:
+    """Whether a column of a CSV file has the words true and false and no others.
+
+    The whole column is looked at only if it begins with one of them.
+    """
+    if not part.text:
+        return False
+    field = Column("reward", column, part)
+    word = f"lower({field.text}) IN ('true', 'false')"
+    there = f"FROM {part.relation} WHERE {field.text} IS NOT NULL"
+    for sql in (f"SELECT {word} {there} LIMIT 1", f"SELECT bool_and({word}) {there}"):
+        row = con.execute(sql).fetchone()
+        if row is None or not row[0]:
+            return False
+    return True
 
 
 def name_kinds(parts: Iterable[Part], column: str) -> tuple[str, ...]:
@@ -138,87 +180,6 @@ def name_kinds(parts: Iterable[Part], column: str) -> tuple[str, ...]:
     text = any(TEXT.fullmatch(type) for type in types)
     both = TAGGED in types or not (whole or text)
     return ("int",) * (whole or both) + ("text",) * (text or both)
-
-
-class _Column:
-    """A column of a part, as SQL; empty text is missing."""
-
-    def __init__(self, role: str, name: str, part: Part) -> None:
-        self.role, self.name, self.type = role, name, part.types[name]
-        self.sql = quoted(name)
-        self.tagged = self.type == TAGGED
-        self.shown = f"substr({self.sql}, 2)" if self.tagged else f"{self.sql}::VARCHAR"
-        self.text = f"nullif({self.shown}, '')"
-        self.gone = f"{self.text} IS NULL"
-
-    def is_a(self, kind: re.Pattern[str]) -> bool:
-        return kind.fullmatch(self.type) is not None
-
-    def refuse(self, expected: str) -> BadArgument:
-        return BadArgument(self.role, f"{expected} in column {self.name!r}", f"type {self.type}")
-
-
-def _name(column: _Column, to: str) -> dict[str, str]:
-    """Return a name as a whole number or a text; neither: it is no name."""
-    sql, whole, text = column.sql, "NULL::BIGINT", "NULL::VARCHAR"
-    gone = f"{sql} IS NULL"
-    if column.is_a(WHOLE):
-        whole = f"TRY_CAST({sql} AS BIGINT)"
-    elif column.is_a(BROKEN):
-        whole, gone = _unbroken(f"{sql}::DOUBLE"), f"({gone} OR isnan({sql}::DOUBLE))"
-    elif column.is_a(TEXT):
-        text, gone = column.text, column.gone
-    elif column.tagged:
-        number = _unbroken(f"TRY_CAST({column.shown} AS DOUBLE)")
-        whole = (
-            f"CASE left({sql}, 1) WHEN 'n' THEN TRY_CAST({column.shown} AS BIGINT) "
-            f"WHEN 'f' THEN {number} END"
-        )
-        text, gone = f"CASE WHEN left({sql}, 1) = 's' THEN {column.text} END", column.gone
-    elif column.type != UNTYPED:  # a column of which every field is missing has no type
-        raise column.refuse("strings or whole numbers")
-    return {f"{to}_int": whole, f"{to}_text": text, f"{to}_gone": gone}
-
-
-def _unbroken(number: str) -> str:
-    """Return a float that is a whole number as one."""
-    return (
-        f"CASE WHEN {number} = floor({number}) AND abs({number}) <= {EXACT} "
-        f"THEN CAST({number} AS BIGINT) END"
-    )
-
-
-def _number(column: _Column, to: str) -> dict[str, str]:
-    sql, gone = column.sql, column.gone
-    if column.is_a(WHOLE) or column.type in ("FLOAT", "DOUBLE", "BOOLEAN"):
-        number, gone = f"{sql}::DOUBLE", f"{sql} IS NULL"
-    elif column.tagged or column.is_a(TEXT) or column.is_a(BROKEN):  # decimals exactly, as text
-        number = f"TRY_CAST({column.text} AS DOUBLE)"
-    elif column.type == UNTYPED:
-        number = "NULL::DOUBLE"
-    else:
-        raise column.refuse("numbers")
-    return {to: number, f"{to}_gone": gone}
-
-
-def _time(column: _Column) -> dict[str, str]:
-    """Return a time in microseconds since 1970, and whether it says of which zone it is.
-
-    Those that do not are taken for UTC.
-    """
-    sql, zoned = column.sql, "true"
-    if column.is_a(STAMP):
-        stamp, gone = f"TRY_CAST({sql} AS TIMESTAMPTZ)", f"{sql} IS NULL"
-        zoned = "true" if "TIME ZONE" in column.type else "false"
-    elif column.tagged or column.is_a(TEXT):
-        stamp, gone = f"TRY_CAST({column.text} AS TIMESTAMPTZ)", column.gone
-        day = f"regexp_matches({column.text}, '{DAY}')"
-        zoned = f"(regexp_matches({column.text}, '{ZONE}') AND NOT {day})"
-    elif column.type == UNTYPED:
-        stamp, gone = "NULL::TIMESTAMPTZ", "true"
-    else:
-        raise column.refuse("times, or text such as 2026-11-18T08:00:00Z,")
-    return {"t": f"epoch_us({stamp})", "t_gone": gone, "t_zoned": zoned}
 
 
 def _none(to: str, kind: str) -> dict[str, str]:

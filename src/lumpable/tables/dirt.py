@@ -11,7 +11,7 @@ from typing import Any
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
-from lumpable.tables.file_parts import opened
+from lumpable.tables.line_ends import opened
 
 PLACES = 3
 """Rows of each fault that are named."""

@@ -6,6 +6,7 @@ DB-API (PEP 249). None of their packages is imported here: whoever has a connect
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from lumpable.base.errors import BadArgument
 from lumpable.tables.engine_queries import DIALECTS
+from lumpable.tables.queries import MISLED
 
 SPEAKS = {
     "databricks": "databricks",
@@ -57,7 +59,8 @@ def pages(connection: Any, sql: str) -> Iterator[Table]:
         if _package(connection) == "pyspark":
             yield _arrow_columns(connection.sql(sql).toArrow())
         elif _package(connection) == "duckdb":  # its cursors would not see temporary tables
-            found = connection.execute(sql).fetchnumpy()
+            with _not_misled(connection):
+                found = connection.execute(sql).fetchnumpy()
             yield [_without_mask(column) for column in found.values()]
         elif _package(connection) == "polars" and hasattr(connection, "execute"):
             yield [column.to_list() for column in connection.execute(sql, eager=True)]
@@ -71,6 +74,29 @@ def pages(connection: Any, sql: str) -> Iterator[Table]:
             first = (str(error).splitlines() or [type(error).__name__])[0]
             raise BadArgument("table", why=f"the engine refuses the query: {first}") from error
         raise
+
+
+@contextlib.contextmanager
+def _not_misled(connection: Any) -> Iterator[None]:
+    """Let a DuckDB look for NaN where it would conclude that there is none; see `MISLED`."""
+    row = connection.execute("SELECT current_setting('disabled_optimizers')").fetchone()
+    before = str(row[0] or "")
+    connection.execute("SET disabled_optimizers = ?", [",".join(filter(None, (before, MISLED)))])
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Exception):  # in a transaction that failed nothing can be set
+            connection.execute("SET disabled_optimizers = ?", [before])
+
+
+def zoned(connection: Any, sql: str) -> list[bool]:
+    """Return of each column of times that a query has a row of whether they say their zone."""
+    if _package(connection) == "duckdb":  # its arrays have lost that
+        return ["TIME ZONE" in str(one[1]) for one in connection.execute(sql).description]
+    for page in pages(connection, sql):
+        for row in zip(*page, strict=True):
+            return [getattr(value, "tzinfo", None) is not None for value in row]
+    return []
 
 
 def _package(connection: Any) -> str:

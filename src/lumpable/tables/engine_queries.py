@@ -65,14 +65,27 @@ class EngineTable:
 
     def reward_seen(self) -> str:
         """Return a query of one reward, whose type tells what they are."""
-        reward = quoted_for(self.dialect, self.columns.reward, "reward")
+        return self._seen("reward")
+
+    def id_seen(self) -> str:
+        """Return a query of one event id, whose type tells what they are."""
+        return self._seen("id")
+
+    def times_seen(self) -> str:
+        """Return a query of one time of a decision and that of its reward, for their types."""
+        return self._seen("time", "rewarded")
+
+    def _seen(self, *roles: str) -> str:
+        named = [quoted_for(self.dialect, self.columns.named[role], role) for role in roles]
+        there = " AND ".join(f"{name} IS NOT NULL" for name in named)
         table = table_for(self.dialect, self.table)
-        return f"SELECT {reward} FROM {table} WHERE {reward} IS NOT NULL LIMIT 1"
+        return f"SELECT {', '.join(named)} FROM {table} WHERE {there} LIMIT 1"
 
     def _filled(self, name: str) -> str:
         """Put names into a text, all at once: a name may look like a place for another."""
         named = self.columns.named
         places = NOTHING | {r: quoted_for(self.dialect, name, r) for r, name in named.items()}
+        places.setdefault("rewarded", places["time"])  # no reward came before its decision
         if self.boolean:
             column = places["reward"]
             places["reward"] = f"CASE WHEN {column} THEN 1 WHEN NOT {column} THEN 0 END"

@@ -21,7 +21,7 @@ from lumpable.stores.log_entries import Name
 from lumpable.tables.adding_up import added_up
 from lumpable.tables.cleaning import FAULTS, Columns, shown
 from lumpable.tables.dirt import Dirt, RowFault
-from lumpable.tables.engine_connections import Table, Values, dialect_of, pages
+from lumpable.tables.engine_connections import Table, Values, dialect_of, pages, zoned
 from lumpable.tables.engine_queries import EngineTable
 from lumpable.tables.events import Events
 from lumpable.tables.naming_notes import notes_on
@@ -43,6 +43,7 @@ def evidence_from(
     time: str | None = None,
     id: str | None = None,
     propensity: str | None = None,
+    rewarded: str | None = None,
     rewards: str | tuple[float, float] = "any",
     strict: bool = False,
     dialect: str | None = None,
@@ -67,9 +68,12 @@ def evidence_from(
         A column of dates or times: of events with one id that contradict each other the first
         counts.
     id
-        A column of event ids: a repeated event counts once.
+        A column of event ids, text or whole numbers: a repeated event counts once.
     propensity
         A column with the probability with which the item was chosen, for off-policy values.
+    rewarded
+        A column of times at which rewards came, beside `time`, when decisions were made: a reward
+        that came before its decision does not count. It may be missing.
     rewards
         Which rewards are accepted: "any", "binary" or a range (low, high).
     strict
@@ -80,10 +84,13 @@ def evidence_from(
     shard
         Only the users of shard k of n, by (k, n); the same users on every engine.
     """
-    columns, accepted = Columns(user, item, reward, time, id, propensity), Accepted.of(rewards)
+    columns = Columns(user, item, reward, time, id, propensity, rewarded)
+    accepted = Accepted.of(rewards)
     spoken = dialect_of(connection, dialect)
     given = EngineTable(spoken, table, columns, accepted, shard=shard)
     boolean = _is_boolean(connection, given)
+    _check_ids(connection, given)
+    _check_zones(connection, given)
     asked = EngineTable(spoken, table, columns, accepted, boolean, shard)
     gathered = Gathered(columns)
     for page in pages(connection, asked.evidence()):
@@ -108,6 +115,29 @@ def _is_boolean(connection: Any, asked: EngineTable) -> bool:
                 expected = f"numbers, or true and false, in column {asked.columns.reward!r}"
                 raise BadArgument("reward", expected, f"{value!r:.60} ({type(value).__name__})")
     return False
+
+
+def _check_ids(connection: Any, asked: EngineTable) -> None:
+    """Refuse floats as event ids: NaN is an id on some engines, and equal to nothing on others."""
+    if asked.columns.id is None:
+        return
+    for page in pages(connection, asked.id_seen()):
+        for value in page[0]:
+            if isinstance(value, float | np.floating):
+                expected = (
+                    f"text or whole numbers in column {asked.columns.id!r}: cast it in a view"
+                )
+                raise BadArgument("id", expected, f"{float(value)!r} (a float)")
+
+
+def _check_zones(connection: Any, asked: EngineTable) -> None:
+    """Refuse times only one of which says its zone: engines would take the session's for both."""
+    if asked.columns.rewarded is None:
+        return
+    if len(set(zoned(connection, asked.times_seen()))) > 1:
+        named = f"{asked.columns.time!r} and {asked.columns.rewarded!r}"
+        expected = f"columns {named} that both say their zone, or both do not"
+        raise BadArgument("rewarded", expected, "one that does and one that does not")
 
 
 def _left_out(found: Iterable[Table]) -> Iterable[tuple[str, int, Any, Any]]:

@@ -18,7 +18,7 @@ from lumpable.tables.cleaning import (
     shown,
 )
 from lumpable.tables.dirt import PLACES, RowFault, csv_records, lines_of
-from lumpable.tables.file_parts import opened
+from lumpable.tables.line_ends import opened
 from lumpable.tables.source_parts import Part
 
 BLOCK = 1 << 20
@@ -47,9 +47,9 @@ class Found:
                 "FROM reject_errors JOIN reject_scans USING (scan_id, file_id)"
             ).fetchall()
             for number, part in enumerate(self.parts):
-                at = {place: text for path, place, text in rows if path == str(part.path)}
-                if at and part.path is not None:
-                    lines = line_numbers(part.path, at)
+                at = {place: text for path, place, text in rows if path == str(part.read)}
+                if at and part.read is not None:
+                    lines = line_numbers(part.read, at)
                     self.bad[number] = {lines[place]: text[:SHOWN] for place, text in at.items()}
                     count[number] = sum(_lines(part, *one) for one in at.items())
         return count
@@ -96,9 +96,9 @@ class Found:
         for number, row, _ in places:
             part = self.parts[number]
             where = f"row {row:,}"
-            if part.text and part.path is not None:
+            if part.text and part.read is not None:
                 bad = set(self.bad.get(number, {}))
-                at = row if lines else lines_of(part.path, part.delimiter, [row], bad).get(row)
+                at = row if lines else lines_of(part.read, part.delimiter, [row], bad).get(row)
                 where = f"record {row:,}" if at is None else f"line {at:,}"
             several = len(self.parts) > 1
             said.append(f"{part.name} {where}" if several else where)
@@ -127,9 +127,9 @@ def faults_of(
 
 def _lines(part: Part, place: int, text: str) -> int:
     """Return how many lines a record has: one quote too many makes a record of all that follows."""
-    if len(text) < WHOLE or part.path is None:
+    if len(text) < WHOLE or part.read is None:
         return max(1, sum(bool(line) for line in re.split(r"\r\n|\n|\r", text)))
-    with opened(part.path, "rb") as file:
+    with opened(part.read, "rb") as file:
         file.seek(max(0, place - 1))  # places are counted from 1 on
         rest = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
         with csv_records(rest, part.delimiter) as reader:

@@ -6,14 +6,20 @@ names like any other.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import gzip
+import io
+import re
+import tempfile
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from lumpable.base.errors import BadArgument
+from lumpable.tables.line_ends import evened, may_be_mixed, opened, packed
 from lumpable.tables.source_parts import (
     AS_IT_IS,
     UNTYPED,
@@ -27,6 +33,11 @@ from lumpable.tables.source_parts import (
 
 CSV, PARQUET = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".parquet",)
 DELIMITERS = ",;\t"
+QUOTED = re.compile(r'(?:^|(?<=[,;\t]))"(?:[^"]++|"")*+"')
+"""A field in quotes."""
+OPEN = re.compile(r'(?:^|(?<=[,;\t]))"')
+LONGEST = 1 << 16
+"""Characters of a head with quotes that do not end: then they are no quotes."""
 ROW = "file_row_number"
 """What DuckDB calls the numbers of rows of a Parquet file."""
 
@@ -66,25 +77,47 @@ def file_part(con: Any, path: Path, columns: list[str]) -> Part:
         return Part(path.name, relation, "0", types, path, rows=0, empty=True)
     if _kind(path) == "parquet":
         return _parquet(con, path, columns)
-    delimiter, header = _header(path)
+    return _csv(con, path, columns)
+
+
+def _csv(con: Any, path: Path, columns: list[str]) -> Part:
+    delimiter, header, end = _header(path)
+    copy = _copy(con, path, delimiter)
+    read = path if copy is None else copy
     for column in there(columns, header, str(path)):
         if header.count(column) > 1:
             raise BadArgument("source", f"one column {column!r} in {str(path)!r}", "two or more")
     unique = _unique(header, columns)
+    if copy is not None and end:
+        end = "\n"
+    ends = f"new_line={literal(end.encode('unicode_escape').decode())}, " if end else ""
     spec = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in unique)
     relation = (
-        f"read_csv({path_literal(path)}, auto_detect=false, header=true, columns={{{spec}}}, "
-        f"delim={literal(delimiter)}, quote='\"', escape='\"', nullstr='', "
-        f"compression='{'gzip' if _packed(path) else 'none'}', store_rejects=true, "
+        f"read_csv({path_literal(read)}, auto_detect=false, header=true, columns={{{spec}}}, "
+        f"delim={literal(delimiter)}, {ends}quote='\"', escape='\"', nullstr='', "
+        f"compression='{'gzip' if packed(read) else 'none'}', store_rejects=true, "
         f"rejects_limit=0, {AS_IT_IS})"
     )
     types = dict.fromkeys(unique, "VARCHAR")
-    return Part(path.name, relation, "row_number() OVER () - 1", types, path, delimiter)
+    number = "row_number() OVER () - 1"
+    return Part(path.name, relation, number, types, path, delimiter, copy=copy)
+
+
+def _copy(con: Any, path: Path, delimiter: str) -> Path | None:
+    """Return a copy whose lines end in one way, if those of a CSV file do not; it is not kept."""
+    try:
+        if not may_be_mixed(path):
+            return None
+        folder = con.execute("SELECT current_setting('temp_directory')").fetchone()[0]
+        copy = Path(tempfile.mkdtemp(dir=folder)) / "evened.csv"
+        return copy if evened(path, delimiter, copy) else None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        return None  # reading it will say what is wrong
 
 
 def _nothing_in(path: Path) -> bool:
     """Whether a file is empty, unpacked if it is packed."""
-    if path.stat().st_size == 0 or not _packed(path):
+    if path.stat().st_size == 0 or not packed(path):
         return path.stat().st_size == 0
     with contextlib.suppress(gzip.BadGzipFile, EOFError, zlib.error), opened(path, "rb") as file:
         return not file.read(1)
@@ -108,26 +141,49 @@ def _parquet(con: Any, path: Path, columns: list[str]) -> Part:
     return Part(path.name, numbered, ROW, types, path, rows=rows)
 
 
-def _header(path: Path) -> tuple[str, list[str]]:
-    """Return the delimiter of a CSV file, the one that its first line has most of, and names."""
+def _header(path: Path) -> tuple[str, list[str], str]:
+    """Return the delimiter of a CSV file, the one that its head has most of, and names.
+
+    What stands in quotes belongs to names, delimiters and ends of lines, too. If there are ends of
+    lines in names, the last text is that of the head: DuckDB would take the first for it.
+    """
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", newline="", errors="surrogateescape") as file:
+            head = _head(file)
+        head.encode("utf-8", "surrogateescape").decode("utf-8")
+        plain = QUOTED.sub("", head)
+        delimiter = max(DELIMITERS, key=plain.count)
+        header = next(csv.reader(io.StringIO(head, newline=""), delimiter=delimiter), [])
+        line = head.rstrip("\r\n")
+        if "\n" not in line and "\r" not in line:
+            return delimiter, header, ""
+        _check_first(path, header)
+        return delimiter, header, head[len(line) :]
+    except UnicodeDecodeError as cause:
+        raise BadArgument("source", why=f"{str(path)!r} is not UTF-8 text: {cause}") from None
+    except (csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as cause:
+        raise BadArgument("source", why=f"{str(path)!r} is not a CSV file: {cause}") from None
+
+
+def _check_first(path: Path, header: list[str]) -> None:
+    """Refuse what DuckDB reads as two heads: quotes are none to it behind a byte order mark."""
     with opened(path, "rb") as file:
-        try:
-            line = file.readline().decode("utf-8-sig")
-            delimiter = max(DELIMITERS, key=line.count)
-            return delimiter, next(csv.reader([line], delimiter=delimiter), [])
-        except UnicodeDecodeError as cause:
-            raise BadArgument("source", why=f"{str(path)!r} is not UTF-8 text: {cause}") from None
-        except (csv.Error, gzip.BadGzipFile, EOFError, zlib.error) as cause:
-            raise BadArgument("source", why=f"{str(path)!r} is not a CSV file: {cause}") from None
+        marked = file.read(3) == codecs.BOM_UTF8
+    if marked and len(header[0].splitlines()) > 1:
+        why = f"the name of the first column of {str(path)!r} has a line break: write it without"
+        raise BadArgument("source", why=why)
 
 
-def opened(path: Path, mode: str, **options: Any) -> Any:
-    """Open a CSV file, packed or not."""
-    return gzip.open(path, mode, **options) if _packed(path) else path.open(mode, **options)
-
-
-def _packed(path: Path) -> bool:
-    return path.name.lower().endswith(".gz")
+def _head(file: Iterable[str]) -> str:
+    """Return the first record of a CSV file; only the first line if its quotes do not end."""
+    first = head = ""
+    for line in file:
+        first, head = first or line, head + line
+        if OPEN.search(QUOTED.sub("", head)) is None:
+            return head
+        if len(head) > LONGEST:
+            break
+    return first
 
 
 def _unique(header: list[str], columns: list[str]) -> list[str]:

@@ -16,16 +16,19 @@ from lumpable.lumps.use.rewards import Accepted
 from lumpable.stores.log_entries import Name
 from lumpable.tables import cleaning
 from lumpable.tables.adding_up import added_up, numbered
-from lumpable.tables.cleaning import BROKEN, CONTRADICTED, REPEATED, UNREADABLE, Columns
+from lumpable.tables.cleaning import CONTRADICTED, REPEATED, UNREADABLE, Columns
+from lumpable.tables.column_values import BROKEN, FLOATS
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
 from lumpable.tables.faults_found import Found, faults_of
-from lumpable.tables.naming_notes import notes_on
+from lumpable.tables.naming_notes import notes_on, notes_on_ids
 from lumpable.tables.packed_reading import Field, PackedReading
 from lumpable.tables.queries import Progress, database, run
 from lumpable.tables.source_parts import Part
-from lumpable.tables.sources import empty_files, parts_of, reading
+from lumpable.tables.sources import empty_files, mixed_files, parts_of, reading
 
+ODD_ID = "id LIKE '%.0' AND regexp_full_match(id, '-?[0-9]+[.]0')"
+"""An event id that looks like a float; most have another end, which is quick to see."""
 NO_TIMES = "NULL::BIGINT AS first, NULL::BIGINT AS last"
 Names = tuple[Name, ...]
 Told = tuple[
@@ -43,6 +46,7 @@ def read_events(
     time: str | None = None,
     id: str | None = None,
     propensity: str | None = None,
+    rewarded: str | None = None,
     rewards: str | tuple[float, float] = "any",
     strict: bool = False,
     memory: str | None = None,
@@ -65,6 +69,9 @@ def read_events(
         A column of event ids: a repeated event counts once.
     propensity
         A column with the probability with which the item was chosen, for off-policy values.
+    rewarded
+        A column of times at which rewards came, beside `time`, when decisions were made: a reward
+        that came before its decision does not count. It may be missing.
     rewards
         Which rewards are accepted: "any", "binary" or a range (low, high).
     strict
@@ -74,7 +81,7 @@ def read_events(
     progress
         Called now and then with the part that is done and words.
     """
-    columns = Columns(user, item, reward, time, id, propensity)
+    columns = Columns(user, item, reward, time, id, propensity, rewarded)
     events = read_all(source, columns, Accepted.of(rewards), strict, memory, progress)
     if len(events.times) == 0:
         raise BadArgument("source", why=none_counts(events.dirt))
@@ -111,8 +118,13 @@ class Reading:
         progress: Progress | None,
     ) -> None:  # fmt: skip
         self.con, self.parts, self.columns, self.progress = con, parts, columns, progress
-        zones = columns.time is not None and self._mixed_zones(columns.time)
-        self.queries = [cleaning.cleaned(part, columns, accepted, zones=zones) for part in parts]
+        zones = columns.time is not None and self._mixed_zones()
+        self.truths = [cleaning.are_truths(con, part, columns.reward) for part in parts]
+        """Of which parts rewards are words."""
+        self.queries = [
+            cleaning.cleaned(part, columns, accepted, zones=zones, truths=truths)
+            for part, truths in zip(parts, self.truths, strict=True)
+        ]
         self.accepted = accepted
         self.named = {
             letter: [f"{letter}_{kind}" for kind in cleaning.name_kinds(parts, column)]
@@ -123,8 +135,8 @@ class Reading:
         self.keys = ", ".join([*self.named["u"], *self.named["i"], "m", *extra])
         """What must be the same for rows to be added up."""
 
-    def _mixed_zones(self, column: str) -> bool:
-        rows = [self._one(cleaning.zones_of(part, column)) for part in self.parts]
+    def _mixed_zones(self) -> bool:
+        rows = [self._one(cleaning.zones_of(part, self.columns)) for part in self.parts]
         return any(zoned for zoned, _ in rows) and any(naive for _, naive in rows)
 
     def _one(self, sql: str) -> tuple[Any, ...]:
@@ -269,9 +281,18 @@ class Reading:
         return Dirt(rows, faults, tuple(self._notes(users, items)))
 
     def _notes(self, users: Names, items: Names) -> list[str]:
-        text, notes = any(part.text for part in self.parts), [*empty_files(self.parts)]
+        text = any(part.text for part in self.parts)
+        notes = [*empty_files(self.parts), *mixed_files(self.parts)]
         for role, names in (("user", users), ("item", items)):
             column = self.columns.named[role]
             floats = any(BROKEN.fullmatch(part.types[column]) for part in self.parts)
             notes += notes_on(column, names, floats=floats, text=text)
+        if self.columns.id is not None:
+            types = {part.types[self.columns.id] for part in self.parts}
+            odd = self._one(f"SELECT min(id) FROM told WHERE fault = 0 AND {ODD_ID}")[0]
+            notes += notes_on_ids(
+                self.columns.id, odd if text else None, not types.isdisjoint(FLOATS)
+            )
+        if any(self.truths):
+            notes.append(f"{self.columns.reward}: the words true and false are read as 1 and 0")
         return notes

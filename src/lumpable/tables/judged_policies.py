@@ -10,7 +10,7 @@ the policy that it chose, and the other half's would not know why it was chosen.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +26,7 @@ from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.stores.log_entries import Name
 from lumpable.tables import off_policy
 from lumpable.tables.events import Events
+from lumpable.tables.normal_law import terms_needed
 from lumpable.tables.off_policy import DIRECT, IPS, ROBUST, SNIPS, Fold, PolicyEstimate, Weights
 from lumpable.tables.telling import tell
 
@@ -96,9 +97,10 @@ def _judge(judged: _Judged, words: str, level: float) -> Value:
     methods = (DIRECT,) if events.propensity is None else (IPS, SNIPS, DIRECT, ROBUST)
     value = off_policy.estimates(own, None, level, methods, judged.doubt())
     lift = off_policy.estimates(own, one, level, methods, judged.doubt(more=True))
+    few = [*_untrusted({"value": value, "lift": lift, "": [logged]}, level)]
     if events.propensity is None:
-        return Value(words, tuple(value), tuple(lift), logged, None, level, (WITHOUT,))
-    notes, seen = [], off_policy.weights(own)
+        return Value(words, tuple(value), tuple(lift), logged, None, level, (WITHOUT, *few))
+    notes, seen = few, off_policy.weights(own)
     ends, largest = _ends(events), 1.0 / float(events.propensity.min())
     if ends is None:
         notes.append("By betting needs rewards with known bounds: say which, as in rewards=(0, 5).")
@@ -117,6 +119,24 @@ def _judge(judged: _Judged, words: str, level: float) -> Value:
             "intervals may be too short."
         )
     return Value(words, tuple(value), tuple(lift), logged, seen, level, tuple(notes))
+
+
+def _untrusted(kinds: Mapping[str, Sequence[PolicyEstimate]], level: float) -> Iterator[str]:
+    """Say which normal intervals are not to be trusted, as too few rewards carry them."""
+    needed, named, fewest = terms_needed(level), list[str](), math.inf
+    for kind, rows in kinds.items():
+        few = [row for row in rows if row.terms < needed]
+        if few:
+            methods = ", ".join(row.method for row in few)
+            named.append(f"of the {kind} by {methods}" if kind else f"of what was earned {methods}")
+            fewest = min(fewest, *(row.terms for row in few))
+    if named:
+        yield (
+            f"Not to be trusted to {100.0 * level:g} %: the intervals {'; '.join(named)}. They "
+            f"assume a normal law, for which too few rewards differ: as few as "
+            f"{math.floor(fewest)} equal ones would, where it takes {needed}. An interval by "
+            "betting needs no such law."
+        )
 
 
 def _ends(events: Events) -> tuple[float, float] | None:

@@ -96,6 +96,7 @@ def learn(
     time: str | None = None,
     id: str | None = None,
     propensity: str | None = None,
+    rewarded: str | None = None,
     rewards: str | tuple[float, float] = "any",
     strict: bool = False,
     memory: str | None = None,
@@ -110,8 +111,8 @@ def learn(
         events = source
     else:
         events = read_events(
-            source, user, item, reward, time=time, id=id, propensity=propensity, rewards=rewards,
-            strict=strict, memory=memory, progress=progress,
+            source, user, item, reward, time=time, id=id, propensity=propensity,
+            rewarded=rewarded, rewards=rewards, strict=strict, memory=memory, progress=progress,
         )  # fmt: skip
     if progress is not None:
         progress(1.0, f"learning from {events.events:,} events")

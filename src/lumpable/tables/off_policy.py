@@ -4,7 +4,8 @@ IPS weighs each event by 1 / propensity where the policy would have chosen as th
 elsewhere (Horvitz and Thompson 1952). SNIPS divides by the sum of the weights. The direct method
 believes a model; the doubly robust one corrects the model by the weighted errors that it makes
 (Dudik, Langford and Li, "Doubly robust policy evaluation and learning", ICML 2011). Each value is
-the mean of a number per event, its influence, and the interval is the normal one of this mean.
+the mean of a number per event, its influence, and the interval is the normal one of this mean. Of
+influences that do not vary at all nothing follows: then no interval is known.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.tables.betting import betting_interval
+from lumpable.tables.normal_law import terms
 
 IPS, SNIPS, DIRECT, ROBUST = "IPS", "SNIPS", "direct", "doubly robust"
 BETTING = "IPS, by betting"
@@ -35,6 +37,10 @@ class PolicyEstimate:
     value: float
     low: float
     high: float
+    """Both ends are NaN where none are known."""
+    terms: float = math.inf
+    """So many equal rewards would vary as much; a normal interval asks for `terms_needed` of them.
+    Infinite where no normal law of rewards is assumed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,18 +83,47 @@ def estimates(
 
     `doubt` is the variance of the direct method that is due to doubt about the model.
     """
-    rows, z = [], NormalDist().inv_cdf((1.0 + level) / 2.0)
+    rows = []
     times = np.concatenate([fold.times for fold in folds]).astype(np.float64)
+    same = other is not None and all(map(_same, folds, other))
+
+    def influences(method: str) -> FloatVector:
+        each: FloatVector = np.concatenate([_influence(method, fold) for fold in folds])
+        if other is None:
+            return each
+        rest: FloatVector = np.concatenate([_influence(method, fold) for fold in other])
+        return each - rest
+
     for method in methods:
-        each = np.concatenate([_influence(method, fold) for fold in folds])
-        if other is not None:
-            each = each - np.concatenate([_influence(method, fold) for fold in other])
-        mean, error = _mean(each, times)
-        if method == DIRECT:
-            error += doubt
-        wide = z * math.sqrt(error)
-        rows.append(PolicyEstimate(method, mean, mean - wide, mean + wide))
+        each = influences(method)
+        if same:  # whatever comes, it is no more
+            rows.append(PolicyEstimate(method, 0.0, 0.0, 0.0))
+        elif method == DIRECT:
+            rows.append(_interval(method, each, times, level, math.inf, doubt))
+        else:
+            seen = terms(each, times)
+            if method == ROBUST:  # the model's part varies even if no reward that matched did
+                seen = min(seen, terms(influences(SNIPS), times))
+            rows.append(_interval(method, each, times, level, seen))
     return rows
+
+
+def _same(one: Fold, other: Fold) -> bool:
+    """Whether two policies choose the same on all rows."""
+    columns = ("weight", "chosen", "believed")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in columns)
+
+
+def _interval(
+    method: str, each: FloatVector, times: FloatVector, level: float, seen: float,
+    doubt: float = 0.0,
+) -> PolicyEstimate:  # fmt: skip
+    """Return the mean with its normal interval; there is none where nothing varies."""
+    mean, error = _mean(each, times)
+    wide = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(error + doubt)
+    if wide == 0.0 or seen == 0.0:
+        wide = math.nan
+    return PolicyEstimate(method, mean, mean - wide, mean + wide, seen)
 
 
 def _influence(method: str, fold: Fold) -> FloatVector:
@@ -118,9 +153,8 @@ def _mean(each: FloatVector, times: FloatVector) -> tuple[float, float]:
 def mean_logged(folds: Sequence[Fold], level: float = 0.95) -> PolicyEstimate:
     """Return what the events earned as they were, per event."""
     reward = np.concatenate([fold.reward for fold in folds])
-    mean, error = _mean(reward, np.concatenate([fold.times for fold in folds]).astype(np.float64))
-    wide = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(error)
-    return PolicyEstimate("as logged", mean, mean - wide, mean + wide)
+    times = np.concatenate([fold.times for fold in folds]).astype(np.float64)
+    return _interval("as logged", reward, times, level, terms(reward, times))
 
 
 # --- Weights --------------------------------------------------------------------------------------

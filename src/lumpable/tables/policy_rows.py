@@ -61,18 +61,25 @@ def row_of(advice: Advice) -> PolicyRow:
     )  # fmt: skip
 
 
+def check(path: Path, argument: str = "policy") -> None:
+    """Raise now what `write` would raise: another ending, or a library that is not there."""
+    if path.suffix not in (".csv", ".parquet"):
+        raise BadArgument(argument, "a name that ends in .csv or .parquet", repr(path.name))
+    if path.suffix == ".parquet":
+        need("pyarrow.parquet", "research", "writing Parquet files")
+
+
 def write(rows: Sequence[PolicyRow], path: Path) -> None:
     """Write a policy to a CSV or Parquet file, whole or not at all."""
+    check(path)
     if path.suffix == ".csv":
         text = io.StringIO(newline="")
         writer = csv.writer(text)
         writer.writerow(COLUMNS)
         writer.writerows([getattr(row, name) for name in COLUMNS] for row in rows)
         files.replace(path, text.getvalue().encode())
-    elif path.suffix == ".parquet":
-        _write_parquet(rows, path)
     else:
-        raise BadArgument("policy", "a name that ends in .csv or .parquet", repr(path.name))
+        _write_parquet(rows, path)
 
 
 def _write_parquet(rows: Sequence[PolicyRow], path: Path) -> None:

@@ -40,11 +40,18 @@ class Part:
     """How many rows it has, if that is known without reading it."""
     empty: bool = False
     """Whether there is nothing in its file, not even a head: so some write a day without events."""
+    copy: Path | None = None
+    """Of a file whose lines end in several ways: what is read instead, where they end in one."""
 
     @property
     def text(self) -> bool:
         """Whether it is a CSV file."""
         return self.delimiter != ""
+
+    @property
+    def read(self) -> Path | None:
+        """What DuckDB reads: the file, or the copy of it."""
+        return self.copy or self.path
 
 
 def quoted(name: str) -> str:

@@ -27,6 +27,8 @@ def parts_of(con: Any, source: Any, columns: Iterable[str]) -> list[Part]:
     columns = list(columns)
     if not isinstance(source, str | Path):
         return [frame_part(con, source, columns)]
+    if source == "":  # the system takes it for the current folder, which nobody means
+        raise BadArgument("source", "the name of a file or folder", "an empty text")
     parts = [file_part(con, path, columns) for path in files_of(Path(source))]
     if all(part.empty for part in parts):
         why = f"{str(source)!r} is empty" + (": so is each of its files" if len(parts) > 1 else "")
@@ -44,6 +46,13 @@ def empty_files(parts: Iterable[Part]) -> Iterator[str]:
         yield f"{counted(len(names), 'file')} {verb} empty, without a head: {listed}{more}"
 
 
+def mixed_files(parts: Iterable[Part]) -> Iterator[str]:
+    """Yield what one should know of files whose lines end in several ways."""
+    for part in parts:
+        if part.copy is not None:
+            yield f"lines of {part.name!r} end in several ways (CRLF, LF): read as if in one"
+
+
 @contextlib.contextmanager
 def reading(con: Any, parts: Sequence[Part]) -> Iterator[None]:
     """Say in words that a file cannot be read, and which.
@@ -56,7 +65,7 @@ def reading(con: Any, parts: Sequence[Part]) -> Iterator[None]:
         yield
     except (duckdb.Error, EOFError, zlib.error) as error:
         damaged = type(error) in (duckdb.Error, duckdb.InvalidInputException)  # of its contents
-        named = [part for part in parts if part.path is not None and str(part.path) in str(error)]
+        named = [part for part in parts if part.read is not None and str(part.read) in str(error)]
         if isinstance(error, duckdb.Error) and not damaged:
             damaged = isinstance(error, duckdb.IOException) and bool(named)
             if not damaged:

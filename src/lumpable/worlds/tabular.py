@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
+import json
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +23,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.base.words import short
 from lumpable.worlds import matrices
+from lumpable.worlds.wide_heads import begins_with_names
 
 COLUMNS = ("context", "arm", "mean")
 MOST_ROWS = 5_000_000
@@ -71,20 +74,26 @@ def from_frame(frame: Any, columns: tuple[str, str, str]) -> Table:
 def _read_csv(path: Path) -> Table:
     try:
         text = path.read_text(encoding="utf-8")
-        rows = csv.reader(io.StringIO(text, newline=""))
-        names, lines = next(rows, []), text.count("\n")
-        filled = (row for row in rows if row)
+        names, lines = next(_csv_rows(text), []), text.count("\n")
+        filled = (row for row in itertools.islice(_csv_rows(text), 1, None) if row)
         if _is_long(names):
             _refuse_large("path", lines, "rows", MOST_ROWS)
             context, arm, mean = (names.index(column) for column in COLUMNS)
             return _table((_at(row, context), _at(row, arm), _at(row, mean)) for row in filled)
         _check_wide(names)
         _refuse_large("path", lines * len(names), "cells", MOST_CELLS)
-        return _wide(names[1:], ((row[0], row[1:]) for row in filled))
+        firsts = (row[0] for row in itertools.islice(_csv_rows(text), 1, None) if row)
+        if begins_with_names(names, firsts):
+            return _wide(names[1:], ((row[0], row[1:]) for row in filled))
+        return _nameless(names, filled)
     except UnicodeDecodeError as cause:
         raise BadArgument("path", why=f"{str(path)!r} is not UTF-8 text: {cause}") from None
     except csv.Error as cause:
         raise BadArgument("path", why=f"{str(path)!r} is not a CSV file: {cause}") from None
+
+
+def _csv_rows(text: str) -> Iterator[list[str]]:
+    return csv.reader(io.StringIO(text, newline=""))
 
 
 def _at(row: Sequence[str], place: int) -> str | None:
@@ -96,19 +105,40 @@ def _read_parquet(path: Path) -> Table:
     parquet = need("pyarrow.parquet", "research", "reading Parquet files")
     try:
         about = parquet.read_metadata(path)
-        names = list(about.schema.to_arrow_schema().names)
+        schema = about.schema.to_arrow_schema()
+        names = list(schema.names)
         if _is_long(names):
             _refuse_large("path", about.num_rows, "rows", MOST_ROWS)
             return from_frame(parquet.read_table(path, columns=list(COLUMNS)), COLUMNS)
         _check_wide(names)
         _refuse_large("path", about.num_rows * len(names), "cells", MOST_CELLS)
-        frame = parquet.read_table(path)
+        index = _index_of(schema.metadata or {}, names)
+        names.sort(key=lambda name: name != index)  # pandas stores its index last
+        frame = parquet.read_table(path).select(names)
     except (arrow.ArrowException, OSError) as cause:
         first = (str(cause).splitlines() or [""])[0]
         raise BadArgument("path", why=f"{str(path)!r} is not a Parquet file: {first}") from None
-    contexts = frame.column(0).to_pylist()
-    columns = [column.to_numpy(zero_copy_only=False) for column in frame.columns[1:]]
-    return _wide(names[1:], zip(contexts, zip(*columns, strict=True), strict=True))
+    first = frame.column(0).to_pylist()
+    rows = zip(
+        *(column.to_numpy(zero_copy_only=False) for column in frame.columns[1:]), strict=True
+    )
+    if index is not None or begins_with_names(names, first):
+        return _wide(names[1:], zip(first, rows, strict=True))
+    return _nameless(names, ((own, *row) for own, row in zip(first, rows, strict=True)))
+
+
+def _index_of(metadata: Mapping[bytes, bytes], names: Sequence[str]) -> str | None:
+    """Return the column that pandas noted as its index; None if it noted none that is stored."""
+    try:
+        said = json.loads(metadata.get(b"pandas", b"null"))
+    except (ValueError, RecursionError):
+        return None
+    columns = said.get("index_columns") if isinstance(said, dict) else None
+    # An index that counts 0, 1, 2 is noted as a range, and not stored.
+    stored = [name for name in columns if name in names] if isinstance(columns, list) else []
+    if len(stored) > 1:
+        raise BadArgument("path", "one column of names of contexts", f"an index of {stored}")
+    return stored[0] if stored else None
 
 
 def _is_long(names: Sequence[str]) -> bool:
@@ -150,6 +180,11 @@ def _wide(arms: Sequence[Hashable], rows: Iterable[tuple[Hashable, Sequence[Any]
     if not means:
         raise BadArgument("rows", "at least one context", "none")
     return Table(np.array(list(means.values())), tuple(means), tuple(arms))
+
+
+def _nameless(arms: Sequence[Hashable], rows: Iterable[Sequence[Any]]) -> Table:
+    """Return a wide table that begins with an arm; its contexts have numbers, not names."""
+    return _wide(arms, enumerate(rows))._replace(contexts=())
 
 
 def _table(rows: Iterable[tuple[Hashable, Hashable, Any]]) -> Table:

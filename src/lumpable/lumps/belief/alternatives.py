@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lumpable.base.words import counted, number
+from lumpable.base.words import counted, number, plural
 from lumpable.lumps.belief.posterior import coins_now, current_fit
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.model import search
@@ -85,11 +85,11 @@ def _alike_or_not(counts: Counts, own: Fit) -> Iterator[Fit]:
     """Yield the same groups with contexts that deviate if they are alike now, and the reverse."""
     if own.rank == 0:
         others = own_strength_grid(counts)[:-1] if math.isinf(own.m0) else [math.inf]
-        held = (_held(counts, own, float(m0)) for m0 in others)
+        held = (held_at(counts, own, float(m0)) for m0 in others)
         yield max(held, key=lambda fit: fit.evidence)
 
 
-def _held(counts: Counts, fit: Fit, m0: float) -> Fit:
+def held_at(counts: Counts, fit: Fit, m0: float) -> Fit:
     """Go on from a fit by EM with m0 held there."""
     for _ in range(EM_STEPS):
         pulls, totals = group_sums(counts, fit.member, m0)
@@ -112,8 +112,8 @@ def _held(counts: Counts, fit: Fit, m0: float) -> Fit:
 
 def _model(fit: Fit, who: str) -> str:
     if fit.rank > 0:
-        return f"{counted(fit.rank, 'direction')} along which {who}s differ"
-    kind = f"{who}s alike" if math.isinf(fit.m0) else f"{who}s deviate"
+        return f"{counted(fit.rank, 'direction')} along which {plural(who)} differ"
+    kind = f"{plural(who)} alike" if math.isinf(fit.m0) else f"{plural(who)} deviate"
     return f"{counted(fit.groups, 'group')}, {kind}"
 
 

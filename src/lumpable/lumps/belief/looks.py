@@ -86,7 +86,8 @@ def looks(learner: Levels) -> Looks:
     heavy, repeated = _heavy(value, times), _repeated(counts)
     far = _apart(learner, counts, fit) if fit.groups > 1 else None
     notes = itertools.chain(
-        _about_wild(counts, score, wild), _about_tails(heavy, score), _about_repeats(repeated),
+        _about_wild(counts, score, wild), _about_tails(counts, score, heavy),
+        _about_repeats(repeated),
     )  # fmt: skip
     return Looks(
         int(counts.rewards), float(value[0]), float(value[-1]), _how(score), wild,
@@ -98,12 +99,21 @@ def _how(score: Score) -> str:
     return "by value" if len(score.knot) == 2 else "by rank"
 
 
+def _are_coins(counts: Counts, score: Score) -> bool:
+    """Whether all but a few rewards are 0 or 1, and scored so."""
+    others = counts.others
+    assert others is not None
+    few = others.times.sum() <= FEW * counts.rewards
+    return bool(few and score.knot[0] == 0.0 and score.knot[-1] == 1.0)
+
+
 def _heavy(value: FloatVector, times: FloatVector) -> float:
     size = np.abs(value - float(np.median(value)) if value[0] < 0.0 else value)
     order = np.argsort(-size, kind="stable")
     before = np.cumsum(times[order]) - times[order]
     left = np.clip(0.01 * times.sum() - before, 0.0, times[order])
-    return float((left * size[order]).sum() / max(float((times * size).sum()), 1e-300))
+    part = float((left * size[order]).sum() / max(float((times * size).sum()), 1e-300))
+    return min(part, 1.0)
 
 
 def _repeated(counts: Counts) -> float:
@@ -132,14 +142,15 @@ def _apart(learner: Levels, counts: Counts, fit: Fit) -> float:
 def _about_wild(counts: Counts, score: Score, wild: int) -> list[str]:
     others = counts.others
     assert others is not None
-    few = others.times.sum() <= FEW * counts.rewards
-    if few and score.knot[0] == 0.0 and score.knot[-1] == 1.0:
+    if _are_coins(counts, score):
         odd, example = int(others.times.sum()), number(float(others.value[0]))
         verb = "is" if odd == 1 else "are"
         clipped = f", and {wild} of them in means as the fence" if wild else ""
+        inside = ((others.value > 0.0) & (others.value < 1.0)).any()
+        scored = "from 0 to 1" if inside else "as 0 or 1"
         return [
             f"{odd:,} of {int(counts.rewards):,} rewards {verb} neither 0 nor 1, such as "
-            f"{example}: counted as 0 or 1 in finding groups{clipped}. Is that a mistake?"
+            f"{example}: counted {scored} in finding groups{clipped}. Is that a mistake?"
         ]
     if wild == 0:
         return []
@@ -147,8 +158,8 @@ def _about_wild(counts: Counts, score: Score, wild: int) -> list[str]:
     return [f"{counted(wild, 'reward')} beyond {ends}: counted as the nearer end."]
 
 
-def _about_tails(heavy: float, score: Score) -> list[str]:
-    if heavy < HEAVY or _how(score) == "by value":
+def _about_tails(counts: Counts, score: Score, heavy: float) -> list[str]:
+    if heavy < HEAVY or _are_coins(counts, score):  # of few ones, a hundredth of all is many
         return []
     part = f"{100.0 * heavy:.0f} %"
     return [f"The largest hundredth of the rewards carries {part} of their sum: means need many."]

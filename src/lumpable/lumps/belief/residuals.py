@@ -7,18 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lumpable.base.arrays import FloatMatrix, FloatVector
-from lumpable.lumps.belief.posterior import Posterior, beta_shape, score_posterior
+from lumpable.base.arrays import BoolVector, FloatVector, IntVector
+from lumpable.lumps.belief.leading import as_large, leading, p_value, with_new_signs
+from lumpable.lumps.belief.own_units import in_own_units
+from lumpable.lumps.belief.posterior import Posterior, beta_shape, counts_now, score_posterior
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA
-from lumpable.lumps.model import directions
 from lumpable.lumps.model.counts import group_sums, sample
 from lumpable.lumps.model.fit import memberships
+from lumpable.lumps.model.scores import scored
 
 BOOTSTRAPS = 39
 """Draws of the statistic under the model, so that the least p-value is 1/40."""
+LEAST_P = 1.0 / (1 + BOOTSTRAPS)
 EM_STEPS = 5
-POWER_STEPS = 20
 LARGE = 1.25
 """A direction in the residuals matters if it is this many times what is usual."""
 CELLS = 300_000
@@ -42,10 +44,13 @@ def residuals(learner: Levels) -> Residuals:
     """Check whether the residuals have a direction in common.
 
     The statistic is the leading singular value of the standardised residuals of all cells, after
-    groups (or factors) and what own deviations explain. Its law under the model comes from rewards
-    drawn anew for the same cells, whose members are then found again. Rewards that are no coins are
-    checked by their scores, which vary as they do within cells. Large tables are checked in a
-    sample of their contexts, which `words` says.
+    groups (or factors) and what own deviations explain. Its law under the model comes from totals
+    drawn anew for the same cells, whose members are then found again. Coins are drawn as coins.
+    Other rewards are checked by their scores, whose law is not known: the residual of each cell
+    keeps its size and gets a new sign (Hong, Sheng and Dobriban 2020), so that noise of any kind
+    stays where it is, and only directions go. Where contexts differ widely in noise, the rewards
+    themselves must have a direction, too (see `own_units`). Large tables are checked in a sample
+    of their contexts, which `words` says.
     """
     seen = score_posterior(learner)
     everybody, (some, rows) = seen.counts.contexts, sample(seen.counts, CELLS)
@@ -53,12 +58,15 @@ def residuals(learner: Levels) -> Residuals:
     if seen.counts.contexts < 2 or learner.arms < 2:
         return Residuals(0.0, 0.0, 1.0, "too little was seen")
     model = _Model(learner, seen)
-    statistic = model.leading(seen.counts.s)
-    law = [model.leading(model.draw(np.random.default_rng([17, b]))) for b in range(BOOTSTRAPS)]
-    usual = float(np.median(law))
-    p = (1 + sum(other >= statistic for other in law)) / (1 + BOOTSTRAPS)
+    statistic, law = (
+        model.leading(),
+        [model.leading(np.random.default_rng([17, b])) for b in range(BOOTSTRAPS)],
+    )
+    usual, p = float(np.median(law)), p_value(statistic, law)
+    if p <= LEAST_P and not model.coins:
+        p = max(p, _of_rewards(learner, rows))
     words = "the residuals look like noise"
-    if p <= 1.0 / (1 + BOOTSTRAPS):
+    if p <= LEAST_P:
         more = "more groups than were found" if seen.member.shape[1] > 1 else "groups"
         words = (
             f"the residuals have a leading direction: low rank, or {more}"
@@ -70,28 +78,57 @@ def residuals(learner: Levels) -> Residuals:
     return Residuals(statistic, usual, p, words)
 
 
+def _of_rewards(learner: Levels, rows: IntVector) -> float:
+    """Return the p-value of the rewards themselves; 0 where their scores can be trusted."""
+    counts, fit = counts_now(learner), learner.last_fit
+    if fit is None or fit.scale is None:
+        return 0.0
+    label = np.argmax(learner.membership(counts.context), axis=1)
+    units = in_own_units(counts, scored(counts, fit.scale.score), label, rows)
+    if units is None:
+        return 0.0
+    law = [units.leading(np.random.default_rng([29, b])) for b in range(BOOTSTRAPS)]
+    return p_value(units.leading(), law)
+
+
 class _Model:
-    """The model believed now, as one that rewards can be drawn from and fitted to again."""
+    """The model believed now, as one that totals can be drawn from and fitted to again."""
 
     def __init__(self, learner: Levels, seen: Posterior) -> None:
-        state = learner.state
-        self.seen, self.counts, self.row = seen, seen.counts, seen.counts.row
+        state, counts = learner.state, seen.counts
+        self.seen, self.counts, self.row = seen, counts, counts.row
         self.kappa, self.centre = float(state.value[KAPPA]), state.centre
-        self.coins = learner.last_fit is None or not learner.last_fit.real
         member = seen.member.sum(axis=0)
         self.share = np.log((member + 1.0) / (member.sum() + len(member)))
-        self.loading = state.loading[seen.counts.arm]
-        self.precision = state.precision[seen.counts.context]
+        self.loading = state.loading[counts.arm]
+        self.precision = state.precision[counts.context]
         self.factor = np.linalg.solve(
-            self.precision, state.precision_mean[seen.counts.context][:, :, None]
+            self.precision, state.precision_mean[counts.context][:, :, None]
         )
+        # Also beside wild rewards, which are heads or tails as scores.
+        self.coins = bool((_whole(counts.n) & _whole(counts.s)).all())
+        self.mean = self._refit(counts.s)
+        self.seen_x, self.scale = self._residuals(counts.s, self.mean)
 
-    def draw(self, rng: np.random.Generator) -> FloatVector:
-        """Return totals of all cells, drawn anew."""
+    def leading(self, rng: np.random.Generator | None = None) -> float:
+        """Return the leading singular value of the residuals: as seen, or as chance draws them."""
+        counts, x = self.counts, self.seen_x
+        if rng is not None and self.coins:
+            s = self._coins(rng)
+            x, _ = self._residuals(s, self._refit(s))
+        elif rng is not None:
+            # Fits take a part of the residuals away: what is left is compared at one size.
+            s = counts.n * self.mean + with_new_signs(x, rng) / self.scale
+            x = as_large(self._residuals(s, self._refit(s))[0], x)
+        return leading(counts.first, counts.arm, counts.arms, x)
+
+    def _coins(self, rng: np.random.Generator) -> FloatVector:
+        """Return totals of all cells, drawn from what is believed of them."""
         counts, seen = self.counts, self.seen
         chosen = rng.random(counts.contexts)[:, None] > np.cumsum(seen.member, axis=1)
         group = np.minimum(chosen.sum(axis=1), seen.member.shape[1] - 1)
-        mean = self._draw_means(rng)[counts.arm, group[self.row]]
+        theta = rng.beta(*beta_shape(seen.mean, seen.variance))
+        mean = theta[counts.arm, group[self.row]]
         if self.loading.shape[1] > 0:
             noise = rng.standard_normal(self.factor.shape)
             root = np.linalg.cholesky(np.linalg.inv(self.precision))
@@ -99,32 +136,18 @@ class _Model:
         mean = np.clip(mean, 1e-6, 1.0 - 1e-6)
         if math.isfinite(seen.m0):
             mean = rng.beta(seen.m0 * mean, seen.m0 * (1.0 - mean))
-        if self.coins:
-            return rng.binomial(counts.n.astype(np.int64), mean).astype(np.float64)
-        drawn = rng.normal(counts.n * mean, np.sqrt(counts.n * mean * (1.0 - mean)))
-        totals: FloatVector = np.clip(drawn, 0.0, counts.n)
-        return totals
+        return rng.binomial(counts.n.astype(np.int64), mean).astype(np.float64)
 
-    def _draw_means(self, rng: np.random.Generator) -> FloatMatrix:
-        """Return group means, drawn from what is believed of them."""
-        return rng.beta(*beta_shape(self.seen.mean, self.seen.variance))
-
-    def leading(self, s: FloatVector) -> float:
-        """Return the leading singular value of the residuals of these totals."""
+    def _residuals(self, s: FloatVector, mean: FloatVector) -> tuple[FloatVector, FloatVector]:
+        """Return the standardised residuals of these totals, and what they are multiplied by."""
         counts, seen = self.counts, self.seen
-        mean = self._refit(s)
         spread = np.maximum(mean * (1.0 - mean), LEAST_SPREAD)
         scale = np.sqrt(counts.weight(seen.m0) / (counts.n * spread))
         x = (s - counts.n * mean) * scale
         # An arm is dropped after bad luck, which leans all cells of its group to one side.
         cell = counts.arm * seen.member.shape[1] + np.argmax(seen.member, axis=1)[self.row]
         x -= (np.bincount(cell, x) / np.maximum(np.bincount(cell), 1))[cell]
-        v = np.random.default_rng(19).standard_normal((counts.arms, min(4, counts.arms)))
-        for _ in range(POWER_STEPS):
-            v = np.linalg.qr(v)[0]
-            y = directions.forth(counts.first, counts.arm, x, v)
-            v = directions.back(counts.first, counts.arm, x, y, counts.arms)
-        return float(np.linalg.norm(y, ord=2))
+        return x, scale
 
     def _refit(self, s: FloatVector) -> FloatVector:
         """Return the mean of each cell after a few steps of EM from the members believed now."""
@@ -134,6 +157,7 @@ class _Model:
         cells, member = replace(counts, s=s), seen.member
         for step in range(EM_STEPS + 1):
             pulls, totals = group_sums(cells, member, seen.m0)
+            totals = np.clip(totals, 0.0, pulls)  # with new signs, rare heads may come to less
             if step == EM_STEPS or member.shape[1] == 1:
                 break
             member, _ = memberships(
@@ -153,3 +177,8 @@ class _Model:
         factor = np.linalg.solve(self.precision, precision_mean)[:, :, 0]
         shifted: FloatVector = mean + (self.loading * factor[self.row]).sum(axis=1)
         return shifted
+
+
+def _whole(x: FloatVector) -> BoolVector:
+    whole: BoolVector = x == np.floor(x)
+    return whole

@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from lumpable.base.words import counted, number
+from lumpable.base.words import counted, number, plural
+from lumpable.lumps.belief.deviating import clearly_deviate
 from lumpable.lumps.belief.looks import looks
 from lumpable.lumps.belief.posterior import posterior_now
 from lumpable.lumps.core.learning import Levels
@@ -50,16 +51,15 @@ def structure(learner: Levels, who: str = "context") -> Structure:
     part = "all" if within == 0.0 else part
     if q > 0:
         explain = "explains" if q == 1 else "explain"
-        return Structure(
-            "yes",
-            f"{who.capitalize()}s differ along {counted(q, 'direction')}, which {explain} {part} "
-            f"of the difference between {who}s{own}.",
+        words = (
+            f"{plural(who).capitalize()} differ along {counted(q, 'direction')}, which {explain}"
         )
+        return Structure("yes", f"{words} {part} of the difference between {plural(who)}{own}.")
     if M == 1:
         few = learner.last_fit is None or learner.tells < PULLS_FOR_GROUPS * seen.counts.contexts
-        return _one_group(who, own, few=few)
+        return _one_group(learner, who, own, few=few)
     if not looks(learner).shown:
-        many = f"{who.capitalize()}s' rewards are of {M} kinds"
+        many = f"{plural(who).capitalize()}' rewards are of {M} kinds"
         return Structure("open", f"{many}, but that their means differ is not shown.")
     sure = float(seen.member.max(axis=1).mean())
     if sure < OPEN:
@@ -68,17 +68,22 @@ def structure(learner: Levels, who: str = "context") -> Structure:
             f"{M} groups are likely, but who is in which is open: the likeliest group of a {who} "
             f"has a probability of only {100.0 * sure:.0f} % on average.",
         )
-    return Structure("yes", f"{M} groups explain {part} of the difference between {who}s{own}.")
+    return Structure(
+        "yes", f"{M} groups explain {part} of the difference between {plural(who)}{own}."
+    )
 
 
-def _one_group(who: str, own: str, *, few: bool) -> Structure:
+def _one_group(learner: Levels, who: str, own: str, *, few: bool) -> Structure:
     if few:
         words = f"Groups not yet identified: too little was seen of each {who}."
         return Structure("open", words)
     if not own:
-        words = f"one group, and no sign of a difference between {who}s"
-        return Structure("no", f"{who.capitalize()}s look alike: {words}.")
-    words = f"Groups not yet identified: {who}s differ, but in no common way{own}."
+        words = f"one group, and no sign of a difference between {plural(who)}"
+        return Structure("no", f"{plural(who).capitalize()} look alike: {words}.")
+    if not clearly_deviate(learner):
+        words = f"Groups not yet identified: whether {plural(who)} differ at all is open."
+        return Structure("open", words)
+    words = f"Groups not yet identified: {plural(who)} differ, but in no common way{own}."
     return Structure("open", words)
 
 

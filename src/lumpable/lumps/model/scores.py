@@ -80,12 +80,8 @@ class Cells(NamedTuple):
 def scoring(counts: Counts) -> Score:
     """Return the score of these rewards."""
     value, weight = all_values(counts)
-    low, high = _quantiles(value, weight, (OUTER, 1.0 - OUTER))
-    other = value != low
-    if low == high and other.any():  # nearly all rewards are equal: see how far the others reach
-        ends = _quantiles(value[other], weight[other], (OUTER, 1.0 - OUTER))
-        low, high = min(low, ends[0]), max(high, ends[1])
-    fence = low - FENCE * (high - low), high + FENCE * (high - low)
+    low, high = outer_ends(value, weight)
+    fence = fence_of(low, high)
     if low == high:
         return Score(np.array([low]), np.array([0.5]), *fence)
     at_ends = weight[(value == low) | (value == high)].sum() / weight.sum()
@@ -99,6 +95,21 @@ def scoring(counts: Counts) -> Score:
         at = np.unique(np.concatenate([[0], np.minimum(at, len(value) - 1), [len(value) - 1]]))
         value, grade = value[at], grade[at]
     return Score(value, grade / grade[-1], *fence)
+
+
+def outer_ends(value: FloatVector, weight: FloatVector) -> tuple[float, float]:
+    """Return a and b: all but the outer half percents of these values lie from a to b."""
+    low, high = _quantiles(value, weight, (OUTER, 1.0 - OUTER))
+    other = value != low
+    if low == high and other.any():  # nearly all rewards are equal: see how far the others reach
+        ends = _quantiles(value[other], weight[other], (OUTER, 1.0 - OUTER))
+        low, high = min(low, ends[0]), max(high, ends[1])
+    return low, high
+
+
+def fence_of(low: float, high: float) -> tuple[float, float]:
+    """Return the ends as which rewards beyond them count."""
+    return low - FENCE * (high - low), high + FENCE * (high - low)
 
 
 def _tails_are_light(counts: Counts, low: float, high: float) -> bool:
@@ -277,6 +288,17 @@ def context_dispersion(counts: Counts, cells: Cells, phi: FloatVector) -> FloatV
         for x in (cells.u_squares, likely, free)
     )
     return _own_noise(squares, likely, free, 2.0)
+
+
+def context_noise(counts: Counts, cells: Cells) -> FloatVector:
+    """Return how many times more the rewards of each context vary than those of all do."""
+    free = cells.n - 1.0
+    squares, known = (np.bincount(counts.arm, x) for x in (cells.s_squares, free))
+    usual = squares.sum() / max(float(known.sum()), 1.0)
+    of_arm = (squares + PRIOR_FREEDOM * usual) / (known + PRIOR_FREEDOM)
+    each = cells.s_squares, free * of_arm[counts.arm], free
+    own, likely, free = (np.bincount(counts.row, x, counts.contexts).astype(float) for x in each)
+    return _own_noise(own, likely, free, 2.0 / cells.telling)
 
 
 def _own_noise(

@@ -43,10 +43,17 @@ def score_own_strengths(
         *counts.rows, counts.weight(before), member, pulls, totals, centre, kappa, grid,
         counts.like_coins,
     )  # fmt: skip
+    scores: FloatVector = likely + own_strength_prior(counts)
+    return scores
+
+
+def own_strength_prior(counts: Counts) -> FloatVector:
+    """Return the log prior of each m0 of the grid, up to a constant."""
+    grid = own_strength_grid(counts)
     finite = np.minimum(counts.unit * grid, 1e300)
     prior = np.where(np.isinf(grid), 0.0, -((np.log(finite / USUAL_OWN_STRENGTH) / 2) ** 2) / 2)
-    scores: FloatVector = likely + prior
-    return scores
+    log_prior: FloatVector = prior
+    return log_prior
 
 
 def own_strength(counts: Counts, *fitted: Any) -> float:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from lumpable.base.arrays import IntVector
-from lumpable.base.words import counted, number
+from lumpable.base.words import counted, distinct, number, plural
 from lumpable.lumps.belief import beliefs
 from lumpable.lumps.belief.beliefs import LEVEL, Mean, Names
 from lumpable.lumps.belief.posterior import counts_now, posterior_now
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 MOST_ARMS = 40
 LONGEST = 18, 40
-"""Characters of a name beside a picture, and of one that would look like another."""
+"""Characters of a name beside a picture, and at most of one that would look like another."""
 UNSEEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 """Characters that an SVG cannot hold, or that show nothing."""
 WIDTH = 640
@@ -61,25 +61,12 @@ def unique_labels(names: Names) -> list[str]:
     ]
 
 
-def shorten(texts: Sequence[str]) -> list[str]:
-    """Leave out the middle of long texts, by whole characters; less where two would look alike.
-
-    >>> shorten(["a very long and winding name 7", "short"])
-    ['a very long…name 7', 'short']
-    """
-    little, less = (
-        [x if len(x) <= most else f"{x[: most - 7]}…{x[-6:]}" for x in texts] for most in LONGEST
-    )
-    many = Counter(little)
-    return [x if many[x] == 1 else y for x, y in zip(little, less, strict=True)]
-
-
 def arm_labels(learner: ThreeLevels, names: Names | None, *, short: bool = False) -> list[str]:
     """Return what arms are called on a page; those that are not allowed say that they retired."""
     text = unique_labels(range(learner.arms) if names is None else names)
     marks = ("" if allowed else " (retired)" for allowed in learner.state.allowed)
-    pairs = zip(shorten(text) if short else text, marks, strict=False)  # `beliefs` counts names
-    return [name + mark for name, mark in pairs]
+    shown = distinct(text, *LONGEST) if short else text
+    return [name + mark for name, mark in zip(shown, marks, strict=False)]  # `beliefs` counts names
 
 
 # --- Pictures -------------------------------------------------------------------------------------
@@ -163,14 +150,14 @@ def sizes(learner: ThreeLevels, level: float = LEVEL, *, who: str = "context") -
     base = _by_group(rows, len(rows))
     interval = base.mark_rule(strokeWidth=2).encode(x="size_low:Q", x2="size_high:Q")
     bars = base.mark_bar(height=14).encode(
-        x=alt.X("size:Q", title=f"{who}s", axis=axes.counts()),
+        x=alt.X("size:Q", title=plural(who), axis=axes.counts()),
         tooltip=["group:N", "size:Q", "size_low:Q", "size_high:Q"],
     )
     ends = "; ".join(
         f"{row['group']}: {number(row['size'])}, {row['size_low']} to {row['size_high']}"
         for row in rows
     )
-    words = f"{who.capitalize()}s in each group, with {100 * level:g} % intervals. {ends}."
+    words = f"{plural(who).capitalize()} in each group, with {100 * level:g} % intervals. {ends}."
     return alt.layer(bars, interval).properties(description=words)
 
 
@@ -204,8 +191,8 @@ def memberships(learner: ThreeLevels, *, who: str = "context") -> Any:
         tooltip=["group:N", "probability:O", "contexts:Q"],
     ).properties(
         description=(
-            f"{who.capitalize()}s of each group by the probability of their likeliest group: "
-            f"{firm} of {counted(len(sure), who)} have at least {1.0 - 1.0 / BINS:g}."
+            f"{plural(who).capitalize()} of each group by the probability of their likeliest "
+            f"group: {firm} of {counted(len(sure), who)} have at least {1.0 - 1.0 / BINS:g}."
         ),
     )
 
@@ -239,7 +226,7 @@ def together(
         [context_names[c] if context_names is not None else int(c) for c in shown]
     )
     side = {"type": "linear", "domain": [0, max(1, len(shown))], "nice": False}
-    axis = {"title": f"{who}s, sorted by group", "axis": axes.bare()}
+    axis = {"title": f"{plural(who)}, sorted by group", "axis": axes.bare()}
     probability = beliefs.together(learner, shown[:, None], shown[None, :])
     sure = float(((probability < 0.1) | (probability > 0.9)).mean()) if len(shown) else 1.0
     faded = alt.Opacity(

@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any
 
 from lumpable.base.extras import need
+from lumpable.base.words import plural
 from lumpable.reports.kit import numbers, theme
 
 
@@ -33,7 +34,7 @@ def _configure(jinja2: Any) -> Any:
         "allow_nan": False,
     }
     made.globals |= {"static": static, "schemes": theme.SCHEMES}
-    made.filters |= {name: getattr(numbers, name) for name in numbers.__all__}
+    made.filters |= {name: getattr(numbers, name) for name in numbers.__all__} | {"plural": plural}
     return made
 
 

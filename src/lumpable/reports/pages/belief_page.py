@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from lumpable.base import checks
 from lumpable.base.version import __version__
-from lumpable.base.words import counted
+from lumpable.base.words import counted, plural
 from lumpable.lumps.belief import alternatives, beliefs, looks, residuals, summary
 from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import LEVEL, Group, Mean, Member, Names
@@ -138,11 +138,11 @@ def facts(rows: Beliefs, contexts_known: int | None) -> list[tuple[str, str]]:
     learner = rows.learner
     known = "" if contexts_known is None else f" of {contexts_known:,}"
     allowed = int(learner.state.allowed.sum())
-    reading = looks.looks(learner).reading.replace("Contexts", f"{rows.words.who.capitalize()}s")
+    reading = looks.looks(learner).reading.replace("Contexts", plural(rows.words.who).capitalize())
     retired = f", and {learner.arms - allowed:,} retired" if allowed < learner.arms else ""
     return [
-        (f"{rows.words.who}s", f"{len(rows.members):,} seen{known}"),
-        (f"{rows.words.what}s", f"{allowed:,}{retired}"),
+        (plural(rows.words.who), f"{len(rows.members):,} seen{known}"),
+        (plural(rows.words.what), f"{allowed:,}{retired}"),
         ("rewards", f"{learner.tells:,}. {reading}"),
         ("made", f"{datetime.now(UTC):%Y-%m-%d}, with lumpable {__version__}"),
     ]
@@ -224,7 +224,7 @@ def arm_table(rows: Beliefs, group: int) -> Table:
     ]
     shown = own[: belief_charts.MOST_ARMS]
     best = f", the best {len(shown)} of {K:,}" if len(shown) < K else ""
-    return of_rows(f"{rows.words.what.capitalize()}s of group {group}{best}", shown, columns)
+    return of_rows(f"{plural(rows.words.what).capitalize()} of group {group}{best}", shown, columns)
 
 
 def member_table(rows: Beliefs) -> Table:
@@ -243,7 +243,7 @@ def member_table(rows: Beliefs) -> Table:
         shown = sorted(shown, key=lambda row: row.probability or 0.0)
     else:
         del columns[1:3]
-    return of_rows(f"{rows.words.who.capitalize()}s", shown[:MOST_MEMBERS], columns)
+    return of_rows(plural(rows.words.who).capitalize(), shown[:MOST_MEMBERS], columns)
 
 
 def evidence_table(rows: Beliefs) -> Table:

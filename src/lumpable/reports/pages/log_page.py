@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lumpable.base.words import counted, figure
+from lumpable.base.words import between, counted, figure, plural
 from lumpable.lumps.belief.posterior import held
 from lumpable.reports.kit.numbers import percent
 from lumpable.reports.kit.table import Column, Table, of_rows
@@ -44,7 +44,7 @@ def parts(found: Answered, words: Words) -> dict[str, Any]:
     """Return what the page shows beside what is believed."""
     dirt, value = found.learned.events.dirt, found.value
     return {
-        "sentence": f"Are there groups of {words.who}s? {found.sentence}",
+        "sentence": f"Are there groups of {plural(words.who)}? {found.sentence}",
         "dirt_words": dirt.words,
         "dirt": dirt_table(found) if dirt.faults else None,
         "notes": dirt.notes,
@@ -107,12 +107,12 @@ def profile_lines(found: Answered, words: Words) -> list[str]:
             for one in profile.apart
         )
         own = f" What sets it apart: {apart}." if apart else ""
-        lines.append(f"Group {profile.group}: the best {words.what}s are {top}.{own}")
+        lines.append(f"Group {profile.group}: the best {plural(words.what)} are {top}.{own}")
     return lines
 
 
 def _range(row: Any) -> str:
-    return f"{figure(row.low)} to {figure(row.high)}"
+    return between(row.low, row.high)
 
 
 def _name(name: object) -> str:

@@ -7,6 +7,7 @@ WITH "lumpable_raw" AS (
     CAST(__reward__ AS DOUBLE) AS "x",
     CAST(__propensity__ AS DOUBLE) AS "p",
     __time__ AS "t",
+    __rewarded__ AS "w",
     __id__ AS "e"
   FROM __table__
   WHERE
@@ -18,6 +19,7 @@ WITH "lumpable_raw" AS (
     "x",
     "p",
     "t",
+    "w",
     "e",
     CASE WHEN "x" >= -10000000000 AND "x" <= 10000000000 THEN ABS("x") * 1000000 END AS "y"
   FROM "lumpable_raw"
@@ -57,11 +59,13 @@ WITH "lumpable_raw" AS (
       WHEN "p" IS NULL
       THEN 'propensity is missing'
       WHEN NOT (
-        "p" > 0 AND "p" <= 1
+        "p" >= 2.2250738585072014e-308 AND "p" <= 1
       )
       THEN 'propensity is outside (0, 1]'
       WHEN "t" IS NULL
       THEN 'time is missing'
+      WHEN "w" < "t"
+      THEN 'reward before its decision'
       WHEN "e" IS NULL OR CAST("e" AS VARCHAR) = ''
       THEN 'event id is missing'
     END AS "fault"
@@ -88,6 +92,7 @@ WITH "lumpable_raw" AS (
     CAST(__reward__ AS DOUBLE) AS "x",
     CAST(__propensity__ AS DOUBLE) AS "p",
     __time__ AS "t",
+    __rewarded__ AS "w",
     __id__ AS "e"
   FROM __table__
   WHERE
@@ -99,6 +104,7 @@ WITH "lumpable_raw" AS (
     "x",
     "p",
     "t",
+    "w",
     "e",
     CASE WHEN "x" >= -10000000000 AND "x" <= 10000000000 THEN ABS("x") * 1000000 END AS "y"
   FROM "lumpable_raw"
@@ -138,11 +144,13 @@ WITH "lumpable_raw" AS (
       WHEN "p" IS NULL
       THEN 'propensity is missing'
       WHEN NOT (
-        "p" > 0 AND "p" <= 1
+        "p" >= 2.2250738585072014e-308 AND "p" <= 1
       )
       THEN 'propensity is outside (0, 1]'
       WHEN "t" IS NULL
       THEN 'time is missing'
+      WHEN "w" < "t"
+      THEN 'reward before its decision'
       WHEN "e" IS NULL OR CAST("e" AS VARCHAR) = ''
       THEN 'event id is missing'
     END AS "fault"
@@ -171,6 +179,7 @@ WITH "lumpable_raw" AS (
     CAST(__reward__ AS DOUBLE) AS "x",
     CAST(__propensity__ AS DOUBLE) AS "p",
     __time__ AS "t",
+    __rewarded__ AS "w",
     __id__ AS "e"
   FROM __table__
   WHERE
@@ -182,6 +191,7 @@ WITH "lumpable_raw" AS (
     "x",
     "p",
     "t",
+    "w",
     "e",
     CASE WHEN "x" >= -10000000000 AND "x" <= 10000000000 THEN ABS("x") * 1000000 END AS "y"
   FROM "lumpable_raw"
@@ -221,11 +231,13 @@ WITH "lumpable_raw" AS (
       WHEN "p" IS NULL
       THEN 'propensity is missing'
       WHEN NOT (
-        "p" > 0 AND "p" <= 1
+        "p" >= 2.2250738585072014e-308 AND "p" <= 1
       )
       THEN 'propensity is outside (0, 1]'
       WHEN "t" IS NULL
       THEN 'time is missing'
+      WHEN "w" < "t"
+      THEN 'reward before its decision'
       WHEN "e" IS NULL OR CAST("e" AS VARCHAR) = ''
       THEN 'event id is missing'
     END AS "fault"
@@ -288,6 +300,7 @@ WITH "lumpable_raw" AS (
     CAST(__reward__ AS DOUBLE) AS "x",
     CAST(__propensity__ AS DOUBLE) AS "p",
     __time__ AS "t",
+    __rewarded__ AS "w",
     __id__ AS "e"
   FROM __table__
   WHERE
@@ -299,6 +312,7 @@ WITH "lumpable_raw" AS (
     "x",
     "p",
     "t",
+    "w",
     "e",
     CASE WHEN "x" >= -10000000000 AND "x" <= 10000000000 THEN ABS("x") * 1000000 END AS "y"
   FROM "lumpable_raw"
@@ -338,11 +352,13 @@ WITH "lumpable_raw" AS (
       WHEN "p" IS NULL
       THEN 'propensity is missing'
       WHEN NOT (
-        "p" > 0 AND "p" <= 1
+        "p" >= 2.2250738585072014e-308 AND "p" <= 1
       )
       THEN 'propensity is outside (0, 1]'
       WHEN "t" IS NULL
       THEN 'time is missing'
+      WHEN "w" < "t"
+      THEN 'reward before its decision'
       WHEN "e" IS NULL OR CAST("e" AS VARCHAR) = ''
       THEN 'event id is missing'
     END AS "fault"
@@ -407,6 +423,7 @@ WITH "lumpable_raw" AS (
     CAST(__reward__ AS DOUBLE) AS "x",
     CAST(__propensity__ AS DOUBLE) AS "p",
     __time__ AS "t",
+    __rewarded__ AS "w",
     __id__ AS "e"
   FROM __table__
   WHERE
@@ -418,6 +435,7 @@ WITH "lumpable_raw" AS (
     "x",
     "p",
     "t",
+    "w",
     "e",
     CASE WHEN "x" >= -10000000000 AND "x" <= 10000000000 THEN ABS("x") * 1000000 END AS "y"
   FROM "lumpable_raw"
@@ -457,11 +475,13 @@ WITH "lumpable_raw" AS (
       WHEN "p" IS NULL
       THEN 'propensity is missing'
       WHEN NOT (
-        "p" > 0 AND "p" <= 1
+        "p" >= 2.2250738585072014e-308 AND "p" <= 1
       )
       THEN 'propensity is outside (0, 1]'
       WHEN "t" IS NULL
       THEN 'time is missing'
+      WHEN "w" < "t"
+      THEN 'reward before its decision'
       WHEN "e" IS NULL OR CAST("e" AS VARCHAR) = ''
       THEN 'event id is missing'
     END AS "fault"
@@ -484,6 +504,7 @@ WITH "lumpable_raw" AS (
     CAST(__reward__ AS DOUBLE) AS "x",
     CAST(__propensity__ AS DOUBLE) AS "p",
     __time__ AS "t",
+    __rewarded__ AS "w",
     __id__ AS "e"
   FROM __table__
   WHERE
@@ -495,6 +516,7 @@ WITH "lumpable_raw" AS (
     "x",
     "p",
     "t",
+    "w",
     "e",
     CASE WHEN "x" >= -10000000000 AND "x" <= 10000000000 THEN ABS("x") * 1000000 END AS "y"
   FROM "lumpable_raw"
@@ -534,11 +556,13 @@ WITH "lumpable_raw" AS (
       WHEN "p" IS NULL
       THEN 'propensity is missing'
       WHEN NOT (
-        "p" > 0 AND "p" <= 1
+        "p" >= 2.2250738585072014e-308 AND "p" <= 1
       )
       THEN 'propensity is outside (0, 1]'
       WHEN "t" IS NULL
       THEN 'time is missing'
+      WHEN "w" < "t"
+      THEN 'reward before its decision'
       WHEN "e" IS NULL OR CAST("e" AS VARCHAR) = ''
       THEN 'event id is missing'
     END AS "fault"
