@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 Name = str | int
+Answer = tuple[int, http.client.HTTPMessage, bytes]
 TRIES = 6
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 """Seconds between tries: about twice as long each time."""
@@ -73,14 +74,12 @@ class Client:
             self._headers["Authorization"] = f"Bearer {token}"
         self._local = threading.local()
 
-    # --- Decisions and rewards ----------------------------------------------------------------
-
     def decide(
         self, user: Name, allowed: Sequence[Name] | None = None, *, event: str | None = None,
         activate: bool = True,
     ) -> Chosen:  # fmt: skip
         """Choose an arm for a user; the same `event` gets the same decision again."""
-        body = {"user": user, "allowed": _listed(allowed), "event": event or new_id(),
+        body = {"user": user, "allowed": _listed("allowed", allowed), "event": _event(event),
                 "activate": activate}  # fmt: skip
         return Chosen(**self.post("/decide", body))
 
@@ -89,26 +88,32 @@ class Client:
         events: Sequence[str] | None = None, activate: bool = True,
     ) -> list[Chosen]:  # fmt: skip
         """Choose for many users, in one commit."""
-        names = list(users)
-        ids = [new_id() for _ in names] if events is None else list(events)
-        body = {"users": names, "allowed": _listed(allowed), "events": ids, "activate": activate}
+        names = _listed("users", users)
+        ids = [new_id() for _ in names] if events is None else _listed("events", events)
+        body = {"users": names, "allowed": _listed("allowed", allowed), "events": ids,
+                "activate": activate}  # fmt: skip
         return [Chosen(**one) for one in self.post("/decide/many", body)["decisions"]]
 
     def reward(self, event: str, value: float, *, at: float | None = None, key: str = "") -> str:
         """Report the reward of an event, of now or of `at`; return where the event stands.
 
-        `at` is in seconds since 1970. The clocks of client and server may differ by less than the
-        experiment's window.
+        `at`: seconds since 1970. Clocks of client and server may differ by less than the window.
         """
-        body = {"event": event, "value": value, "at": _now(at), "key": key}
+        body = {
+            "event": event,
+            "value": _number(value),
+            "at": time.time() if at is None else at,
+            "key": key,
+        }
         return str(self.post("/reward", body)["standing"])
 
     def reward_many(
         self, rewards: Iterable[tuple[str, float]], *, at: float | None = None, key: str = ""
     ) -> list[str]:
         """Report many rewards, in one commit: all count, or, if one is wrong, none."""
-        rows = [{"event": event, "value": value} for event, value in rewards]
-        body = {"rewards": rows, "at": _now(at), "key": key}
+        pairs = _listed("rewards", rewards)
+        rows = [{"event": event, "value": _number(value)} for event, value in pairs]
+        body = {"rewards": rows, "at": time.time() if at is None else at, "key": key}
         return list(self.post("/reward/many", body)["standings"])
 
     def activate(self, event: str) -> None:
@@ -120,36 +125,29 @@ class Client:
         at: float | None = None,
     ) -> Chosen:  # fmt: skip
         """Report a decision that somebody else made."""
-        body = {"user": user, "arm": arm, "event": event or new_id(), "propensity": propensity,
-                "at": _now(at)}  # fmt: skip
+        body = {"user": user, "arm": arm, "event": _event(event), "propensity": propensity,
+                "at": time.time() if at is None else at}  # fmt: skip
         return Chosen(**self.post("/observe", body))
-
-    # --- Arms and users -------------------------------------------------------------------------
 
     def add_arm(self, arm: Name) -> list[Name]:
         """Let an arm be chosen from now on; return all that may be."""
-        return self._arm("add", arm)
+        return list(self.post("/arms/add", {"arm": arm})["arms"])
 
     def pause_arm(self, arm: Name) -> list[Name]:
         """Choose an arm no more until it is resumed."""
-        return self._arm("pause", arm)
+        return list(self.post("/arms/pause", {"arm": arm})["arms"])
 
     def resume_arm(self, arm: Name) -> list[Name]:
         """Choose a paused or removed arm again."""
-        return self._arm("resume", arm)
+        return list(self.post("/arms/resume", {"arm": arm})["arms"])
 
     def remove_arm(self, arm: Name) -> list[Name]:
         """Choose an arm no more; its evidence stays."""
-        return self._arm("remove", arm)
-
-    def _arm(self, change: str, arm: Name) -> list[Name]:
-        return list(self.post(f"/arms/{change}", {"arm": arm})["arms"])
+        return list(self.post("/arms/remove", {"arm": arm})["arms"])
 
     def forget(self, user: Name) -> None:
         """Erase a user."""
         self.post("/forget", {"user": user})
-
-    # --- What is believed, and how it is --------------------------------------------------------
 
     def groups(self) -> dict[str, Any]:
         """Return the groups that are believed in, and a summary."""
@@ -200,18 +198,19 @@ class Client:
                 raise Unreachable(f"not ready within {seconds:g} seconds")
             self._sleep(FIRST_PAUSE)
 
-    # --- HTTP -----------------------------------------------------------------------------------
-
     def get(self, path: str, user: Name | None = None) -> dict[str, Any]:
         """Ask an address, of a user if one is named."""
         if user is not None:
+            user = _plain(user)
+            if isinstance(user, bool) or not isinstance(user, str | int):
+                raise ValueError(f"user: expected a text or an integer, got {user!r}")
             kind = "integer" if isinstance(user, int) else "string"
             path += "?" + urllib.parse.urlencode({"user": user, "type": kind})
         return self._call("GET", path, None)
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Send JSON to an address; it may be sent more than once."""
-        return self._call("POST", path, json.dumps(body, allow_nan=False).encode())
+        return self._call("POST", path, json.dumps(body, allow_nan=False, default=_plain).encode())
 
     def _call(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
         pause, why = FIRST_PAUSE, ""
@@ -232,9 +231,7 @@ class Client:
             pause = max(pause, min(float(wait), LONGEST_PAUSE)) if wait.isdecimal() else pause
         raise Unreachable(f"{method} {path.partition('?')[0]}: {self._tries} tries, last {why}")
 
-    def _once(
-        self, method: str, path: str, body: bytes | None
-    ) -> tuple[int, http.client.HTTPMessage, bytes]:
+    def _once(self, method: str, path: str, body: bytes | None) -> Answer:
         connection = self._connection()
         connection.request(method, self._root + path, body, self._headers)
         response = connection.getresponse()
@@ -266,12 +263,31 @@ def new_id() -> str:
     return f"{time.time_ns() // 1000:014x}{secrets.token_hex(6)}"
 
 
-def _now(at: float | None) -> float:
-    return time.time() if at is None else at
+def _event(event: str | None) -> str:
+    """Return an event's id, a new one if there is none; an empty one is a slip, not none."""
+    if event == "":
+        raise ValueError("event: expected a text of 1 to 200 characters, got ''")
+    return new_id() if event is None else event
 
 
-def _listed(allowed: Sequence[Name] | None) -> list[Name] | None:
-    return None if allowed is None else list(allowed)
+def _plain(value: Any) -> Any:
+    """Return a number or a text, also one of numpy, as JSON has it."""
+    found = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
+    if found is not None and not isinstance(found, str | int | float):
+        raise ValueError(f"expected texts and numbers, got {value!r}"[:200])
+    return found
+
+
+def _number(value: Any) -> Any:
+    """Return a reward as JSON has it: True is 1, as where there is no server between."""
+    return int(value) if isinstance(value := _plain(value), bool) else value
+
+
+def _listed(what: str, values: Any) -> Any:
+    """Return a list, or None for None; a text is refused: it would be taken letter by letter."""
+    if isinstance(values, str | bytes):
+        raise ValueError(f"{what}: expected several, got one text, {values!r}"[:200])
+    return None if values is None else list(values)
 
 
 def _read(status: int, answer: bytes) -> dict[str, Any]:
@@ -283,6 +299,5 @@ def _read(status: int, answer: bytes) -> dict[str, Any]:
         return said
     fault = said.get("error") if isinstance(said, dict) else None
     if isinstance(fault, dict):
-        words = (str(fault.get(name, "")) for name in ("what", "expected", "got"))
-        raise Refused(status, *words)
+        raise Refused(status, *(str(fault.get(name, "")) for name in ("what", "expected", "got")))
     raise Refused(status, "answer", "JSON of a lumpable service", answer[:80].decode("latin-1"))

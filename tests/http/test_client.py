@@ -5,8 +5,10 @@ from __future__ import annotations
 import http.client
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 
 from kits.served import Breakable, Served, served
@@ -71,6 +73,48 @@ def test_refusals_are_raised_and_not_repeated(shop: Served) -> None:
     with Client(shop.url, "wrong", sleep=_never) as client, pytest.raises(Refused, match="401"):
         client.status()
     assert len(shop.lines) == before + 2
+
+
+def test_what_would_be_taken_for_something_else_is_refused(shop: Served) -> None:
+    with Client(shop.url, TOKEN, sleep=_never) as caller:
+        client: Any = caller  # whose types nobody checked
+        before = client.status()["experiment"]["entries"]
+        cases: tuple[tuple[Callable[[], Any], str], ...] = (
+            (lambda: client.decide("ann", event=""), "event: expected a text of 1 to 200"),
+            (lambda: client.observe("ann", "red", event=""), "event: expected a text of 1 to 200"),
+            (lambda: client.decide_many("abc"), "users: expected several, got one text, 'abc'"),
+            (lambda: client.decide("ann", "red"), "allowed: expected several, got one text"),
+            (lambda: client.decide_many(["a", "b"], events="ab"), "events: expected several"),
+            (lambda: client.reward_many("ab"), "rewards: expected several"),
+            (lambda: client.explain(5.0), "user: expected a text or an integer, got 5.0"),
+            (lambda: client.explain(True), "user: expected a text or an integer, got True"),
+            (lambda: client.decide(np.array(["a", "b"])), "expected texts and numbers, got array"),
+            (lambda: client.decide({1}), r"expected texts and numbers, got \{1\}"),
+        )
+        for call, words in cases:
+            with pytest.raises(ValueError, match=words):
+                call()
+        for wrong in (True, 1.5, None):
+            with pytest.raises(Refused, match="400: user"):
+                client.decide(wrong)
+        assert client.status()["experiment"]["entries"] == before
+
+
+def test_numbers_of_numpy_and_truths_are_numbers(shop: Served) -> None:
+    with Client(shop.url, TOKEN, sleep=_never) as caller:
+        client: Any = caller  # whose types nobody checked
+        assert client.decide(np.int64(70)).user == 70
+        users = [70, 71, "m"]
+        assert [one.user for one in client.decide_many(np.array([70, 71]))] == users[:2]
+        assert client.decide_many([np.str_("m")])[0].user == users[2]
+        for value in (True, np.bool_(False), np.float32(0.5), np.float64(0.5), np.int8(1)):
+            event = client.decide("nia", [np.str_("green")]).event
+            assert client.reward(event, value, at=np.float64(1000.0)) == "rewarded"
+            again = client.reward_many([(event, value)], at=np.int64(1000))
+            assert again == ["rewarded"]
+        assert client.explain(np.int64(70))["rewards"] == 0
+        expected = {row["arm"]: row for row in client.expected("nia")}["green"]
+        assert expected["rewards"] == 5
 
 
 def _never(seconds: float) -> None:

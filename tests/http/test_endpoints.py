@@ -117,7 +117,8 @@ def test_another_learner_says_what_it_cannot_do() -> None:
             answer = shop.get(path)
             assert answer.status == 400
             assert answer.error["what"] == "learner"
-            assert answer.error["expected"].startswith("'ucb' ")
+            assert answer.error["expected"] == "something that this experiment can do"
+            assert answer.error["got"].startswith("'ucb' ")
         answer = shop.post("/decide", {"user": "ann", "allowed": ["red"]})
         assert (answer.status, answer.error["what"]) == (400, "allowed")
 
@@ -145,6 +146,34 @@ def test_personalizer_s_verbs(shop: Served, clock: Clock) -> None:
     assert nobody.error["expected"] == "a feature 'user' that names the user"
     wrong = asked | {"contextFeatures": [{"user": [1]}], "eventId": "p3"}
     assert shop.post("/personalizer/v1.0/rank", wrong).status == 400
+
+
+def test_a_rank_names_each_action_once(shop: Served) -> None:
+    context = {"contextFeatures": [{"user": "ann"}], "eventId": "p7"}
+    twice = context | {"actions": [{"id": "red"}, {"id": "green"}, {"id": "red"}]}
+    refused = shop.post("/personalizer/v1.0/rank", twice)
+    assert (refused.status, refused.error) == (
+        400, {"what": "actions", "expected": "each id once", "got": "'red' more than once"},
+    )  # fmt: skip
+    assert shop.get("/status").json["experiment"]["decisions"] == 0
+
+
+def test_a_rank_that_is_repeated_names_an_action_that_is_offered(shop: Served) -> None:
+    """In another order or with others beside it is the same; without it, nothing may be shown."""
+    rank = "/personalizer/v1.0/rank"
+    context = {"contextFeatures": [{"user": "ann"}], "eventId": "p8"}
+    first = shop.post(rank, context | {"actions": [{"id": "red"}]})
+    assert first.json["rewardActionId"] == "red"
+    for others in (["green", "red"], ["blue", "red", "green"]):
+        again = shop.post(rank, context | {"actions": [{"id": id} for id in others]})
+        assert (again.status, again.json["rewardActionId"]) == (201, "red")
+        assert [row["id"] for row in again.json["ranking"]] == others
+    both = [{"id": "green"}, {"id": "red"}]
+    for gone in ({"actions": [{"id": "green"}]}, {"actions": both, "excludedActions": ["red"]}):
+        refused = shop.post(rank, context | gone)
+        assert (refused.status, refused.error["what"]) == (409, "eventId")
+        assert refused.error["got"] == "one that was decided as 'red'"
+    assert shop.get("/status").json["experiment"]["decisions"] == 1
 
 
 def test_probabilities_of_a_rank_are_said_only_where_they_are_known() -> None:

@@ -89,6 +89,21 @@ def test_what_came_is_not_what_was_expected(shop: Served) -> None:
     assert (error["expected"], error["got"]) == ("a number of at most 64 bits", "more")
 
 
+def test_an_error_in_a_sentence_is_taken_apart() -> None:
+    """The words "expected" and "got" are the reader's, who puts them between the fields."""
+    with served(lambda: opened(at_most=1)) as shop:
+        for _ in range(3):
+            assert shop.post("/decide", {"user": "ann"}).status == 200
+        limited = shop.post("/decide", {"user": "ann"}).error
+        for arm in ("red", "green", "blue"):
+            shop.post("/arms/pause", {"arm": arm})
+        nothing = shop.post("/decide", {"user": "bob"}).error
+    expected = "an arm that may be chosen"
+    assert nothing == {"what": "allowed", "expected": expected, "got": "there are none"}
+    assert limited["expected"] == expected
+    assert limited["got"] == "'ann' was shown each of them as often as `at_most` allows"
+
+
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999", '"1"', "null", "1e10"])
 def test_a_wrong_reward(shop: Served, value: str) -> None:
     before = shop.get("/status").json["experiment"]

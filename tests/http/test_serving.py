@@ -25,6 +25,7 @@ from lumpable.client import Client, Unreachable
 from lumpable.http.http_server import Address, HttpServer
 from lumpable.service.fits_beside import child_environment
 from lumpable.service.live_experiment import LiveExperiment
+from lumpable.service.settings import said as settings_said
 
 
 def started(*words: str, **environment: str) -> tuple[subprocess.Popen[str], str, list[str]]:
@@ -267,6 +268,39 @@ def test_a_learner_and_its_options_on_the_command_line(tmp_path: Path) -> None:
         code, said_of_it = said(file, *words)
         assert code == 2
         assert why in said_of_it
+
+
+def test_what_a_file_has_can_be_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in Python by None and False; what is not said stays."""
+    file = str(tmp_path / "clicks.db")
+    opened: list[dict[str, Any]] = []
+
+    class Opened(HttpServer):
+        def run(self) -> None:
+            with self._socket, self.life._opener() as experiment:
+                kept = settings_said(experiment.settings)
+                opened.append({name: kept[name] for name in names} | {
+                    "arms": list(experiment.status().arms)
+                })  # fmt: skip
+
+    names = ("window", "default", "control", "at_most", "new_arms")
+    monkeypatch.setattr("lumpable.http.http_server.HttpServer", Opened)
+    monkeypatch.setattr(serving, "has", lambda *modules: False)
+    words = ["--arm", "17", "--arm", "b", "--control", "17", "--at-most", "3", "--new-arms"]
+    begun = {"window": None, "default": None, "control": "17", "at_most": 3, "new_arms": True,
+             "arms": ["17", "b"]}  # fmt: skip
+    for more, expected in (
+        ([*words, "--window", "none", "--default", "None"], begun),
+        ([], begun),
+        (["--no-new-arms"], begun | {"new_arms": False}),
+        (["--control", "none"], begun | {"new_arms": False, "control": None}),
+        (["--at-most", "none"], begun | {"new_arms": False, "control": None, "at_most": None}),
+    ):
+        code, out = said(file, "--port", "0", *more)
+        assert code == 0, out
+        assert opened[-1] == expected
+    for wrong in (["--window", "nothing"], ["--at-most", "1.5"]):
+        assert said(file, *wrong)[0] == 2
 
 
 def test_a_failure_to_open_is_raised_at_the_end() -> None:

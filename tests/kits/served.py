@@ -82,6 +82,7 @@ def served(
     opener: Callable[[], LiveExperiment] = opened, tokens: Tokens | None = None,
     warmer: Callable[[LiveExperiment], None] = lambda experiment: None, *, wait: bool = True,
     names: tuple[str, ...] = (), page: Callable[[], Files] | None = None,
+    may_write: Callable[[], bool] = lambda: True,
 ) -> Iterator[Served]:  # fmt: skip
     """Start a server and stop it; `wait` until the experiment is open."""
     lines: list[str] = []
@@ -94,7 +95,8 @@ def served(
 
     address = Address(port=0, tokens=tokens or Tokens(), names=names)
     files = None if page is None else PageFiles(page)
-    server = HttpServer(opener, address, log=Log(write), warmer=warmer, page=files)
+    server = HttpServer(opener, address, log=Log(write), warmer=warmer, page=files,
+                        may_write=may_write)  # fmt: skip
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

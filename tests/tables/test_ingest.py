@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import math
 import random
+import subprocess
+import sys
 import tempfile
 from decimal import Decimal
 from pathlib import Path
@@ -374,6 +376,55 @@ def test_a_damaged_file_is_named_and_refused(tmp_path: Path, many: int) -> None:
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"user,item,reward\n") + packed[:-9000])
     with pytest.raises(BadArgument, match=r"t\.csv\.gz' is damaged"):
         read_events(tmp_path / "t.csv.gz")
+
+
+CLAIMS = """
+import contextlib, pathlib, random, re, resource, sys
+import polars as pl
+from lumpable import read_events
+
+folder, rng = pathlib.Path(sys.argv[1]), random.Random(3)
+log = {"user": [f"u{k % 40}" for k in range(900)], "item": [f"i{rng.random()}" for _ in range(900)],
+       "reward": [k % 2 for k in range(900)]}
+pl.DataFrame(log).write_parquet(folder / "a.parquet", compression="snappy")
+read_events(folder / "a.parquet")
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+whole, before = (folder / "a.parquet").read_bytes(), peak()
+end = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+
+def claimed(at, size):  # a number of Thrift, larger than it was
+    after, digits = at, b""
+    while whole[after] & 128:
+        after += 1
+    while size:
+        digits, size = digits + bytes([size & 127 | 128 * (size > 127)]), size >> 7
+    return (whole[:at] + digits + whole[after + 1 : end])[:end] + whole[end:]
+
+pages = [found.end() for found in re.finditer(rb"\\x15[\\0\\4\\6]\\x15", whole[:end])]
+harmed = [claimed(at, 2 * size) for at in pages for size in (2**28, 2**30, 2**31 - 1)]
+for _ in range(int(sys.argv[2])):  # and any number of the footer
+    at, large = rng.randrange(end, len(whole) - 8), rng.choice([b"\\xff\\xff\\xff\\xff\\x0f",
+                                                             b"\\xfe\\xff\\xff\\xff\\x07"])
+    harmed.append(whole[:at] + large + whole[at + 5 :])
+for each in harmed:
+    (folder / "b.parquet").write_bytes(each)
+    with contextlib.suppress(Exception):  # what it says is tried above
+        read_events(folder / "b.parquet")
+print(len(pages), peak() - before)
+"""
+"""Reads a Parquet file of 16 KB that claims gigabytes, in its pages and in its footer."""
+
+
+@pytest.mark.parametrize("many", [60, pytest.param(2_000, marks=pytest.mark.nightly)])
+def test_a_small_file_that_claims_to_be_large_takes_no_memory(tmp_path: Path, many: int) -> None:
+    """A child reads all of them, and says by how much its memory ever grew."""
+    child = subprocess.run(
+        [sys.executable, "-c", CLAIMS, str(tmp_path), str(many)], capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    pages, grown = map(int, child.stdout.split())
+    assert pages >= 3  # one of each column, or more
+    assert grown < 64 * 2**20
 
 
 def test_an_error_that_is_no_damage_stays_an_error(tmp_path: Path) -> None:

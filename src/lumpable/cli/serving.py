@@ -19,7 +19,7 @@ import msgspec
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import has
 from lumpable.base.version import __version__
-from lumpable.cli import outputs
+from lumpable.cli import outputs, unset
 from lumpable.cli.learned_paths import COLUMNS, column_options, learned_at
 from lumpable.cli.options import accepted_rewards
 from lumpable.cli.show import say
@@ -56,15 +56,17 @@ def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] |
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option("--arm", "arms", multiple=True, help="An arm to choose from; once for each.")
+@click.option("--arm", "arms", multiple=True, help="An arm, always a text; once for each.")
 @click.option(
     "--rewards",
     type=accepted_rewards,
     metavar="TEXT",
     help="Which are accepted: any, binary, or a range such as 0:5.  [any]",
 )
-@click.option("--window", type=float, help="Seconds after a decision in which rewards count.")
-@click.option("--default", type=float, help="The reward of what was shown and had none by then.")
+@click.option("--window", type=unset.FLOAT, help="Seconds after a decision in which rewards count.")
+@click.option(
+    "--default", type=unset.FLOAT, help="The reward of what was shown and had none by then."
+)
 @click.option(
     "--repeated",
     type=click.Choice(["first", "last", "sum"]),
@@ -76,9 +78,9 @@ def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] |
     help="Decide, show all the control arm, or learn from others.  [serve]",
 )
 @click.option("--hold-back", type=float, help="Share of decisions that are not the learner's.")
-@click.option("--control", help="The arm that these show.")
-@click.option("--at-most", type=int, help="How often an arm may be shown to one user.")
-@click.option("--new-arms", is_flag=True, default=None, help="Let requests bring new arms.")
+@click.option("--control", type=unset.TEXT, help="The arm that these show.")
+@click.option("--at-most", type=unset.INTEGER, help="How often an arm may be shown to one user.")
+@click.option("--new-arms/--no-new-arms", default=None, help="Whether requests may bring arms.")
 @click.option("--floor", type=float, help="The least probability of each allowed arm.")
 @click.option("--seed", type=int, help="Of all chance.")
 @click.option("--learner", metavar="NAME", help="A learner or a plan, by its name.  [lumps]")
@@ -137,7 +139,8 @@ def serve(
     """Serve decisions over HTTP, from an experiment in FILE.
 
     Begins the experiment, or goes on with it: what is not said is as it was. Decisions and rewards
-    are in the file before they are answered. Stops gracefully at SIGTERM and Ctrl-C.
+    are in the file before they are answered. The word none takes back what an earlier start said.
+    Stops gracefully at SIGTERM and Ctrl-C.
 
     FILE may be the address of a PostgreSQL database: then several of these share the experiment.
 
@@ -160,6 +163,7 @@ def serve(
     installed.check()
     from lumpable.http.http_server import Address, HttpServer, quiet_warnings
     from lumpable.http.json_logs import Log
+    from lumpable.http.life import may_write
     from lumpable.http.page_files import PageFiles
     from lumpable.http.tokens import ENVIRONMENT, Tokens
 
@@ -167,7 +171,7 @@ def serve(
     address, log = Address(host, port, names, found), Log(all_requests=log_all)
     given["learner"] = described(given["learner"], options)
     columns = {name: column for name in COLUMNS if (column := given.pop(name)) is not None}
-    settings = {name: value for name, value in given.items() if value is not None}
+    settings = unset.given(given)
     if not is_address(file):
         outputs.check({"FILE": Path(file)}, read=[settings.get("learned"), tokens])
     if "learned" in settings:
@@ -185,12 +189,15 @@ def serve(
         experiment.warm()
         no_long_collections()
 
+    def writable() -> bool:
+        return file == MEMORY or is_address(file) or may_write(Path(file))
+
     if until_stdin_ends:
         threading.Thread(target=end_with_stdin, daemon=True).start()
     quiet_warnings(log)
     page = PageFiles(partial(page_files, Path(file).name)) if has(*PAGE_NEEDS) else None
     server = HttpServer(opened, address, log=log, user_feature=user_feature, page=page,
-                        warmer=ready)  # fmt: skip
+                        warmer=ready, may_write=writable)  # fmt: skip
     say(f"lumpable {__version__} serves {place_of(file)} at {server.url}")
     if page is None:
         say("  no page: it needs the extra plot (pip install 'lumpable[plot]')")
@@ -204,6 +211,7 @@ def serve(
     except StoreError as error:
         raise BadArgument("file", why=str(error)) from error
     finally:
+        server.leave()
         gc.unfreeze()  # what is frozen is not freed at the end, and libraries call that a leak
 
 
@@ -224,11 +232,12 @@ def no_long_collections() -> None:
 
 
 def page_files(title: str) -> dict[str, tuple[str, bytes]]:
-    """Return the page that is shown at `/`, made by a child: it would stop all callers for seconds.
+    """Return the page of `/`, made by a child: else it would stop all callers for seconds.
 
-    Whoever bundles the script that draws holds Python's lock meanwhile.
+    Who bundles the script that draws holds Python's lock meanwhile. (-P: no module is taken from
+    the current directory.)
     """
-    command = [sys.executable, "-c", f"from {__name__} import send_page; send_page()", title]
+    command = [sys.executable, "-P", "-c", f"from {__name__} import send_page; send_page()", title]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=child_environment(),
         start_new_session=True,  # Ctrl-C is for the service

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,89 +24,15 @@ from lumpable.base.version import __version__
 from lumpable.http import messages as m
 from lumpable.http import metrics, personalizer
 from lumpable.http.endpoints import ENDPOINTS, Endpoint
-from lumpable.http.guard import JSON, Guard, body_of, respond, roles_of
-from lumpable.http.health import Watch
+from lumpable.http.guard import JSON, Guard, body_of, respond
 from lumpable.http.json_logs import Log
 from lumpable.http.life import Life
-from lumpable.http.metrics import Meter
 from lumpable.http.openapi import document
 from lumpable.http.page_files import BELOW, PageFiles, wants_page
-from lumpable.http.refusals import Refusal, later, refusal, unreadable
+from lumpable.http.refusals import Refusal, unreadable
+from lumpable.http.shared_by_all import MOST_WAITING, Service
 from lumpable.http.tokens import Role, Tokens
-from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import said
-from lumpable.stores.law import StoreError
-
-MOST_WAITING = 1_000
-"""Calls under way; more are told to come again. Who has not sent a body yet keeps nobody out."""
-
-
-def plain(value: Any) -> Any:
-    """Return a number out of an array as one that JSON knows."""
-    if hasattr(value, "item"):
-        return value.item()
-    raise NotImplementedError(type(value).__name__)
-
-
-class Service:
-    """What all addresses share."""
-
-    def __init__(self, life: Life, tokens: Tokens, log: Log, hosts: frozenset[str]) -> None:
-        self.life, self.tokens, self.log, self.hosts = life, tokens, log, hosts
-        self.watch, self.meter = Watch(), Meter()
-        self.at_work = 0
-        """Calls under way; for one thread, that of the event loop."""
-        self.encoder = msgspec.json.Encoder(enc_hook=plain)
-        life.on_open = self._opened
-
-    def _opened(self, experiment: LiveExperiment) -> None:
-        self.watch.open_arms, self.watch.shared = experiment.status().arms, experiment.shared
-
-    async def in_thread(self, pool: Any, call: Callable[[], Any]) -> Any:
-        """Run a call that may wait."""
-        return await asyncio.get_running_loop().run_in_executor(pool, call)
-
-    @contextlib.contextmanager
-    def at_most(self, calls: int) -> Iterator[None]:
-        """Count a call while it is under way; refuse it if there are too many."""
-        if self.at_work >= calls:
-            raise later("service", f"at most {calls} requests under way", "more")
-        self.at_work += 1
-        try:
-            yield
-        finally:
-            self.at_work -= 1
-
-    def concerns(self) -> list[m.Concern]:
-        """Return what looks wrong, without waiting for anybody."""
-        opened = self.life.opened
-        if opened is None:
-            return self.watch.concerns(None)
-        return self.watch.concerns(opened.settings, opened.failed_fits)
-
-    def allow(self, scope: Scope, role: Role) -> None:
-        """Refuse who may not do this."""
-        if not self.tokens:
-            return
-        roles = roles_of(self.tokens, Headers(scope=scope))
-        if not roles:
-            headers = ((b"www-authenticate", b"Bearer"),)
-            raise Refusal(401, "Authorization", "a token that is known: 'Bearer ...'", "none",
-                          headers)  # fmt: skip
-        if role not in roles:
-            raise Refusal(403, "token", f"one with the role {role}", ", ".join(sorted(roles)))
-
-    def explained(self, error: Exception, route: str) -> Refusal:
-        """Return what to tell the caller; write down what is not their fault."""
-        known = refusal(error)
-        if isinstance(error, StoreError):
-            self.watch.failed(str(error))
-            self.log.say("store", "error", route=route, error=type(error).__name__)
-        if known is None:
-            id = secrets.token_hex(8)
-            self.log.bug(error, id, route)
-            return Refusal(500, "service", f"no bug; this one is in the log as {id}")
-        return known
 
 
 class Serve:
@@ -197,14 +121,17 @@ def query_of(scope: Scope, takes: type[m.Message]) -> m.Message:
 
 
 def looked(
-    service: Service, path: str, role: Role | None, answer: Callable[[], Any], *, slow: bool = False
-) -> Serve:
+    service: Service, path: str, role: Role | None, answer: Callable[[], Any], *,
+    slow: bool = False, first: Callable[[], Awaitable[None]] | None = None,
+) -> Serve:  # fmt: skip
     """Return the application of an address that tells about the service: (status, kind, body)."""
 
     async def answered(scope: Scope, receive: Receive) -> Any:
         if role is not None:
             service.allow(scope, role)
         query_of(scope, m.Nothing)
+        if first is not None:
+            await first()
         return await service.in_thread(service.life.reads, answer) if slow else answer()
 
     return Serve(service, path, answered)
@@ -221,25 +148,30 @@ def about_itself(service: Service, endpoints: tuple[Endpoint, ...]) -> dict[str,
         return 200, JSON, encode(m.Health(alive=True, fine=not found, concerns=found))
 
     def ready() -> tuple[int, bytes, bytes]:
-        is_ready = life.stage == "ready"
-        return 200 if is_ready else 503, JSON, encode(m.Ready(ready=is_ready, stage=life.stage))
+        is_ready = life.ready
+        stage = "read-only" if life.stage == "ready" and not is_ready else life.stage
+        return 200 if is_ready else 503, JSON, encode(m.Ready(ready=is_ready, stage=stage))
 
     def status() -> tuple[int, bytes, bytes]:
         e = life.experiment
         now = m.StatusNow(experiment=e.status(), settings=said(e.settings), lumpable=__version__,
-                          up_seconds=time.monotonic() - life.begun)  # fmt: skip
+                          up_seconds=time.monotonic() - life.begun,
+                          trouble=service.watch.trouble)  # fmt: skip
         return 200, JSON, encode(now)
 
     def measured() -> tuple[int, bytes, bytes]:
         known = None if life.opened is None else life.opened.status()
-        body = metrics.text(service.meter, life.stage == "ready", known, *service.watch.counts(),
+        service.look()
+        seen = service.watch.seen
+        arms = () if seen is None else seen.activity.arms
+        body = metrics.text(service.meter, life.ready, known, arms, service.watch.standing(),
                             len(service.concerns()))  # fmt: skip
         return 200, metrics.CONTENT_TYPE, body
 
     return {
         "/": looked(service, "/", None, lambda: (200, JSON, pointer)),
         "/openapi.json": looked(service, "/openapi.json", None, lambda: (200, JSON, api)),
-        "/health": looked(service, "/health", None, health),
+        "/health": looked(service, "/health", None, health, first=service.looked),
         "/ready": looked(service, "/ready", None, ready),
         "/status": looked(service, "/status", "read", status, slow=True),
         "/metrics": looked(service, "/metrics", "read", measured, slow=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from lumpable.service.overview import BeliefsNow
 
 SMALL, LARGE = 64 * 1024, 8 * 1024 * 1024
 """Bytes of a body, and of one with many events."""
+SHOWN = 100
+"""Arms that /activity counts, of those that were shown most: pages ask for it again and again."""
 INTEGER = re.compile(r"-?[0-9]{1,19}")
 ONLY_LUMPS = "Only Lumps says so: with another learner, 400."
 Call = Callable[[LiveExperiment, Any, Mapping[str, str]], Any]
@@ -42,6 +45,8 @@ class Endpoint:
     """Tells the watch of an answer."""
     quick: bool = False
     """Whether calls of many connections are made together."""
+    refusals: tuple[int, ...] = ()
+    """How it may say no, beside what all may answer."""
 
 
 def name_in(query: m.OfUser) -> m.Name:
@@ -102,7 +107,8 @@ def _groups(e: LiveExperiment, *_: object) -> m.Groups:
 
 
 def _activity(e: LiveExperiment, *_: object) -> Activity:
-    return e.activity()
+    going = e.activity()
+    return dataclasses.replace(going, arms=going.arms[:SHOWN])
 
 
 def _beliefs(e: LiveExperiment, *_: object) -> BeliefsNow:
@@ -131,12 +137,8 @@ def _recommended(e: LiveExperiment, *_: object) -> m.Recommended:
     return m.Recommended(recommended=[m.ForUser(user=user, arm=arm) for user, arm in rows])
 
 
-def _one_decided(watch: Watch, made: Decided) -> None:
-    watch.decided([made.arm])
-
-
-def _many_decided(watch: Watch, made: m.Decisions) -> None:
-    watch.decided([one.arm for one in made.decisions])
+def _written(watch: Watch, _: object) -> None:
+    watch.written()
 
 
 def _one_rewarded(watch: Watch, stands: m.Stands) -> None:
@@ -147,16 +149,12 @@ def _many_rewarded(watch: Watch, stand: m.StandMany) -> None:
     watch.rewarded(stand.standings)
 
 
-def _arms_changed(watch: Watch, now: m.Arms) -> None:
-    watch.open_arms = now.arms
-
-
 ENDPOINTS = (
     Endpoint("POST", "/decide", "decide", m.Decide, Decided, _decide,
              "Choose an arm for a user. The same event gets the same decision again.",
-             note=_one_decided, quick=True),
+             note=_written, quick=True),
     Endpoint("POST", "/decide/many", "decide", m.DecideMany, m.Decisions, _decide_many,
-             "Choose for many users, in one commit.", limit=LARGE, note=_many_decided),
+             "Choose for many users, in one commit.", limit=LARGE, note=_written),
     Endpoint("POST", "/reward", "reward", m.Reward, m.Stands, _reward,
              "Report the reward of an event.", note=_one_rewarded, quick=True),
     Endpoint("POST", "/reward/many", "reward", m.RewardMany, m.StandMany, _reward_many,
@@ -166,13 +164,13 @@ ENDPOINTS = (
     Endpoint("POST", "/observe", "decide", m.Observe, Decided, _observe,
              "Report a decision that somebody else made."),
     Endpoint("POST", "/arms/add", "admin", m.Arm, m.Arms, _arm(LiveExperiment.add_arm),
-             "Let an arm be chosen from now on.", note=_arms_changed),
+             "Let an arm be chosen from now on.", note=_written),
     Endpoint("POST", "/arms/pause", "admin", m.Arm, m.Arms, _arm(LiveExperiment.pause_arm),
-             "Choose an arm no more until it is resumed.", note=_arms_changed),
+             "Choose an arm no more until it is resumed.", note=_written),
     Endpoint("POST", "/arms/resume", "admin", m.Arm, m.Arms, _arm(LiveExperiment.resume_arm),
-             "Choose a paused or removed arm again.", note=_arms_changed),
+             "Choose a paused or removed arm again.", note=_written),
     Endpoint("POST", "/arms/remove", "admin", m.Arm, m.Arms, _arm(LiveExperiment.remove_arm),
-             "Choose an arm no more; its evidence stays.", note=_arms_changed),
+             "Choose an arm no more; its evidence stays.", note=_written),
     Endpoint("POST", "/forget", "admin", m.Forget, m.Forgotten, _forget,
              "Erase a user: no byte of the name stays."),
     Endpoint("GET", "/groups", "read", m.Nothing, m.Groups, _groups,

@@ -1,178 +1,214 @@
 """What looks wrong with a running service, in words, each with what to do about it.
 
-Watches what was answered; asks nobody, so that it can be read while the experiment is busy.
+Judges by what the log says, which all processes that share it have in common, and by what the store
+could not do. Names no file and no address: whoever asks needs no token.
 """
 
 from __future__ import annotations
 
 import threading
-import time
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lumpable.http.messages import Concern
+from lumpable.http.refusals import cause
+from lumpable.service.activity import Activity
 from lumpable.service.joining import Standing
+from lumpable.service.lately import Lately
+from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import Settings
+from lumpable.stores.law import StoreError
 from lumpable.stores.log_entries import Name
 
-LATELY = 1_000
-"""Decisions and rewards that are looked back at."""
 ENOUGH = 200
-"""Of them, before anything is said about shares."""
+"""Decisions or rewards, before anything is said about shares of them."""
 QUIET = 600.0
 """Seconds without a reward that are worth a word, ..."""
-UNREWARDED = 50
-"""... if so many decisions came meanwhile."""
+SURPRISE = 1e-4
+"""... if so many decisions without one are less likely than this, ..."""
+LONGER = 2.0
+"""... and so many times more than ever came between two rewards: they may come in heaps."""
+NEVER = 1_000
+"""Decisions without any reward that are worth a word where none has come yet."""
 OFTEN = 3
 """Fits that failed in a row: one may have been bad luck."""
 A_DAY = 86_400.0
 ALMOST_ALL = 0.95
 MANY = 0.2
+Found = list[tuple[str, str]]
+"""What looks wrong, and what to do about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an experiment said of itself when it was last asked."""
+
+    settings: Settings
+    arms: Sequence[Name]
+    """Those that may be chosen."""
+    decisions: int
+    activity: Activity
+    shared: bool = False
+    """Whether the store is a database server, not a file."""
+
+    @classmethod
+    def of(cls, experiment: LiveExperiment) -> Seen:
+        """Ask an experiment; this may wait for those who decide."""
+        status, activity = experiment.status(), experiment.activity()
+        return cls(experiment.settings, status.arms, status.decisions, activity, experiment.shared)
 
 
 class Watch:
-    """Keeps what was decided and rewarded lately."""
+    """Keeps what was seen last, and what the store could not do."""
 
-    def __init__(
-        self, clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time
-    ) -> None:
-        self._clock, self._wall, self._lock = clock, wall, threading.Lock()
-        self.arms: Counter[Name] = Counter()
-        """Decisions by arm, since the start."""
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.seen: Seen | None = None
         self.standings: Counter[str] = Counter()
-        """Rewards by where their event stood, since the start."""
-        self._lately: deque[Name] = deque(maxlen=LATELY)
-        self._stood: deque[str] = deque(maxlen=LATELY)
-        self._rewarded_at, self._since, self._unrewarded = clock(), wall(), 0
-        self._broken = ""
-        self.open_arms: Sequence[Name] | None = None
-        """The arms that may be chosen, when somebody last said; None: nobody did."""
-        self.shared = False
-        """Whether the store is a database server, not a file."""
+        """Rewards by where their event stood when they were answered, since the start."""
+        self.trouble = ""
+        """Why the last call could not be written, for those who may read it; empty: it was."""
+        self._cause = ""
+        self.writable = True
+        """Whether the file may be written, as far as one can see without writing."""
 
-    def decided(self, arms: Sequence[Name]) -> None:
-        """Take notice of decisions."""
-        with self._lock:
-            self._broken = ""
-            self.arms.update(arms)
-            self._lately.extend(arms)
-            self._unrewarded += len(arms)
+    def written(self) -> None:
+        """Take notice of a call that was durable."""
+        self.trouble = self._cause = ""
 
     def rewarded(self, standings: Sequence[Standing]) -> None:
         """Take notice of rewards."""
+        self.written()
         with self._lock:
-            self._broken = ""
             self.standings.update(standings)
-            self._stood.extend(standings)
-            if standings:
-                self._rewarded_at, self._since = self._clock(), self._wall()
-                self._unrewarded = 0
 
-    def failed(self, why: str) -> None:
+    def failed(self, error: StoreError) -> None:
         """Take notice of a call that the store could not do."""
-        with self._lock:
-            self._broken = why
+        self.trouble, self._cause = str(error), cause(error)
 
-    def counts(self) -> tuple[dict[Name, int], dict[str, int]]:
-        """Return decisions by arm and rewards by standing."""
+    def standing(self) -> dict[str, int]:
+        """Return rewards by standing."""
         with self._lock:
-            return dict(self.arms), dict(self.standings)
+            return dict(self.standings)
 
-    def concerns(self, settings: Settings | None, failed_fits: int = 0) -> list[Concern]:
-        """Return what looks wrong, in an experiment with these settings if it is open."""
-        with self._lock:
-            found = [
-                *self._store(), *_fits(failed_fits), *self._no_arms(settings), *self._no_rewards(),
-                *self._one_arm(settings), *self._unknown_events(), *self._late(settings),
-                *self._no_control(settings),
-            ]  # fmt: skip
+    def concerns(self, failed_fits: int = 0) -> list[Concern]:
+        """Return what looks wrong."""
+        seen = self.seen
+        found = [*self._store(), *_fits(failed_fits)]
+        if seen is not None:
+            found += [*_no_arms(seen), *_floor(seen), *_no_rewards(seen), *_one_arm(seen),
+                      *_unknown_events(seen), *_late(seen), *_no_control(seen)]  # fmt: skip
         return [Concern(what=what, do=do) for what, do in found]
 
-    def _store(self) -> list[tuple[str, str]]:
-        if not self._broken:
+    def _store(self) -> Found:
+        if not self._cause and self.writable:
             return []
         look, what = (
             ("Look at the database server: does it run, can it be reached, is its disk full?",
              "server")
-            if self.shared else ("Look at the disk: is it full, or read-only?", "disk")
+            if self.seen is not None and self.seen.shared
+            else ("Look at the disk: is it full, or read-only?", "disk")
         )  # fmt: skip
         do = (f"{look} Callers get 503 and may try again; the service goes on as soon as the "
-              f"{what} does.")  # fmt: skip
-        return [(f"the last call could not be written: {self._broken}", do)]
+              f"{what} does. Why, is in the log on stderr and in /status.")  # fmt: skip
+        if not self._cause:
+            do = ("Let the user of this process write the file, those beside it and their folder, "
+                  "and start it again.")  # fmt: skip
+            return [("nothing can be written: the file, or its folder, is read-only", do)]
+        return [(f"the last call could not be written: {self._cause}", do)]
 
-    def _no_arms(self, settings: Settings | None) -> list[tuple[str, str]]:
-        if self.open_arms is None or self.open_arms or settings is None or settings.new_arms:
+
+def _no_arms(seen: Seen) -> Found:
+    if seen.arms or seen.settings.new_arms:
+        return []
+    return [("there is no arm to choose", "Add arms with POST /arms/add, or resume some.")]
+
+
+def _floor(seen: Seen) -> Found:
+    floor, n = seen.settings.floor, len(seen.arms)
+    if seen.settings.mode != "serve" or floor * n < 1.0:
+        return []
+    what = f"a floor of {floor:g} is too much for {n} arms: decisions among all of them are refused"
+    return [(what, f"Start with a --floor of less than 1 / {n}, or pause some arms.")]
+
+
+def _no_control(seen: Seen) -> Found:
+    settings, control = seen.settings, seen.settings.control
+    to_come = settings.new_arms and not seen.decisions  # with the first request
+    if control is None or not seen.arms or control in seen.arms or to_come:
+        return []
+    if settings.mode == "shadow":
+        so = "so no decision is made"
+    elif settings.mode == "serve" and settings.hold_back > 0.0:
+        so = "so what is held back shows any arm"
+    else:
+        return []
+    what = f"the control arm {control!r} is paused, removed or unknown, {so}"
+    do = "Resume it with POST /arms/resume (or /arms/add), or start with another --control."
+    return [(what, do)]
+
+
+def _no_rewards(seen: Seen) -> Found:
+    quiet, now = seen.activity.lately.quiet, seen.activity.now
+    seconds = now - quiet.since
+    if seconds < QUIET or quiet.decisions == 0:
+        return []
+    do = ("Look at whoever sends POST /reward: does it run, does its token still open it (401 "
+          "and 403 in the log), does it send the event ids that were given?")  # fmt: skip
+    if quiet.probability is None:
+        if quiet.decisions < NEVER:
             return []
-        return [("there is no arm to choose", "Add arms with POST /arms/add, or resume some.")]
-
-    def _no_control(self, settings: Settings | None) -> list[tuple[str, str]]:
-        control = None if settings is None else settings.control
-        if settings is None or control is None or not self.open_arms or control in self.open_arms:
-            return []
-        if settings.mode == "shadow":
-            so = "so no decision is made"
-        elif settings.mode == "serve" and settings.hold_back > 0.0:
-            so = "so what is held back shows any arm"
-        else:
-            return []
-        what = f"the control arm {control!r} is paused, removed or unknown, {so}"
-        do = "Resume it with POST /arms/resume (or /arms/add), or start with another --control."
-        return [(what, do)]
-
-    def _no_rewards(self) -> list[tuple[str, str]]:
-        quiet = self._clock() - self._rewarded_at
-        if quiet < QUIET or self._unrewarded < UNREWARDED:
-            return []
-        since = datetime.fromtimestamp(self._since, UTC)
-        shown = f"{since:%H:%M} UTC" if quiet < A_DAY else f"{since:%Y-%m-%d %H:%M} UTC"
-        what = (f"rewards have stopped coming since {shown}: none for {quiet / 60:,.0f} minutes, "
-                f"while {self._unrewarded:,} decisions came")  # fmt: skip
-        do = ("Look at whoever sends POST /reward: does it run, does its token still open it (401 "
-              "and 403 in the log), does it send the event ids that were given?")  # fmt: skip
-        return [(what, do)]
-
-    def _one_arm(self, settings: Settings | None) -> list[tuple[str, str]]:
-        shadow = settings is not None and settings.mode == "shadow"
-        alone = self.open_arms is not None and len(self.open_arms) == 1
-        if len(self._lately) < ENOUGH or shadow or alone:
-            return []
-        share = Counter(self._lately).most_common(1)[0][1] / len(self._lately)
-        if share < ALMOST_ALL:
-            return []
-        what = f"one arm gets {share:.0%} of decisions (of the last {len(self._lately):,})"
-        do = ("It may be best for almost everybody: see GET /groups, and /metrics for which it is. "
-              "If not, look whether rewards of other arms arrive and whether requests allow "
-              "others; a floor or a hold-back keeps trying them.")  # fmt: skip
-        return [(what, do)]
-
-    def _share(self, *standings: Standing) -> float:
-        if len(self._stood) < ENOUGH:
-            return 0.0
-        return sum(standing in standings for standing in self._stood) / len(self._stood)
-
-    def _unknown_events(self) -> list[tuple[str, str]]:
-        share = self._share("early", "orphan")
-        if share < MANY:
-            return []
-        what = f"{share:.0%} of rewards are for events that nobody decided"
-        do = "Send the event ids that /decide gave, unchanged; an id is for one decision."
-        return [(what, do)]
-
-    def _late(self, settings: Settings | None) -> list[tuple[str, str]]:
-        share = self._share("late")
-        if share < MANY:
-            return []
-        window = "" if settings is None or settings.window is None else (
-            f" of {settings.window / 1e6:,.0f} seconds"
-        )  # fmt: skip
-        what = f"{share:.0%} of rewards come after the window{window}, and do not count"
-        do = ("Send rewards sooner, or with `at`, the time when they happened; or begin a new "
-              "experiment with a longer window.")  # fmt: skip
-        return [(what, do)]
+        return [(f"no reward has come yet, for {quiet.decisions:,} decisions", do)]
+    if quiet.probability >= SURPRISE or quiet.decisions <= LONGER * quiet.longest:
+        return []
+    since = datetime.fromtimestamp(quiet.since, UTC)
+    shown = f"{since:%H:%M} UTC" if seconds < A_DAY else f"{since:%Y-%m-%d %H:%M} UTC"
+    what = (f"rewards have stopped coming since {shown}: none for {seconds / 60:,.0f} minutes, "
+            f"while {quiet.decisions:,} decisions came")  # fmt: skip
+    return [(what, do)]
 
 
-def _fits(failed: int) -> list[tuple[str, str]]:
+def _one_arm(seen: Seen) -> Found:
+    lately = seen.activity.lately
+    if lately.decisions < ENOUGH or seen.settings.mode != "serve" or len(seen.arms) == 1:
+        return []
+    share = lately.commonest_decisions / lately.decisions
+    if share < ALMOST_ALL:
+        return []
+    what = f"one arm gets {share:.0%} of decisions (of the last {lately.decisions:,})"
+    do = ("It may be best for almost everybody: see GET /groups, and /metrics for which it is. "
+          "If not, look whether rewards of other arms arrive and whether requests allow "
+          "others; a floor or a hold-back keeps trying them.")  # fmt: skip
+    return [(what, do)]
+
+
+def _share(lately: Lately, number: int) -> float:
+    return 0.0 if lately.rewards < ENOUGH else number / lately.rewards
+
+
+def _unknown_events(seen: Seen) -> Found:
+    share = _share(seen.activity.lately, seen.activity.lately.undecided)
+    if share < MANY:
+        return []
+    what = f"{share:.0%} of rewards are for events that nobody decided"
+    do = "Send the event ids that /decide gave, unchanged; an id is for one decision."
+    return [(what, do)]
+
+
+def _late(seen: Seen) -> Found:
+    share, window = _share(seen.activity.lately, seen.activity.lately.late), seen.settings.window
+    if share < MANY:
+        return []
+    long = "" if window is None else f" of {window / 1e6:,.0f} seconds"
+    what = f"{share:.0%} of rewards come after the window{long}, and do not count"
+    do = ("Send rewards sooner, or with `at`, the time when they happened; or begin a new "
+          "experiment with a longer window.")  # fmt: skip
+    return [(what, do)]
+
+
+def _fits(failed: int) -> Found:
     if failed < OFTEN:
         return []
     what = f"fits fail: the process that makes them ended {failed:,} times in a row"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
+import os
 import signal
 import socket
+import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +20,7 @@ import uvicorn
 from lumpable.base.errors import BadArgument
 from lumpable.http import personalizer
 from lumpable.http.application import application
+from lumpable.http.connections import KEEP_ALIVE, Connection
 from lumpable.http.guard import LOCAL
 from lumpable.http.json_logs import Forwarder, Log
 from lumpable.http.life import Life
@@ -24,8 +28,10 @@ from lumpable.http.page_files import PageFiles
 from lumpable.http.tokens import ENVIRONMENT, Tokens
 from lumpable.service.live_experiment import LiveExperiment
 
-GRACE = 30
+GRACE = 15
 """Seconds that requests under way are given when the service stops."""
+TWICE = 0.5
+"""Seconds in which a second signal is the same one: some send it to a process and to its group."""
 BACKLOG = 1_024
 
 
@@ -66,17 +72,27 @@ class Server(uvicorn.Server):
     """A server that ends well when it is told to stop, and says which signal it was."""
 
     stopped_by: int | None = None
+    hurry: Callable[[int], None] = staticmethod(os._exit)
+    """Called with an exit code when it is told a second time."""
+    _told_at = 0.0
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop gracefully at SIGTERM and Ctrl-C."""
+        """Stop gracefully at SIGTERM and Ctrl-C, at the second one soon, at the third one now."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
 
         def stop(number: int, frame: object) -> None:
-            self.stopped_by = number
-            self.should_exit = True
+            again = self.stopped_by is not None
+            if again and time.monotonic() - self._told_at < TWICE:
+                return
+            if self.force_exit:
+                os._exit(128 + number)
+            self.stopped_by, self._told_at, self.should_exit = number, time.monotonic(), True
+            if again:
+                self.force_exit = True
+                threading.Thread(target=self.hurry, args=(128 + number,), daemon=True).start()
 
         before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
@@ -93,16 +109,18 @@ class HttpServer:
         self, opener: Callable[[], LiveExperiment], address: Address, *, log: Log | None = None,
         user_feature: str = personalizer.USER,
         warmer: Callable[[LiveExperiment], None] = LiveExperiment.warm,
-        page: PageFiles | None = None,
+        page: PageFiles | None = None, may_write: Callable[[], bool] = lambda: True,
     ) -> None:  # fmt: skip
         self._log = log or Log()
-        self.life = Life(opener, self._log, warmer)
+        self.life = Life(opener, self._log, warmer, may_write)
         app = application(self.life, tokens=address.tokens, hosts=address.hosts, log=self._log,
                           user_feature=user_feature, page=page)  # fmt: skip
         self._server = Server(uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, ws="none",
+            app, http=Connection, log_config=None, access_log=False, server_header=False, ws="none",
             proxy_headers=False, lifespan="on", timeout_graceful_shutdown=GRACE,
+            timeout_keep_alive=KEEP_ALIVE,
         ))  # fmt: skip
+        self._server.hurry = self._end
         self.life.on_failure = self.stop
         self._socket = _bound(address)
         self.port: int = self._socket.getsockname()[1]
@@ -112,6 +130,18 @@ class HttpServer:
     def stop(self) -> None:
         """Let `run` finish what is under way, and return."""
         self._server.should_exit = True
+
+    def _end(self, code: int) -> None:
+        """End the process as soon as what was handed in is durable: without a snapshot."""
+        self.life.finish()
+        self._log.say("stopped", "warning", at_once=True)
+        os._exit(code)
+
+    def leave(self) -> None:
+        """End the process if something is still being compiled; all else is closed by then."""
+        if self.life.left_behind:
+            sys.stdout.flush()
+            os._exit(130 if self._server.stopped_by == signal.SIGINT else 0)
 
     def run(self) -> None:
         """Serve until stopped; raise what kept the experiment from being opened.
@@ -126,6 +156,8 @@ class HttpServer:
                 self._server.run(sockets=[self._socket])
         finally:
             logger.removeHandler(handler)
+        if self._server.force_exit:
+            self._end(128 + (self._server.stopped_by or 0))
         if self.life.failure is not None:
             raise self.life.failure
         self._log.say("stopped")

@@ -9,3 +9,4 @@ def check() -> None:
     """Say which extra is missing, if one is."""
     need("starlette", "serve", "serving over HTTP")
     need("uvicorn", "serve", "serving over HTTP")
+    need("httptools", "serve", "serving over HTTP")

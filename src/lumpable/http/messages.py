@@ -210,6 +210,8 @@ class StatusNow(Message):
     """As Python's `open` takes them: the window in seconds."""
     lumpable: str
     up_seconds: float
+    trouble: str = ""
+    """Why the last call could not be written, in full; empty: it was."""
 
 
 class Concern(Message):
@@ -228,10 +230,10 @@ class Health(Message):
 
 
 class Ready(Message):
-    """Whether the log is replayed and the learner compiled."""
+    """Whether the log is replayed, the learner compiled, and the file may be written."""
 
     ready: bool
-    stage: Literal["opening", "warming", "ready", "closing", "failed"]
+    stage: Literal["opening", "warming", "ready", "read-only", "closing", "failed"]
 
 
 class Pointer(Message):

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from lumpable.service.lately import ArmShown
 from lumpable.service.reading import Status
-from lumpable.stores.log_entries import Name
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper ends in seconds."""
@@ -50,7 +50,7 @@ class Meter:
 
 
 def text(
-    meter: Meter, ready: bool, status: Status | None, arms: Mapping[Name, int],
+    meter: Meter, ready: bool, status: Status | None, arms: Iterable[ArmShown],
     standings: Mapping[str, int], concerns: int,
 ) -> bytes:  # fmt: skip
     """Return the whole page."""
@@ -68,9 +68,10 @@ def text(
             *_one("version", "gauge", status.version),
         ]
     lines.append("# TYPE lumpable_arm_decisions_total counter")
-    for arm, times in arms.items():
-        kind = "integer" if isinstance(arm, int) else "string"
-        lines.append(f"lumpable_arm_decisions_total{_labels(arm=arm, type=kind)} {times}")
+    for row in arms:
+        kind = "integer" if isinstance(row.arm, int) else "string"
+        labels = _labels(arm=row.arm, type=kind)
+        lines.append(f"lumpable_arm_decisions_total{labels} {row.decisions}")
     lines.append("# TYPE lumpable_rewards_standing_total counter")
     for standing, times in sorted(standings.items()):
         lines.append(f"lumpable_rewards_standing_total{_labels(standing=standing)} {times}")

@@ -17,7 +17,7 @@ REF = "#/components/schemas/{name}"
 OPEN: tuple[tuple[str, Any, str, tuple[int, ...]], ...] = (
     ("/", m.Pointer, "Where to go from here.", ()),
     ("/health", m.Health, "Alive; what looks wrong, and what to do about it.", ()),
-    ("/ready", m.Ready, "Whether the log is replayed and the learner compiled.", (503,)),
+    ("/ready", m.Ready, "Whether it is open and compiled, and its file may be written.", (503,)),
     ("/openapi.json", dict[str, Any], "This document.", ()),
 )
 """What needs no token."""
@@ -26,7 +26,7 @@ READ: tuple[tuple[str, Any, str], ...] = (
     ("/metrics", None, "Counts for Prometheus, as text."),
 )
 """What needs the role read, beside the endpoints."""
-ALWAYS = (400, 405, 408, 413, 421, 500, 503)
+ALWAYS = (400, 405, 408, 413, 421, 431, 500, 503)
 """What any address may answer."""
 
 
@@ -67,7 +67,7 @@ def _guarded(tokens: bool) -> tuple[int, ...]:
 def _endpoint(e: Endpoint, schema: dict[Any, Any], tokens: bool) -> dict[str, Any]:
     """Describe an endpoint."""
     content = _json(schema[e.gives]) if e.gives else None
-    extra = (*_guarded(tokens), *((415,) if e.method == "POST" and e.takes else ()))
+    extra = (*_guarded(tokens), *e.refusals, *((415,) if e.method == "POST" and e.takes else ()))
     about = f"{e.about} Role: {e.role}." if tokens else e.about
     operation = _operation(e.path, about, content, e.status, schema, extra)
     parameters = [_parameter(name, "path", {"type": "string", "minLength": 1, "maxLength": 200})

@@ -6,6 +6,7 @@ groups are learned from rewards. The page move-from-personalizer.md says what di
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.http import messages as m
 from lumpable.http.endpoints import LARGE, Endpoint
 from lumpable.http.health import Watch
+from lumpable.http.refusals import Refusal
 from lumpable.service.joining import Standing
 from lumpable.service.live_experiment import LiveExperiment
 
@@ -78,11 +80,16 @@ def endpoints(feature: str = USER) -> tuple[Endpoint, ...]:
 
     def rank(e: LiveExperiment, asked: RankRequest, _: object) -> RankResponse:
         excluded = set(asked.excluded_actions)
+        if twice := [id for id, n in Counter(one.id for one in asked.actions).items() if n > 1]:
+            raise BadArgument("actions", "each id once", f"{twice[0]!r} more than once")
         allowed = [action.id for action in asked.actions if action.id not in excluded]
         made = e.decide(
             user_of(asked.context_features, feature), allowed, event=asked.event_id,
             activate=not asked.defer_activation,
         )  # fmt: skip
+        if made.arm not in allowed:  # nobody may be shown what is not offered now
+            expected = "an id that is new, or one whose action is among those that may be shown"
+            raise Refusal(409, "eventId", expected, f"one that was decided as {made.arm!r}")
         rest = 0.0 if made.propensity == 1.0 else None
 
         def probability(id: str) -> float | None:
@@ -98,8 +105,8 @@ def endpoints(feature: str = USER) -> tuple[Endpoint, ...]:
     def activate(e: LiveExperiment, _: Any, path: Mapping[str, str]) -> None:
         e.activate(path["eventId"])
 
-    def ranked(watch: Watch, made: RankResponse) -> None:
-        watch.decided([made.reward_action_id])
+    def ranked(watch: Watch, _: RankResponse) -> None:
+        watch.written()
 
     def rewarded(watch: Watch, standing: Standing) -> None:
         watch.rewarded([standing])
@@ -107,7 +114,7 @@ def endpoints(feature: str = USER) -> tuple[Endpoint, ...]:
     return (
         Endpoint("POST", f"{ROOT}/rank", "decide", RankRequest, RankResponse, rank,
                  "Choose an action, as Azure Personalizer would be asked to.", status=201,
-                 limit=LARGE, note=ranked, quick=True),
+                 limit=LARGE, note=ranked, quick=True, refusals=(409,)),
         Endpoint("POST", f"{ROOT}/events/{{eventId}}/reward", "reward", RewardRequest, None,
                  reward, "Report the reward of an event.", status=204, note=rewarded,
                  quick=True),

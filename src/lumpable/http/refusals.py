@@ -18,15 +18,18 @@ STATUSES = {
     403: "The token does not have the role that this needs, or a web page of another site asks.",
     404: "There is no such address.",
     405: "The address knows other methods.",
-    408: "The body did not come in time.",
+    408: "The head or the body did not come in time.",
+    409: "The event was decided before, and the action is not among those that are named.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     421: "The Host header names another host.",
+    431: "The head is too large.",
     500: "A bug; the log has it under the id that is given.",
     503: "Nothing was done; try again after the seconds that Retry-After says.",
 }
 EXPECTED = re.compile(r"(?:Expected (?P<expected>.*?)(?:, got (?P<got>.*?))?|(?P<why>.*?))"
                       r"(?: - at `(?P<place>.*)`)?", re.DOTALL)  # fmt: skip
+SENTENCE = re.compile(r"expected (?P<expected>.*?)(?:, (?:but|got) (?P<got>.*))?", re.DOTALL)
 WHY = (
     (re.compile(r"JSON is malformed: (.*)", re.DOTALL), "JSON", "{}"),
     (re.compile(r"Input data was truncated"), "JSON", "nothing, or JSON that breaks off"),
@@ -40,6 +43,34 @@ WHY = (
     (re.compile(r"(?:Integer value|Number) out of range"), "a number of at most 64 bits", "more"),
 )
 """What a decoder says that names no expectation, what was expected then, and what came."""
+
+
+CAUSES = (
+    (r"full|No space", "disk full"),
+    (r"readonly|read-only|[Pp]ermission", "read-only"),
+    (r"is closed", "the service is stopping"),
+    (r"damaged|malformed|not a database|cannot be", "damaged (see lumpable verify)"),
+    (r"another process|locked", "in use by another process"),
+    (r"connect|server|SSL", "the database server is away"),
+    (r"disk|I/O|[Ii]nput/output|unable to open", "the disk reports an error"),
+)
+"""Words of a store, and what callers are told: a store names its file or address, ..."""
+UNNAMED = "not written; the log on stderr says why"
+"""... and other words may name somebody."""
+
+
+def cause(error: StoreError) -> str:
+    """Return why a store could not do it, without any name in it.
+
+    >>> cause(StoreError("/srv/ann/clicks.db: database or disk is full; nothing was written"))
+    'disk full'
+    """
+    words = str(error).rpartition(": ")[2] if ": " in str(error) else str(error)
+    for said in (words, str(error)):
+        for pattern, short in CAUSES:
+            if re.search(pattern, said):
+                return short
+    return UNNAMED
 
 
 class Refusal(Exception):
@@ -64,10 +95,26 @@ def refusal(error: Exception) -> Refusal | None:
     if isinstance(error, Refusal):
         return error
     if isinstance(error, BadArgument):
-        return Refusal(400, error.argument, error.expected or error.why, error.got)
+        return Refusal(400, error.argument, *expectation(error))
     if isinstance(error, StoreError):
-        return later("store", "a store that takes events; nothing was done", str(error))
+        return later("store", "a store that takes events; nothing was done", cause(error))
     return None
+
+
+def expectation(error: BadArgument) -> tuple[str, str]:
+    """Return what was expected and what came, also of an error that says so in a sentence.
+
+    >>> expectation(BadArgument("allowed", why="expected an arm that may be chosen, but none may"))
+    ('an arm that may be chosen', 'none may')
+    >>> expectation(BadArgument("learner", why="'ucb' finds no groups; Lumps does"))
+    ('something that this experiment can do', "'ucb' finds no groups; Lumps does")
+    """
+    if error.expected:
+        return error.expected, error.got
+    found = SENTENCE.fullmatch(error.why)
+    if found is None:
+        return "something that this experiment can do", error.why
+    return found["expected"], found["got"] or ""
 
 
 def unreadable(error: Exception, whole: str = "body") -> Refusal:

@@ -47,7 +47,7 @@ class ChildService:
     def __init__(self, file: Path, words: list[str], *, port: int = 0) -> None:
         self.log = file.with_name(file.name + ".log")
         self._ready = False
-        command = [sys.executable, "-m", "lumpable", "serve", str(file), "--port", str(port)]
+        command = [sys.executable, "-P", "-m", "lumpable", "serve", str(file), "--port", str(port)]
         command.append("--until-stdin-ends")
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -118,8 +118,11 @@ class ChildService:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment of a child that finds the same packages, and needs no tokens."""
+    """Return the environment of a child that finds the same packages, and needs no tokens.
+
+    Neither it nor its own children look for modules in the current directory.
+    """
     path = os.pathsep.join(filter(None, sys.path))
     return {name: value for name, value in os.environ.items() if name != "LUMPABLE_TOKENS"} | {
-        "PYTHONPATH": path
-    }
+        "PYTHONPATH": path, "PYTHONSAFEPATH": "1",
+    }  # fmt: skip

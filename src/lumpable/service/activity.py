@@ -11,6 +11,7 @@ from lumpable.lumps.belief import averages
 from lumpable.lumps.belief.averages import Average, Sums
 from lumpable.service.deciding import HELD_BACK, LEARNER
 from lumpable.service.history import MINUTE, History, Minute, Version
+from lumpable.service.lately import ArmShown, Lately, lately, shown
 from lumpable.service.settings import SECOND, Settings
 from lumpable.stores.log_entries import MICRO
 
@@ -89,6 +90,9 @@ class Activity:
     And rewards that were sent again since the start, which change nothing."""
     versions: list[VersionThen]
     shadow: Shadow
+    lately: Lately
+    arms: list[ArmShown]
+    """The most frequent first."""
 
 
 def activity(history: History, settings: Settings, now: int, sent_again: int) -> Activity:
@@ -107,7 +111,7 @@ def activity(history: History, settings: Settings, now: int, sent_again: int) ->
         now / SECOND, size, spans, [_compared(*part, width) for part in longer],
         worth(history.outcomes, settings, width, shadow),
         unusual | {"sent_again": sent_again}, [_then(version) for version in history.versions],
-        shadow,
+        shadow, lately(history), shown(history),
     )  # fmt: skip
 
 

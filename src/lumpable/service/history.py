@@ -24,7 +24,15 @@ DAY = 1_440 * MINUTE
 MINUTES = 1_440
 """... and how many minutes are kept of those in which something happened."""
 LATELY = 2_000
-"""Decisions that are looked back at."""
+"""Decisions that are looked back at, ..."""
+TOLD = 1_000
+"""... rewards, ..."""
+SPELLS = 500
+"""... and spells: decisions between one reward and the next."""
+FADES = 0.9999
+"""How much of the longest spell is left after another one: an old one matters no more."""
+FINE, LATE, UNDECIDED = 0, 1, 2
+"""What a reward was when it came: it counts, or came after the window, or of no decision."""
 VERSIONS = 200
 
 Large = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,80}$")]
@@ -60,7 +68,11 @@ class KeptHistory(msgspec.Struct, forbid_unknown_fields=True):
     shadow: tuple[int, int] | None = None
     """None: an earlier version wrote it, which counted neither this, ..."""
     parked: tuple[int, list[tuple[int, int]]] = (0, [])
-    """... nor this."""
+    """... nor this, ..."""
+    arms: list[tuple[Name, int]] = []
+    told: list[int] = []
+    silence: tuple[int, int, float, list[int]] | None = None
+    """... nor these."""
 
 
 @dataclass(slots=True)
@@ -73,6 +85,33 @@ class Minute:
     """Outcomes of decisions of the learner, ..."""
     held: Sums = field(default_factory=Sums)
     """... and of those held back."""
+
+
+@dataclass(slots=True)
+class Silence:
+    """Decisions since the last reward came, and how it was before: in the order of the log."""
+
+    since: int = 0
+    """When the last one came or, before there was one, the first decision; by our own clock."""
+    decisions: int = 0
+    longest: float = 0.0
+    """The longest spell so far; it fades."""
+    spells: deque[int] = field(default_factory=lambda: deque(maxlen=SPELLS))
+    """Decisions between one reward and the next, where there were any."""
+
+    def decided(self, now: int) -> None:
+        """Take notice of a decision."""
+        if not self.since or not (self.decisions or self.spells):
+            self.since = now
+        self.decisions += 1
+
+    def broken(self, now: int) -> None:
+        """Take notice of a reward."""
+        self.since = now
+        if self.decisions:
+            self.spells.append(self.decisions)
+            self.longest = max(float(self.decisions), FADES * self.longest)
+            self.decisions = 0
 
 
 class History:
@@ -95,6 +134,14 @@ class History:
         """Rewards of no decision so far, by the minute of the first of their event, ..."""
         self._first_parked = 0
         """... and the minute that all before it are counted in."""
+        self.arms: Counter[Name] = Counter()
+        """Decisions by arm."""
+        self.told: deque[int] = deque(maxlen=TOLD)
+        """What the last rewards were when they came."""
+        self.silence = Silence()
+        self._parks = 0
+        self._before = (0, 0)
+        """Rewards that were late or of no decision, before the one that is being entered."""
         self.shadow = self.agreed = 0
         """Decisions in the shadow that say what the learner wanted, and how often it was shown."""
 
@@ -104,10 +151,14 @@ class History:
         """Take notice of the time of an entry, if it is our own: callers may name others."""
         if entry.kind != "rewarded" and entry.detail != OBSERVED and entry.at > self.now:
             self.now = entry.at
+        if entry.kind == "rewarded":
+            self._before = self.unusual["late"], self._parks
 
     def decided(self, decision: Entry, user: Name, arm: Name) -> None:
         """Take notice of a decision."""
         self.lately.append((user, arm))
+        self.arms[arm] += 1
+        self.silence.decided(self.now)
         if who(decision.detail) == SHADOW and (own := wanted(decision.detail)) is not None:
             self.shadow += 1
             self.agreed += own == arm
@@ -116,7 +167,12 @@ class History:
             minute.decisions += 1
 
     def rewarded(self, reward: Entry) -> None:
-        """Take notice of a reward."""
+        """Take notice of a reward, and of what it turned out to be since it was `entered`."""
+        late, parks = self._before
+        self.told.append(
+            LATE if self.unusual["late"] > late else UNDECIDED if self._parks > parks else FINE
+        )
+        self.silence.broken(self.now)
         minute = self._minute(reward.at, own=False)
         if minute is not None:
             minute.rewards += 1
@@ -154,6 +210,7 @@ class History:
 
     def park(self, first: int, number: int) -> None:
         """Take notice that so many rewards of an event have no decision, or have one now (-)."""
+        self._parks += number
         minute = max(first // MINUTE, self._first_parked)
         self.parked[minute] = self.parked.get(minute, 0) + number
         if self.parked[minute] == 0:
@@ -193,9 +250,12 @@ class History:
             for number, m in self.minutes.items()
         ]
         outcomes = {by: _kept(sums) for by, sums in self.outcomes.items()}
+        quiet = self.silence
         return KeptHistory(
             self.now, minutes, outcomes, dict(self.unusual), list(self.lately), list(self.versions),
             (self.shadow, self.agreed), (self._first_parked, list(self.parked.items())),
+            list(self.arms.items()), list(self.told),
+            (quiet.since, quiet.decisions, quiet.longest, list(quiet.spells)),
         )  # fmt: skip
 
     @classmethod
@@ -214,6 +274,10 @@ class History:
         made.versions.extend(kept.versions)
         made.shadow, made.agreed = kept.shadow or (0, 0)
         made._first_parked, made.parked = kept.parked[0], dict(kept.parked[1])
+        made.arms.update(dict(kept.arms))
+        made.told.extend(kept.told)
+        since, decisions, longest, spells = kept.silence or (kept.now, 0, 0.0, [])
+        made.silence = Silence(since, decisions, longest, deque(spells, maxlen=SPELLS))
         return made
 
 
