@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lumpable import read_events
-from lumpable.tables import adding_up, packed_reading
+from lumpable import BadArgument, read_events
+from lumpable.tables import adding_up, ingest, packed_reading
 from lumpable.tables.adding_up import added_up, merged, narrowest, numbered, unpacked
 from lumpable.tables.events import Events
 from lumpable.tables.ingest import Reading
+from lumpable.tables.sources import parts_of
 
 
 def log(rows: int, seed: int, *, text: bool, spread: float) -> pl.DataFrame:
@@ -106,3 +108,21 @@ def test_names_are_numbered_in_their_order(names: list[int]) -> None:
     found, place = numbered(np.array(names, np.int64))
     assert found == sorted(set(names))
     assert [found[k] for k in place.tolist()] == names
+
+
+@pytest.mark.parametrize("claimed", [0, 64])
+def test_a_file_whose_rows_are_not_those_of_its_head_is_refused(
+    claimed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.parquet"
+    log(900, 3, text=False, spread=1.0).write_parquet(path)
+    monkeypatch.setattr(packed_reading, "CHUNK", 16)
+    monkeypatch.setattr(
+        ingest,
+        "parts_of",
+        lambda *given: [replace(part, rows=claimed) for part in parts_of(*given)],
+    )
+    with pytest.raises(
+        BadArgument, match=r"log\.parquet' is damaged, .*: 818 rows at first, then "
+    ):
+        read_events(path)

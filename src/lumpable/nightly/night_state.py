@@ -143,6 +143,7 @@ class Nightly:
         """
         if out is not None:
             plan_files.check_name(Path(out))
+            self._check_outside(Path(out))
         with self._folder.writing() as before, database(memory) as con:
             columns = {"user": "user", "item": "item"} | (before.columns or {})
             columns |= {k: v for k, v in {"user": user, "item": item}.items() if v is not None}
@@ -161,6 +162,12 @@ class Nightly:
             if made.fit is not None:
                 self._kept_fit.write(*made.fit)
         return made.plan
+
+    def _check_outside(self, out: Path) -> None:
+        """Refuse to write over what a state consists of."""
+        if self._folder.path.resolve() in out.resolve().parents:
+            expected = f"a file outside of the state {str(self._folder.path)!r}"
+            raise BadArgument("out", expected, repr(str(out)))
 
     def _made(
         self, con: Any, manifest: Manifest, users: tuple[Name, ...] | None,

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from lumpable.base.arrays import IntVector
+from lumpable.base.errors import BadArgument
+from lumpable.base.words import counted
 from lumpable.tables.adding_up import (
     Counted,
     merged,
@@ -66,7 +68,7 @@ class PackedReading:
         """
         unknown = [field for field in fields if not field.ends]
         looked, (*ends, span) = self._look(unknown)
-        good = [number for number, fault, _ in looked if fault == 0]
+        good = {number: many for number, fault, many in looked if fault == 0}
         if not good:
             return None
         found = iter(ends)
@@ -78,8 +80,9 @@ class PackedReading:
         packed = "0::BIGINT"
         for field, low, width in zip(fields, lows, widths, strict=True):
             packed = f"(({packed}) << {width}) + ({field.sql} - ({low}))"
-        for number in good:
-            self._fetch(number, f"SELECT {packed} AS k FROM ({self.queries[number]}) c {joins}")
+        for number, many in good.items():
+            sql = f"SELECT {packed} AS k FROM ({self.queries[number]}) c {joins}"
+            self._alike(number, many, self._fetch(number, sql))
         rows, counts = merged(self.lists)
         times = counts.astype(narrowest(0, int(counts.max())))
         wrong = [row for row in looked if row[1] > 0]
@@ -101,9 +104,17 @@ class PackedReading:
         far = self.con.execute(f"SELECT {whole} FROM looked WHERE fault = 0").fetchone()
         return rows, list(zip(far[::2], far[1::2], strict=True))
 
-    def _fetch(self, number: int, sql: str) -> None:
-        """Fetch the rows of a part as packed numbers, and sort them."""
-        part = self.parts[number]
+    def _alike(self, number: int, before: int, now: int) -> None:
+        """Refuse a part in which both looks did not find as many rows."""
+        if before != now:
+            name = repr(str(self.parts[number].path)) if self.parts[number].path else "the frame"
+            found = f"{counted(before, 'row')} at first, then {now:,}"
+            why = f"{name} is damaged, or was written meanwhile: {found}"
+            raise BadArgument("source", why=why)
+
+    def _fetch(self, number: int, sql: str) -> int:
+        """Fetch the rows of a part as packed numbers, and sort them; return how many."""
+        part, many = self.parts[number], 0
         rows = part.rows or 0
         chunks = range(0, rows, CHUNK) if part.path is not None else range(0, rows, rows)
         for start in chunks:
@@ -111,9 +122,11 @@ class PackedReading:
             whole = len(chunks) == 1
             found = self.con.execute(f"{sql} {'WHERE fault = 0' if whole else some}").fetchnumpy()
             self._take(np.ma.getdata(found["k"]))
+            many += len(found["k"])
             if self.progress is not None:
                 words, (low, high) = self._words(number, 0.5)
                 self.progress(low + (high - low) * min(1.0, (start + CHUNK) / rows), words)
+        return many
 
     def _take(self, rows: IntVector) -> None:
         """Sort and count the rows of a chunk."""
