@@ -1,6 +1,7 @@
 """From a log to an answer: reading against a bare GROUP BY of the same file, then each step.
 
     python benchmarks/tables_speed.py --events 1e6 --users 10000 --items 200
+    python benchmarks/tables_speed.py --events 1e7 --users 100000 --items 1000 --logged
 
 The log is made: users of five kinds, items chosen evenly, rewards 0 and 1, in one Parquet file. The
 ratio is the median over repetitions in turn, so that a slow moment of the machine hits both. Times
@@ -18,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 import duckdb
@@ -31,6 +32,10 @@ MADE = """
 SELECT u AS "user", i AS item, (random() < 0.1 + 0.5 * ((hash(u % 5, i) % 1000) / 1000.0))::INT AS
 reward FROM (SELECT floor(random() * {users})::INT AS u, floor(random() * {items})::INT AS i
 FROM range({events}))
+"""
+LOGGED = """
+SELECT *, row_number() OVER () AS id, 1.0 / {items} AS propensity,
+TIMESTAMPTZ '2026-01-01 00:00:00+00' + to_seconds(row_number() OVER ()) AS "time" FROM ({made})
 """
 
 
@@ -48,11 +53,12 @@ def memory(when: str) -> None:
     click.echo(f"{'memory ' + when:28} {most * unit / 1e9:8.2f} GB")
 
 
-def make(path: Path, events: int, users: int, items: int) -> None:
+def make(path: Path, events: int, users: int, items: int, *, logged: bool) -> None:
     with duckdb.connect() as con:
         con.execute("SET threads = 1")
         con.execute("SELECT setseed(0.5)")
         query = MADE.format(events=events, users=users, items=items)
+        query = LOGGED.format(items=items, made=query) if logged else query
         con.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
 
 
@@ -66,15 +72,18 @@ def bare(path: Path) -> None:
 @click.option("--users", default=10_000, show_default=True)
 @click.option("--items", default=200, show_default=True)
 @click.option("--repetitions", default=3, show_default=True)
-def main(events: float, users: int, items: int, repetitions: int) -> None:
+@click.option("--logged", is_flag=True, help="Events have ids, times and propensities, too.")
+def main(events: float, users: int, items: int, repetitions: int, logged: bool) -> None:
     """Measure reading, learning, the answer, the page and plans."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "events.parquet"
-        make(path, int(events), users, items)
+        make(path, int(events), users, items, logged=logged)
+        columns = ("id", "time", "propensity") if logged else ()
+        names: dict[str, Any] = {name: name for name in columns}
         ratios = []
         for _ in range(repetitions):
             _, least = timed("bare GROUP BY", lambda: bare(path))
-            read, took = timed("read_events", lambda: lb.read_events(path))
+            read, took = timed("read_events", lambda: lb.read_events(path, **names))
             ratios.append(took / least)
         click.echo(f"reading takes {statistics.median(ratios):.2f} times as long")
         memory("after read_events")
@@ -83,10 +92,12 @@ def main(events: float, users: int, items: int, repetitions: int) -> None:
         timed("groups", learned.groups)
         timed("policy", learned.policy)
         timed("lift", learned.lift)
+        if logged:
+            timed("value, off policy", learned.value)
         timed("answers again, and a page", lambda: learned.report(Path(folder) / "page.html"))
         memory("after the page")
         state, plan = lb.Nightly(Path(folder) / "state"), Path(folder) / "plan.parquet"
-        timed("evidence", lambda: state.evidence(path))
+        timed("evidence", lambda: state.evidence(path, **names))
         timed("plan", lambda: state.plan(out=plan))
         timed("plan again", lambda: state.plan(out=plan))
         memory("at the end")
