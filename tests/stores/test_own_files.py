@@ -72,12 +72,13 @@ def test_a_second_name_is_refused(tmp_path: Path) -> None:
         store.append([decided("b")])
 
 
-@pytest.mark.parametrize("path", ["", ".", "/dev/null", "FOLDER", None, 5, b"x.db", "a\0b"])
+@pytest.mark.parametrize("path", ["", ".", "/dev/null", "FOLDER", "loop", None, 5, b"x.db", "a\0b"])
 def test_what_is_no_file_is_refused_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: object
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
     beside = Path("/dev"), tmp_path, tmp_path.parent, tmp_path / "folder"
     before = [sorted(folder.iterdir()) for folder in beside]
     given = str(tmp_path / "folder") if path == "FOLDER" else path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -165,7 +166,7 @@ class Nightly:
 
     def _check_outside(self, out: Path) -> None:
         """Refuse to write over what a state consists of."""
-        if self._folder.path.resolve() in out.resolve().parents:
+        if Path(os.path.realpath(self._folder.path)) in Path(os.path.realpath(out)).parents:
             expected = f"a file outside of the state {str(self._folder.path)!r}"
             raise BadArgument("out", expected, repr(str(out)))
 

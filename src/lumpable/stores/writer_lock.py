@@ -7,6 +7,7 @@ lead to the same files. A file of two names would have two locks, and is refused
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -22,11 +23,16 @@ def checked(path: Path) -> Path:
     """Return where a file is or may be made; refuse what is no file, and a second name of one."""
     if "\0" in str(path):
         raise BadArgument("path", "the name of a file", repr(str(path)))
-    path = path.resolve()
+    path = Path(os.path.realpath(path))
     try:
         found = path.stat()
     except FileNotFoundError:
         return path
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        got = f"{str(path)!r}, a link that leads to itself"
+        raise BadArgument("path", "the name of a file", got) from None
     if not stat.S_ISREG(found.st_mode):
         what = "a folder" if stat.S_ISDIR(found.st_mode) else "a device"
         raise BadArgument("path", "the name of a file", f"{str(path)!r}, {what}")
