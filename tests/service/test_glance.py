@@ -40,6 +40,13 @@ def test_groups_are_those_of_the_table(played: LiveExperiment) -> None:
         assert sum(one.probability_best for one in now.arms) <= 1.0
 
 
+def test_a_service_speaks_of_users(played: LiveExperiment) -> None:
+    said = played.summary()
+    assert said == played.beliefs().summary
+    assert "between users" in said
+    assert "context" not in said
+
+
 def test_shares_are_those_of_the_last_decisions(played: LiveExperiment) -> None:
     group = {row.context: row.group for row in played.members()}
     lately = played._ledger.history.lately

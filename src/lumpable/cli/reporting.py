@@ -41,9 +41,9 @@ def report(rows: Path, out: Path | None, folder: Path | None, title: str) -> Non
     """
     from lumpable.reports import compared
 
-    read = compared.read(rows)
-    page = rows.with_suffix(".html") if out is None else out
+    page = rows.parent / f"{rows.stem}.html" if out is None else out
     outputs.check({"--out": page}, read=[rows])
+    read = compared.read(rows)
     compared.report(read, page, title=title)
     say(f"page: {page}")
     if folder is not None:

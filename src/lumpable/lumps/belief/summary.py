@@ -28,9 +28,9 @@ class Structure(NamedTuple):
     words: str
 
 
-def summary(learner: Levels) -> str:
+def summary(learner: Levels, who: str = "context") -> str:
     """Say in a few sentences what is believed of contexts, and what that rests on."""
-    return " ".join([structure(learner).words, *looks(learner).notes])
+    return " ".join([structure(learner, who).words, *looks(learner).notes])
 
 
 def structure(learner: Levels, who: str = "context") -> Structure:

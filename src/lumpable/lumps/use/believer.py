@@ -36,6 +36,10 @@ class Believer(AdvisingLearner):
         core = _behind_a_log(ThreeLevels(FIRST_ROOM, 1, seed=seed))
         super().__init__(Named.start(core, rewards, (), (), new_arms=True))
 
+    def summary(self, who: str = "user") -> str:
+        """Say in a sentence or two what is believed, of users: so a service calls contexts."""
+        return super().summary(who)
+
     @alone
     def expect(self, number: int, context: Name, arm: Name, propensity: float) -> None:
         """Count a decision whose reward is to come: until then, others try its arm less."""

@@ -48,9 +48,9 @@ class BelievingLearner(NamedLearner[ThreeLevels]):
         return alternatives.alternatives(self.core)
 
     @alone
-    def summary(self) -> str:
-        """Say in a sentence or two what is believed of contexts."""
-        return summary.summary(self.core)
+    def summary(self, who: str = "context") -> str:
+        """Say in a sentence or two what is believed of contexts; `who` is what to call one."""
+        return summary.summary(self.core, who)
 
     @alone
     def looks(self) -> Looks:
