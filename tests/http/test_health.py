@@ -360,7 +360,7 @@ def test_fits_that_keep_failing() -> None:
     seen = Watch()
     assert seen.concerns(OFTEN - 1) == []
     (found,) = seen.concerns(OFTEN)
-    assert found.what == f"fits fail: the process that makes them ended {OFTEN} times in a row"
+    assert found.what == f"fits fail: {OFTEN} times in a row, one could not be made or adopted"
     assert "stderr" in found.do
 
 

@@ -211,7 +211,7 @@ def _late(seen: Seen) -> Found:
 def _fits(failed: int) -> Found:
     if failed < OFTEN:
         return []
-    what = f"fits fail: the process that makes them ended {failed:,} times in a row"
+    what = f"fits fail: {failed:,} times in a row, one could not be made or adopted"
     do = ("Decisions and rewards go on, with the groups of the last fit. Look at what this process "
           "wrote to stderr, and whether the machine or the container is short of memory. It is "
           "tried again, at least once a minute.")  # fmt: skip

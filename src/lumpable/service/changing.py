@@ -305,11 +305,17 @@ class Changing(Reading):
                 # in the turn: whoever is forgotten is in no fit that is put aside
                 kept, version = self._turns.keep_fit(packed), ledger.version + 1
                 entry = Entry(kind="adopted", at=self._clock(), version=version, detail=kept)
-                with self._doubting():
+                before = ledger.number
+                try:
                     ledger.apply(entry, made=made)
                     self._writer.hand_in([entry])
-        except StoreError:  # it is made once more as soon as the store is there
-            self._fitting = None
+                except BaseException as error:  # what cannot be adopted leaves all as it was
+                    self._doubtful = not isinstance(error, Exception) or ledger.number > before
+                    raise
+        except Exception as error:
+            self._fitting = None  # it is made once more as soon as the store is there
+            if not isinstance(error, StoreError):  # a bug, which who makes fits counts
+                raise
         finally:
             self._rest()
 

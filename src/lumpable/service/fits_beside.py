@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import os
 import pickle
 import subprocess
@@ -24,6 +25,7 @@ from lumpable.lumps.use.believer import Believer, Taken
 Done = Callable[[Fit], None]
 FIRST_WAIT, LONGEST_WAIT = 0.01, 60.0
 """Seconds before another child is started."""
+LOG = logging.getLogger(__name__)
 NICER = 5
 """How much the child gives way to who decides, where processors are short."""
 
@@ -72,7 +74,13 @@ class Beside:
         self._turn, self._lock = threading.Lock(), threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._closed = threading.Event()
-        self.failed = 0
+        self._died = self._refused = 0
+        """How often in a row the child did, and whoever asked for a fit could not adopt it."""
+
+    @property
+    def failed(self) -> int:
+        """How often it has failed since a fit was last made and adopted."""
+        return self._died + self._refused
 
     def prepare(self) -> None:
         """Start the child, which compiles what fits call before it is asked for one."""
@@ -86,23 +94,31 @@ class Beside:
     def _make(self, taken: Taken, done: Done) -> None:
         with self._turn:
             made = self._made(taken)
-        if made is not None and not self._closed.is_set():
+        if made is None or self._closed.is_set():
+            return
+        try:
             done(made)
+            self._refused = 0
+        except Exception:  # a bug: who decides goes on without this fit, and health says so
+            self._refused += 1
+            LOG.exception("a fit could not be adopted; it is made once more")
 
     def _made(self, taken: Taken) -> Fit | None:
-        """Ask until there is an answer; None: it is closed."""
-        wait = FIRST_WAIT
-        while not self._closed.is_set():
+        """Ask until there is an answer, not at once after a failure; None: it is closed."""
+        while not self._closed.wait(self._pause):
             with contextlib.suppress(OSError, EOFError, ValueError, pickle.UnpicklingError):
                 if child := self._running():
                     made = _asked(child, taken)
-                    self.failed = 0
+                    self._died = 0
                     return made
-            self.failed += 1
-            self._end()  # the child died: once more with another one, not at once
-            self._closed.wait(wait)
-            wait = min(2 * wait, LONGEST_WAIT)
+            self._died += 1
+            self._end()  # the child died: once more with another one
         return None
+
+    @property
+    def _pause(self) -> float:
+        """How long to wait after so many failures."""
+        return min(FIRST_WAIT * 2.0 ** min(self.failed - 1, 30), LONGEST_WAIT * bool(self.failed))
 
     def _running(self) -> subprocess.Popen[bytes] | None:
         """Return the child; None: it is closed."""

@@ -127,6 +127,9 @@ class Ledger:
     def apply(self, entry: Entry, number: int | None = None, made: Fit | None = None) -> None:
         """Take notice of the next entry; a fit that is adopted is `made` anew if it is not here."""
         event = self.event(entry.event) if entry.event else None
+        adopts = entry.kind == "adopted" and self.taken is not None
+        if adopts:  # first: if it cannot be, nothing has changed
+            self._adopt(entry, made)
         self.number = self.number + 1 if number is None else number
         self.tally[entry.kind] += 1
         self.history.entered(entry)
@@ -136,14 +139,17 @@ class Ledger:
             self._arm(entry.arm, entry.detail)
         elif entry.kind == "taken":
             self.taken = self.learner.taken()
-        elif entry.kind == "adopted" and self.taken is not None:
-            self.learner.adopt(made or self._find_fit(entry) or Believer.fit(self.taken))
+        elif adopts:
             self.taken, self.version = None, entry.version or 0
             self.history.adopted(entry, self.learner.outline())
         elif entry.kind == "forgot":
             self.learner.start_anew()
             self.history.forgot()
             self.taken, self.version = None, entry.version or 0
+
+    def _adopt(self, entry: Entry, made: Fit | None) -> None:
+        assert self.taken is not None
+        self.learner.adopt(made or self._find_fit(entry) or Believer.fit(self.taken))
 
     def event(self, id: str) -> Event:
         """Return an event, from memory or from the log; one that nobody knows is empty."""

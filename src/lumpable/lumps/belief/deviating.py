@@ -22,6 +22,8 @@ ODDS = 20.0
 """Contexts are said to differ if that is so many times likelier than that they are alike, ..."""
 APART = 3.0
 """... and rewards of the same context and arm go together by so many standard errors."""
+LARGE = 1e100
+"""Where rewards of a cell hardly differ, what they have in common may be as many times more."""
 CELLS = 100_000
 """Larger tables are judged by a sample of their contexts: it takes some 20 steps of a fit."""
 
@@ -59,4 +61,6 @@ def togetherness(learner: Levels) -> float:
     away: FloatVector = s / n - mean[counts.arm]
     pairs = n * (n - 1.0) * away**2 - squares
     pairs = pairs / np.maximum(noise, 1e-2 * noise.max() + 1e-300)[counts.arm]
+    if (largest := float(np.abs(pairs).max(initial=0.0))) > LARGE:  # or squares would overflow
+        pairs = pairs / largest
     return float(pairs.sum() / max(math.sqrt(float((pairs**2).sum())), 1e-300))

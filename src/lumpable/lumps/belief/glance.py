@@ -14,7 +14,14 @@ import numpy as np
 
 from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.lumps.belief.beliefs import LEVEL, Names
-from lumpable.lumps.belief.posterior import Posterior, averaged_posterior, chances, interval, sizes
+from lumpable.lumps.belief.posterior import (
+    Posterior,
+    averaged_posterior,
+    chances,
+    interval,
+    seen_now,
+    sizes,
+)
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.model.counts import Counts
 
@@ -150,7 +157,7 @@ def _groups(
 
 
 def _matrix(learner: Levels, seen: Posterior, label: IntVector, names: Names) -> Matrix:
-    counts, arms = seen.counts, _columns(learner, seen)
+    counts, arms = seen_now(learner), _columns(learner, seen)  # as they came
     parts = _parts(seen, label)
     bin_of = np.empty(counts.contexts, dtype=np.int64)
     for number, part in enumerate(parts):

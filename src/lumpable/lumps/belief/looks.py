@@ -11,7 +11,7 @@ import numpy as np
 from lumpable.base.arrays import FloatVector
 from lumpable.base.words import counted, number
 from lumpable.lumps.belief.halves import SHOWN, apart
-from lumpable.lumps.belief.posterior import counts_now
+from lumpable.lumps.belief.posterior import seen_now
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit
@@ -21,6 +21,7 @@ FEW = 0.01
 """Rewards beside zeros and ones are few up to this share."""
 HEAVY = 0.2
 """Tails are heavy if the largest hundredth of the rewards carries this part of their sum."""
+CLIPPED = "from 0 to 1"
 REPEATED, MANY_VALUES = 0.2, 100
 """Rewards seem to be logged twice if this share repeats one of the same cell, of many values."""
 
@@ -33,7 +34,8 @@ class Looks:
     least: float
     largest: float
     scored: str
-    """How contexts are compared: "as coins", "by value" or "by rank"."""
+    """How contexts are compared: "as coins", "by value", "by rank" or, where the first rewards that
+    are neither 0 nor 1 came since the last fit, "from 0 to 1"."""
     wild: int
     """Rewards beyond the fence, which count as its end."""
     fence: tuple[float, float]
@@ -60,6 +62,11 @@ class Looks:
         if self.scored == "as coins":
             return "All rewards are 0 or 1."
         ends = f"{number(self.least)} to {number(self.largest)}"
+        if self.scored == CLIPPED:
+            return (
+                f"Rewards are numbers from {ends}. Until the next fit, those below 0 count as 0, "
+                "and those above 1 as 1."
+            )
         return (
             f"Rewards are numbers from {ends}. Contexts are compared {self.scored}; means are "
             "those of the rewards themselves."
@@ -74,13 +81,16 @@ class Looks:
 
 def looks(learner: Levels) -> Looks:
     """Return what the rewards look like."""
-    counts, fit = counts_now(learner), learner.last_fit
-    if counts.contexts == 0 or not counts.real or fit is None or fit.scale is None:
+    counts, fit = seen_now(learner), learner.last_fit
+    others = counts.others
+    if others is None:
         ends = (0.0, 1.0) if counts.contexts else (0.0, 0.0)
         return Looks(int(counts.rewards), *ends, "as coins", 0, (0.0, 1.0), 0.0, 0.0, None, ())
-    others, score = counts.others, fit.scale.score
-    assert others is not None
     value, times = all_values(counts)
+    if fit is None or fit.scale is None:
+        ends = float(value[0]), float(value[-1])
+        return Looks(int(counts.rewards), *ends, CLIPPED, 0, (0.0, 1.0), 0.0, 0.0, None, ())
+    score = fit.scale.score
     beyond = (others.value < score.low) | (others.value > score.high)
     wild = int(others.times[beyond].sum())
     heavy, repeated = _heavy(value, times), _repeated(counts)

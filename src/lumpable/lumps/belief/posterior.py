@@ -90,9 +90,15 @@ def rivals_of(learner: Levels) -> list[Rival]:
     return known.rivals
 
 
-def counts_now(learner: Levels) -> Counts:
+def seen_now(learner: Levels) -> Counts:
     """Return all that was seen."""
     return _shared(learner, "counts", lambda: learner.counts())
+
+
+def counts_now(learner: Levels) -> Counts:
+    """Return all that was seen, as the learner reads it until its next fit."""
+    fit = learner.last_fit
+    return seen_now(learner).read_as(real=fit is not None and fit.real)
 
 
 def coins_now(learner: Levels) -> Counts:

@@ -42,7 +42,7 @@ LEAST_STEP = 0.05
 def believe(state: State, counts: Counts, fit: Fit) -> State:
     """Return the state that believes a fit of these counts; no pull is under way in it."""
     S, K, q = len(state.visits), len(state.mean), fit.rank
-    value = state.value.copy()
+    value, fenced = state.value.copy(), state.value[REAL] > 0.0
     value[[KAPPA, M0, REAL, OWN]] = fit.kappa, fit.m0, 0.0, fit.m0
     log_weight = np.tile(fit.share, (S, 1))
     log_weight[fit.context] = np.log(np.maximum(fit.member, 1e-300))
@@ -66,6 +66,10 @@ def believe(state: State, counts: Counts, fit: Fit) -> State:
         cover=np.zeros((q, q)),
         factor=np.zeros(q),
     )
+    if fit.scale is None and fenced:  # coins have no fence
+        total = state.total.copy()
+        total[cell_places(state)] = counts.s
+        return state._replace(total=total)
     if fit.scale is None:
         return state
     return state._replace(**_in_rewards(state, counts, fit.scale, fit.doubt))

@@ -164,11 +164,11 @@ class Levels(Compiled):
         return counts_of(self.state)
 
     def due(self) -> bool:
-        """Whether it is time for a fit, or rewards turned out to be real since the last one."""
-        return self.tells >= self.next_fit or self._turned_real(self.last_fit)
+        """Whether it is time for a fit, or the last one reads rewards as what they are no more."""
+        return self.tells >= self.next_fit or self._turned(self.last_fit)
 
-    def _turned_real(self, fit: Fit | None) -> bool:
-        return bool(self.state.logged[0] > 0) and (fit is None or not fit.real)
+    def _turned(self, fit: Fit | None) -> bool:
+        return bool(self.state.logged[0] > 0) != (fit is not None and fit.real)
 
     def adopt(self, fit: Fit) -> None:
         """Go on from a fit of what was seen, now or a while ago.
@@ -179,14 +179,14 @@ class Levels(Compiled):
         counts, tells = self.counts(), self.tells
         if fit.rewards > tells or not np.isin(fit.context, counts.context).all():
             raise BadArgument("fit", "a fit of this learner's rewards", "one of others")
-        fit = widen(fit, self.arms - len(fit.pulls))
+        fit, counts = widen(fit, self.arms - len(fit.pulls)), counts.read_as(real=fit.real)
         if fit.rewards != tells:
             fit = fitted.catch_up(counts, fit)
         growth = self.growth[tells >= EARLY * len(fit.context)]
         next_fit = max(tells + 1, math.ceil(growth * tells))
         state = believe(self.state, counts, fit)
         pulls = regroup(self.under_way, self.numbers, state.log_weight, fit.share)
-        due = np.array([0 if self._turned_real(fit) else next_fit])
+        due = np.array([0 if self._turned(fit) else next_fit])
         state = expecting(state, pulls)._replace(due=due)
         self.become(state, last_fit=fit, next_fit=next_fit, under_way=pulls)
 

@@ -29,7 +29,10 @@ def retract(learner: Levels, context: int, arm: int, reward: float) -> None:
     else:
         state.ones[c] -= reward
     real = state.value[REAL] > 0.0
-    state.total[c] -= min(max(reward, state.value[LOW]), state.value[HIGH]) if real else reward
+    low, high = (float(state.value[LOW]), float(state.value[HIGH])) if real else (0.0, 1.0)
+    state.total[c] -= min(max(reward, low), high)
+    if not (real or coin or _has_real(state, context, arm)):  # nothing of a fraction is left
+        state.total[c] = state.ones[c]
     state.pulls[c] -= 1.0
     state.visits[context] -= 1.0
     learner.clock[TELLS] -= np.uint64(1)
@@ -40,6 +43,13 @@ def retract(learner: Levels, context: int, arm: int, reward: float) -> None:
 def _row(state: State, context: int) -> np.ndarray:
     first = state.start[context]
     return state.arm[first : first + state.length[context]]
+
+
+def _has_real(state: State, context: int, arm: int) -> bool:
+    """Whether a cell still has a real reward."""
+    logged = int(state.logged[0])
+    own = (state.log_context[:logged] == context) & (state.log_arm[:logged] == arm)
+    return bool(own.any())
 
 
 def _close(state: State, context: int, c: int) -> None:

@@ -56,9 +56,9 @@ def add(state: State, i: int, j: int, reward: float, count: float) -> bool:
         note(state, i, j, reward, count)
     state.pulls[c] = n + count
     state.visits[i] += count
-    kept = min(max(reward, value[LOW]), value[HIGH]) if real else reward
-    state.total[c] += count * kept
     grade = score(state.knot, state.grade, reward) if real else min(max(reward, 0.0), 1.0)
+    kept = min(max(reward, value[LOW]), value[HIGH]) if real else grade
+    state.total[c] += count * kept
     learn_groups(state, i, j, n, count, grade, kept)
     return not (coin or real)
 

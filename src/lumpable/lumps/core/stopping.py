@@ -124,8 +124,9 @@ def wider_beliefs(learner: Levels, caution: float) -> Iterator[tuple[float, Stat
 
     Members and groups' sums are gathered anew, because m0 says how much each reward tells.
     """
-    state, seen = learner.state, learner.counts()
-    counts = coins_of(seen, learner.last_fit)
+    state, last = learner.state, learner.last_fit
+    seen = learner.counts().read_as(real=last is not None and last.real)
+    counts = coins_of(seen, last)
     member, less = learner.membership(counts.context), 1.0 / caution**2
     share = learner.share
     chances = own_strengths(learner, counts, member)

@@ -39,6 +39,9 @@ class Others(NamedTuple):
     times: FloatVector
 
 
+NO_OTHERS = Others(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+
+
 @dataclass(frozen=True, eq=False)
 class Counts:
     """All that was seen: rows of cells, sorted by context and arm."""
@@ -70,8 +73,22 @@ class Counts:
 
     @property
     def real(self) -> bool:
-        """Whether some reward was neither 0 nor 1."""
+        """Whether rewards are read as real ones: some are, or were, neither 0 nor 1."""
         return self.others is not None
+
+    def read_as(self, *, real: bool) -> Counts:
+        """Return the same as a fit reads it that took rewards for real ones, or for coins.
+
+        Rewards may turn real, or all to 0 and 1, until the next fit. As coins, those beyond 0 and 1
+        count as the nearer one.
+        """
+        if real == self.real:
+            return self
+        if self.others is None:
+            return replace(self, others=NO_OTHERS)
+        cell, value, times = self.others
+        more = np.bincount(cell, times * np.clip(value, 0.0, 1.0), minlength=len(self.s))
+        return replace(self, s=self.s + more, others=None)
 
     @property
     def like_coins(self) -> bool:

@@ -174,7 +174,7 @@ def load(held: str | Path | bytes, kind: type[Kind]) -> tuple[Kind, dict[str, ob
     _check_beliefs(header, beliefs)
     _check_fit(header, fit)
     next_fit = header.tells if header.next_fit == CUT_OFF else header.next_fit
-    turned = len(cells["log_value"]) > 0 and (fit is None or not fit.real)
+    turned = (len(cells["log_value"]) > 0) != (fit is not None and fit.real)
     state = state._replace(
         weight=np.ones(header.groups),
         cover=np.zeros((header.rank, header.rank)),
@@ -242,7 +242,7 @@ def _check_cells(header: Header, cells: dict[str, Array]) -> None:
     others = np.bincount(at, cells["log_count"], minlength=len(key)) if len(log) else 0.0
     if ((ones[order] + others) > pulls[order]).any():
         raise BadArgument("path", "no more rewards than pulls", "a cell with more")
-    if len(log) == 0 and (cells["total"] != ones).any():
+    if len(log) == 0 and not header.real and (cells["total"] != ones).any():
         raise BadArgument("path", "totals of rewards 0 and 1", "others")
 
 
