@@ -111,6 +111,9 @@ class Mounted(Store):
     def digest(self, number: int) -> bytes:
         return self._for_reading().digest(number)
 
+    def ready_to_erase(self, user: Name) -> bool:
+        return self._for_reading().ready_to_erase(user)
+
     def erase(self, user: Name) -> int:
         return self._write(lambda disk: disk.erase(user))
 

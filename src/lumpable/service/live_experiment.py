@@ -255,19 +255,25 @@ class LiveExperiment(Entering):
     def forget(self, user: Name) -> None:
         """Erase a user: no byte of the name stays, and what was learned from them is unlearned."""
         name = self._users.plain(user)
-        with self._changing() as entries, self._doubting():
-            # a crash after this leaves the user, who was not answered; fits are made without them
-            version = self._ledger.version + 1
-            entry = Entry(kind="forgot", at=self._clock(), version=version)
+        with self._changing() as entries:
+            self._writer.so_far().result()  # it may name them
+            if self._store.ready_to_erase(name):  # else nobody has anything to unlearn
+                with self._doubting():
+                    self._forget(name, entries)
+
+    def _forget(self, name: Name, entries: list[Entry]) -> None:
+        # a crash after this leaves the user, who was not answered; fits are made without them
+        version = self._ledger.version + 1
+        entry = Entry(kind="forgot", at=self._clock(), version=version)
+        self._snapshots.remove()
+        self._writer.hand_in([*entries, entry]).result()
+        entries.clear()
+        if self._turns.shared:  # another process may have put one aside before it saw the entry
             self._snapshots.remove()
-            self._writer.hand_in([*entries, entry]).result()
-            entries.clear()
-            if self._turns.shared:  # another process may have put one aside before it saw the entry
-                self._snapshots.remove()
-            self._store.erase(name)
-            self._ledger.forget(name)
-            self._ledger.apply(entry)
-            self._overview.forget()
+        self._store.erase(name)
+        self._ledger.forget(name)
+        self._ledger.apply(entry)
+        self._overview.forget()
 
 
 def _no_columns(columns: object) -> None:

@@ -76,6 +76,10 @@ class MemoryStore(Store):
         """Return the digest of an entry."""
         return self._digests[number - 1] if 0 < number <= len(self._digests) else b""
 
+    def ready_to_erase(self, user: Name) -> bool:
+        """Look for entries of the user."""
+        return any(entry is not None and entry.user == user for entry in self._log)
+
     def erase(self, user: Name) -> int:
         """Remove all entries of a user and of their events."""
         with self._lock:

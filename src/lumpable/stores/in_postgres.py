@@ -70,6 +70,8 @@ class PostgresStore(TableStore, SharedStore):
         self._has_turn = self._is_elected = False
         self._known: Row = ()
         """How many names there were when they were read: users, erasures, arms."""
+        self._cleaned = -1
+        """Erasures by the time PostgreSQL cleaned up; who erased may have been cut off before."""
         try:
             with self._errors():
                 self._reader()
@@ -225,6 +227,15 @@ class PostgresStore(TableStore, SharedStore):
 
     # --- Erasing and verifying --------------------------------------------------------------------
 
+    def ready_to_erase(self, user: Name) -> bool:
+        """Look for the name; who erased may have been cut off before PostgreSQL cleaned up."""
+        with self._lock, self._errors():
+            session = self._in_turn()
+            if user in self._users.number:
+                return True
+            self._clean_up(session)
+            return False
+
     def erase(self, user: Name) -> int:
         """Blank all that a user left, and let PostgreSQL clean up behind it."""
         with self._lock, self._errors():
@@ -245,9 +256,15 @@ class PostgresStore(TableStore, SharedStore):
             self._users.drop(number)
             del self._salts[number]
             self._known = self._known[0], self._known[1] + 1, self._known[2]
+            self._clean_up(session)
+            return len(found)
+
+    def _clean_up(self, session: Session) -> None:
+        """Let PostgreSQL overwrite what was erased since this process did so last."""
+        if self._cleaned != self._known[1]:
             for table in ("log", "users", "aside"):
                 session.rows(f"VACUUM {table}")
-            return len(found)
+            self._cleaned = self._known[1]
 
     def verify(self) -> list[Damage]:
         """Check entries, settings and what is put aside against digests, and the chain."""

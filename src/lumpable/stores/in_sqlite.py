@@ -25,11 +25,14 @@ from lumpable.stores.in_tables import (
 )
 from lumpable.stores.law import AlreadyDecided, Damage, StoreError
 from lumpable.stores.log_entries import Entry, Name, digest_of_settings
-from lumpable.stores.sqlite_file import changed_tables, connected, store_errors
+from lumpable.stores.page_gaps import Gaps
+from lumpable.stores.sqlite_file import PATIENCE, changed_tables, connected, store_errors
 from lumpable.stores.writer_lock import WriterLock, checked
 
 KEEP = "UPDATE about SET value = ? WHERE key = ?"
 PLACES = f"({', '.join('?' * len(COLUMNS.split(', ')))})"
+IMPATIENCE = 0.1
+"""Seconds that whoever erases waits for somebody who reads: all callers wait meanwhile."""
 ROWS = 50
 """Of the log that one statement writes: each one lets another thread run, and waits for it."""
 
@@ -50,6 +53,9 @@ class SQLiteStore(TableStore):
         self.path, self._read_only = Path(path), read_only
         self._checkpoints: Checkpoints | None = None
         self._owner: WriterLock | None = None
+        self._gaps: Gaps | None = None
+        self._may_hold_erased = True
+        """Whether files may hold what was erased, as somebody who erased may have been cut off."""
         with store_errors(self.path), contextlib.ExitStack() as undo:
             file = checked(self.path)
             if not read_only:
@@ -143,13 +149,25 @@ class SQLiteStore(TableStore):
 
     # --- Erasing and verifying ------------------------------------------------------------------
 
+    def ready_to_erase(self, user: Name) -> bool:
+        """See whether the write-ahead log can be emptied: not while somebody reads the file."""
+        with self._no_checkpoints(), self._lock:
+            if user in self._users.number:
+                with self._change():  # or a reader of the main file alone would not be noticed
+                    self._db.execute(f"PRAGMA user_version = {self._schema()}")
+                self._empty_wal("nothing was erased")
+                return True
+            self._clean_up()
+            return False
+
     def erase(self, user: Name) -> int:
         """Overwrite all that a user left, in the main file and in the write-ahead log."""
         with self._no_checkpoints(), self._lock:
             number = self._users.number.get(user)
             if number is None:
-                self._empty_wal()  # maybe the last time it could not be
+                self._clean_up()
                 return 0
+            self._may_hold_erased = True
             with self._change():
                 # which ones must be known first: an update would change what it looks for
                 found = self._db.execute(OWN.replace("%s", "?"), (number,)).fetchall()
@@ -162,18 +180,33 @@ class SQLiteStore(TableStore):
             self._end = end
             self._users.drop(number)
             del self._salts[number]
-            self._empty_wal()
+            self._clean_up()
             return len(found)
 
     def _no_checkpoints(self) -> contextlib.AbstractContextManager[None]:
         """Let none be made beside meanwhile; the lock must not be held yet."""
         return contextlib.nullcontext() if self._checkpoints is None else self._checkpoints.none()
 
-    def _empty_wal(self) -> None:
-        """Leave nothing in the write-ahead log, where what was erased may still stand."""
-        if self._rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] != 0:
-            why = "somebody reads the file, and what was erased may still be in its log"
-            raise StoreError(f"{self.path}: {why}; erase it again")
+    def _clean_up(self) -> None:
+        """Leave nothing of what was erased where SQLite does: in its log, and between its rows."""
+        if self._may_hold_erased and self._owner is not None:
+            self._empty_wal("what was erased may still be in its log; erase it again")
+            self._owner.check()
+            with store_errors(self.path):
+                if self._gaps is None:
+                    self._gaps = Gaps(self.path)
+                self._gaps.wipe(self._db)
+            self._may_hold_erased = False
+
+    def _empty_wal(self, otherwise: str) -> None:
+        """Leave nothing in the write-ahead log; say what is so if somebody reads the file."""
+        self._rows(f"PRAGMA busy_timeout = {round(1e3 * IMPATIENCE)}")
+        try:
+            busy = self._rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
+        finally:
+            self._rows(f"PRAGMA busy_timeout = {round(1e3 * PATIENCE)}")
+        if busy:
+            raise StoreError(f"{self.path}: somebody reads the file; {otherwise}")
 
     def verify(self) -> list[Damage]:
         """Check SQLite's own structure, the tables, and all that is in them."""
@@ -207,5 +240,7 @@ class SQLiteStore(TableStore):
             if not self._closed:
                 self._closed = True
                 self._db.close()
+                if self._gaps is not None:
+                    self._gaps.close()
                 if self._owner is not None:
                     self._owner.release()

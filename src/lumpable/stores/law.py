@@ -86,6 +86,13 @@ class Store(ABC):
         """Return the digest of an entry, which stays when it is erased; empty: there is none."""
 
     @abstractmethod
+    def ready_to_erase(self, user: Name) -> bool:
+        """Return whether there is anything of a user; what one who was erased left is removed.
+
+        `StoreError` if nobody could be erased now.
+        """
+
+    @abstractmethod
     def erase(self, user: Name) -> int:
         """Remove all entries of a user and of their events; return how many there were."""
 

@@ -31,6 +31,8 @@ CREATE UNIQUE INDEX decisions ON log (event) WHERE kind = 'decided';
 CREATE TABLE chain (last INTEGER PRIMARY KEY, link BLOB NOT NULL);
 """
 """As they were first."""
+PATIENCE = 30.0
+"""Seconds that a connection waits for another."""
 WRITING = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON")
 """Every commit is synced, and what is deleted is overwritten."""
 
@@ -137,7 +139,7 @@ def beside(path: Path) -> sqlite3.Connection:
 def _at(path: Path, mode: str) -> sqlite3.Connection:
     address = f"{path.resolve().as_uri()}?mode={mode}"
     return sqlite3.connect(
-        address, uri=True, isolation_level=None, check_same_thread=False, timeout=30.0
+        address, uri=True, isolation_level=None, check_same_thread=False, timeout=PATIENCE
     )
 
 
