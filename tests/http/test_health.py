@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import random
+import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from lumpable.service.fits_beside import Beside
 from lumpable.service.history import FADES, History
 from lumpable.service.lately import lately
 from lumpable.service.live_experiment import LiveExperiment
+from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
 from lumpable.stores.log_entries import Entry
 
@@ -320,6 +322,25 @@ def test_words_of_stores(said: str, told: str) -> None:
     assert watch.concerns() == []
 
 
+def test_nobody_is_forgotten_while_somebody_reads_the_file(tmp_path: Path) -> None:
+    """It is refused at once, with the reason, and others go on."""
+    file = tmp_path / "clicks.db"
+    with served(lambda: opened(SQLiteStore(file))) as shop:
+        shop.post("/decide", {"user": "ann"})
+        reader = sqlite3.connect(file, isolation_level=None)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM log").fetchone()
+        refused = shop.post("/forget", {"user": "ann"})
+        assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+        assert refused.json["error"]["got"] == "somebody reads the file"
+        (concern,) = shop.get("/health").json["concerns"]
+        assert "back-up" in concern["do"]
+        assert shop.post("/decide", {"user": "bob"}).status == 200
+        reader.close()
+        assert shop.post("/forget", {"user": "ann"}).status == 200
+        assert shop.get("/health").json["fine"]
+
+
 def test_a_store_that_others_share_is_a_server() -> None:
     watch = Watch()
     with opened() as e:
@@ -352,8 +373,11 @@ def test_health_waits_for_nobody() -> None:
     with served(opened) as shop:
         experiment = shop.server.life.experiment
         with experiment._lock:
-            begun = [shop.get("/health").status for _ in range(2)]
-        assert begun == [200, 200]
+            first, *_, last = [shop.get("/health") for _ in range(4)]
+        assert (first.status, last.status) == (200, 200)
+        assert not last.json["fine"]
+        (concern,) = last.json["concerns"]
+        assert concern["what"].startswith("callers wait: one call has held up all others for")
 
 
 def test_fits_that_keep_failing() -> None:

@@ -196,17 +196,53 @@ def test_an_error_in_the_middle_leaves_no_trace(monkeypatch: pytest.MonkeyPatch)
     assert bits(opened(e._store, arms=())) == bits(e)
 
 
-def test_erasing_waits_for_readers(tmp_path: Path) -> None:
-    """While somebody reads, the log cannot be emptied: that is said, and done the next time."""
+def test_who_begins_to_read_in_between_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user is erased by then; the log of commits is emptied the next time."""
     with SQLiteStore(tmp_path / "log.db") as store:
         e = opened(store)
         e.decide("zanzibar-ann")
-        store._db.execute("PRAGMA busy_timeout = 50")
+        reader, ready = sqlite3.connect(tmp_path / "log.db", isolation_level=None), []
+
+        def read(user: str) -> bool:
+            ready.append(SQLiteStore.ready_to_erase(store, user))
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM log").fetchone()
+            return bool(ready[-1])
+
+        with monkeypatch.context() as between:
+            between.setattr(store, "ready_to_erase", read)
+            with pytest.raises(StoreError, match="erase it again"):
+                e.forget("zanzibar-ann")
+        with pytest.raises(StoreError, match="erase it again"):
+            e.forget("zanzibar-ann")
+        reader.close()
+        entries = store.last
+        e.forget("zanzibar-ann")
+        assert store.last == entries
+        for file in tmp_path.iterdir():
+            assert b"zanzibar" not in file.read_bytes()
+        e.close()
+
+
+def test_erasing_is_refused_while_somebody_reads(tmp_path: Path) -> None:
+    """While somebody reads, the log cannot be emptied: that is said at once, costs nothing, and is
+    done the next time."""
+    with SQLiteStore(tmp_path / "log.db") as store:
+        e = opened(store, snapshot=tmp_path / "log.db.snapshot")
+        e.decide("zanzibar-ann")
+        e._snapshots.write(e._ledger, e._writer.so_far())
+        e._snapshots.finish()
         reader = sqlite3.connect(tmp_path / "log.db", isolation_level=None)
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM log").fetchone()
-        with pytest.raises(StoreError, match="erase it again"):
+        ledger, entries = e._ledger, store.last
+        with pytest.raises(StoreError, match="somebody reads the file; nothing was erased"):
             e.forget("zanzibar-ann")
+        assert e.decide("zanzibar-ann", event="while it is read").arm
+        assert (e._ledger is ledger, store.last) == (True, entries + 1)  # no replay, no entry
+        assert (tmp_path / "log.db.snapshot").exists()
         reader.close()
         e.forget("zanzibar-ann")
         for file in tmp_path.iterdir():

@@ -12,6 +12,7 @@ from kits.service import Clock, bits, opened
 from lumpable.base import files
 from lumpable.service import ledger
 from lumpable.stores.in_memory import MemoryStore
+from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
 from lumpable.stores.log_entries import Entry, Name
 
@@ -53,6 +54,35 @@ def test_a_user_whose_events_were_let_go_is_forgotten(monkeypatch: pytest.Monkey
     assert [entry.event for _, entry in store.entries() if entry.kind == "expired"].count("e0") == 1
     e._writer.so_far().result()
     assert bits(opened(store, clock, arms=(), window=10, default=0.0)) == bits(e)
+
+
+def test_who_is_unknown_or_forgotten_already_costs_nothing(tmp_path: Path) -> None:
+    """A client repeats what got no answer; groups, versions and the snapshot stay."""
+    with SQLiteStore(tmp_path / "log.db") as store:
+        e = opened(store, snapshot=tmp_path / "snapshot")
+        for k in range(40):
+            e.reward(e.decide(f"u{k % 4}").event, float(k % 2))
+        e.forget("u3")
+        for k in range(40):
+            e.reward(e.decide(f"u{k % 3}").event, float(k % 2))
+        e._snapshots.write(e._ledger, e._writer.so_far())
+        e._snapshots.finish()
+        before = bits(e), e.status(), e.activity().versions, e.groups()
+        for nobody in ("u3", "never-seen", 7):
+            e.forget(nobody)
+        assert (bits(e), e.status(), e.activity().versions, e.groups()) == before
+        assert (tmp_path / "snapshot").exists()
+        e.close()
+
+
+def test_who_was_decided_for_in_the_same_moment_is_known() -> None:
+    """Their decision may not be written yet."""
+    e = opened()
+    with e.unwaited():
+        e.decide("ann", event="a")
+    e.forget("ann")
+    e._writer.so_far().result()
+    assert not any(entry.user for _, entry in e._store.entries())
 
 
 class Shaky(MemoryStore):

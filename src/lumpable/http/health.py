@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lumpable.http.messages import Concern
-from lumpable.http.refusals import cause
+from lumpable.http.refusals import BEING_READ, cause
 from lumpable.service.activity import Activity
 from lumpable.service.joining import Standing
 from lumpable.service.lately import Lately
@@ -34,6 +34,8 @@ NEVER = 1_000
 """Decisions without any reward that are worth a word where none has come yet."""
 OFTEN = 3
 """Fits that failed in a row: one may have been bad luck."""
+HELD_UP = 2.0
+"""Seconds for which one call may keep all others waiting."""
 A_DAY = 86_400.0
 ALMOST_ALL = 0.95
 MANY = 0.2
@@ -93,10 +95,10 @@ class Watch:
         with self._lock:
             return dict(self.standings)
 
-    def concerns(self, failed_fits: int = 0) -> list[Concern]:
-        """Return what looks wrong."""
+    def concerns(self, failed_fits: int = 0, waiting: float = 0.0) -> list[Concern]:
+        """Return what looks wrong; `waiting`: seconds for which the experiment did not answer."""
         seen = self.seen
-        found = [*self._store(), *_fits(failed_fits)]
+        found = [*self._store(), *_held_up(waiting), *_fits(failed_fits)]
         if seen is not None:
             found += [*_no_arms(seen), *_floor(seen), *_no_rewards(seen), *_one_arm(seen),
                       *_unknown_events(seen), *_late(seen), *_no_control(seen)]  # fmt: skip
@@ -105,6 +107,10 @@ class Watch:
     def _store(self) -> Found:
         if not self._cause and self.writable:
             return []
+        if self._cause == BEING_READ:
+            do = ("Nobody can be forgotten while somebody reads the file, as a back-up or lumpable "
+                  "verify do. Forget again after it; other calls go on.")  # fmt: skip
+            return [(f"the last call could not be written: {self._cause}", do)]
         look, what = (
             ("Look at the database server: does it run, can it be reached, is its disk full?",
              "server")
@@ -118,6 +124,15 @@ class Watch:
                   "and start it again.")  # fmt: skip
             return [("nothing can be written: the file, or its folder, is read-only", do)]
         return [(f"the last call could not be written: {self._cause}", do)]
+
+
+def _held_up(seconds: float) -> Found:
+    if seconds < HELD_UP:
+        return []
+    what = f"callers wait: one call has held up all others for {seconds:,.0f} seconds"
+    do = ("They are answered after it. What takes long is a log that is read anew after a write "
+          "that failed (see stderr), or a disk that hangs.")  # fmt: skip
+    return [(what, do)]
 
 
 def _no_arms(seen: Seen) -> Found:

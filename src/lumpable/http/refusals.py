@@ -45,7 +45,9 @@ WHY = (
 """What a decoder says that names no expectation, what was expected then, and what came."""
 
 
+BEING_READ = "somebody reads the file"
 CAUSES = (
+    (BEING_READ, BEING_READ),
     (r"full|No space", "disk full"),
     (r"readonly|read-only|[Pp]ermission", "read-only"),
     (r"is closed", "the service is stopping"),

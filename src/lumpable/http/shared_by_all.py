@@ -47,6 +47,7 @@ class Service:
         """Calls under way; for one thread, that of the event loop."""
         self.encoder = msgspec.json.Encoder(enc_hook=plain)
         self._look: asyncio.Future[None] | None = None
+        self._looks_since = 0.0
 
     async def in_thread(self, pool: Any, call: Callable[[], Any]) -> Any:
         """Run a call that may wait."""
@@ -73,6 +74,7 @@ class Service:
         """See how the experiment goes, if it says so soon: health must be told in any case."""
         if self._look is None or self._look.done():
             loop = asyncio.get_running_loop()
+            self._looks_since = loop.time()
             self._look = loop.run_in_executor(self.life.looks, self.look)
         await asyncio.wait([self._look], timeout=SOON)
 
@@ -80,7 +82,10 @@ class Service:
         """Return what looks wrong, without waiting for anybody."""
         opened = self.life.opened
         self.watch.writable = self.life.writable
-        return self.watch.concerns(0 if opened is None else opened.failed_fits)
+        waiting = 0.0
+        if self._look is not None and not self._look.done():
+            waiting = asyncio.get_running_loop().time() - self._looks_since
+        return self.watch.concerns(0 if opened is None else opened.failed_fits, waiting)
 
     def allow(self, scope: Scope, role: Role) -> None:
         """Refuse who may not do this."""
