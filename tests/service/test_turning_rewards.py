@@ -86,7 +86,7 @@ def test_every_question_has_an_answer_at_any_time(steps: list[Any], repeated: st
 
 @pytest.mark.nightly
 @given(steps=STEPS, repeated=REPEATED)
-@settings(max_examples=500, phases=ONCE)
+@settings(max_examples=200, phases=ONCE)
 def test_many_questions_have_answers(steps: list[Any], repeated: str) -> None:
     turning(steps, repeated)
 
@@ -121,6 +121,20 @@ def learner_totals(e: LiveExperiment) -> tuple[Any, Any] | None:
     used = slice(0, int(core.state.used[0]))
     live = core.state.pulls[used] > 0.0
     return core.state.total[used][live], core.state.ones[used][live]
+
+
+@given(steps=STEPS)
+@settings(max_examples=10, phases=ONCE)
+def test_lumps_answers_at_any_time(steps: list[Any]) -> None:
+    lumps = lb.Lumps(["red", "green"], seed=3)
+    for what, *args in steps:
+        if what == "tell":
+            lumps.tell(*args)
+        elif what == "forget" and args[0] in lumps.contexts:
+            lumps.forget(args[0])
+        elif lumps.contexts:
+            lumps.groups(), lumps.means(), lumps.members(), lumps.summary(), lumps.policy()
+            lumps.lift(), lumps.evidence(), lumps.looks(), lumps.residuals(), lumps.expected("ann")
 
 
 def some(e: LiveExperiment, number: int, value: float = 1.0) -> None:

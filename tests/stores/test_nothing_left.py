@@ -6,6 +6,7 @@ SQLite leaves copies of rows where a page was split or joined with another, also
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 from pathlib import Path
@@ -36,7 +37,7 @@ def no_syncs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lives are quick where the disk need not follow."""
     quick = ("journal_mode = WAL", "synchronous = OFF", "secure_delete = ON")
     monkeypatch.setattr(sqlite_file, "WRITING", quick)
-    monkeypatch.setattr(page_gaps.os, "fsync", lambda _: None)
+    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 class Life:
@@ -141,7 +142,7 @@ def test_who_was_cut_off_while_wiping_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int
 ) -> None:
     """The file is whole after any part of it; erasing once more after a restart does the rest."""
-    life, left, write = Life(tmp_path / "life", 2), iter(range(cut)), page_gaps.os.write
+    life, left, write = Life(tmp_path / "life", 2), iter(range(cut)), os.write
     life.come(600)
 
     def torn(file: int, held: bytes) -> int:
@@ -152,7 +153,7 @@ def test_who_was_cut_off_while_wiping_goes_on(
 
     user, events = next(iter(life.alive.items()))
     with monkeypatch.context() as power:
-        power.setattr(page_gaps.os, "write", torn)
+        power.setattr(os, "write", torn)
         with pytest.raises(StoreError):
             life.store.erase(user)
     for word in (user, *events):
@@ -163,6 +164,31 @@ def test_who_was_cut_off_while_wiping_goes_on(
     assert not life.left
     assert life.store.verify() == []
     life.store.close()
+
+
+def test_a_damaged_file_is_said(tmp_path: Path) -> None:
+    """Whatever its pages say: no other error, no end of reading, and nothing more is damaged."""
+    life = Life(tmp_path / "life", 1)
+    life.come(300)
+    life.store.ready_to_erase("nobody")
+    life.store.close()
+    file, rng = tmp_path / "life" / "log.db", random.Random(3)
+    whole, said = file.read_bytes(), 0
+    roots = [number for number in range(2, 10) if whole[4096 * (number - 1)] in page_gaps.KINDS]
+    for _ in range(300):
+        harmed = bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            harmed[4096 * rng.randrange(len(whole) // 4096) + rng.randrange(20)] = rng.randrange(
+                256
+            )
+        file.write_bytes(harmed[: len(harmed) - rng.choice([0, 0, 1000, 4096])])
+        gaps = page_gaps.Gaps(file)
+        try:
+            list(gaps._gaps(list(roots)))
+        except (sqlite3.DatabaseError, OSError):
+            said += 1
+        gaps.close()
+    assert said > 30
 
 
 def test_a_refusal_changes_nothing(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from lumpable.lumps.use.believer import Believer
 from lumpable.lumps.use.shelf import to_write
 from lumpable.stores.in_postgres import PostgresStore
 from lumpable.stores.law import SharedStore, StoreError
+from lumpable.stores.postgres_database import Session
 
 
 @pytest.fixture(params=["memory", "postgres"])
@@ -153,6 +154,31 @@ def test_names_that_others_gave_and_took(bench: Bench) -> None:
         assert in_turn(two).erase("ann") == 1
         two.end_turn()
         assert in_turn(one).erase("ann") == 0
+
+
+def test_who_was_killed_before_the_tables_were_vacuumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is asked to erase the user once more does the rest, once."""
+    bench = in_postgres()
+    with bench.open() as one, bench.open() as two:
+        assert isinstance(one, PostgresStore)
+        in_turn(one).append([decided("a", "ann")])
+        with monkeypatch.context() as cut:
+            cut.setattr(one, "_clean_up", lambda _: None)
+            assert one.erase("ann") == 1
+        one.end_turn()
+        asked, rows = list[str](), Session.rows
+
+        def noted(self: Session, query: str, *given: Any) -> Any:
+            asked.append(query)
+            return rows(self, query, *given)
+
+        monkeypatch.setattr(Session, "rows", noted)
+        for _ in range(2):
+            assert not in_turn(two).ready_to_erase("ann")
+            two.end_turn()
+        assert [query for query in asked if "VACUUM" in query] == [
+            "VACUUM log", "VACUUM users", "VACUUM aside",
+        ]  # fmt: skip
 
 
 def test_verifying_while_another_writes(bench: Bench) -> None:

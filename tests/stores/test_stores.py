@@ -109,14 +109,22 @@ def test_an_erased_user_is_read_no_more(shelf: Shelf) -> None:
         decided("late", "ann"), rewarded("late", 7, "ann"), rewarded("other", 9, "bob"),
     ]  # fmt: skip
     with shelf.open() as store:
+        assert not store.ready_to_erase("ann")
         store.append(entries)
+        assert [store.ready_to_erase(user) for user in ("ann", "never seen", 7)] == [
+            True,
+            False,
+            False,
+        ]
         assert store.erase("ann") == 4
+        assert not store.ready_to_erase("ann")
         assert store.erase("ann") == 0
         assert store.erase("never seen") == 0
         assert list(store.entries()) == [(3, entries[2]), (6, entries[5])]
         assert store.about("early") == store.about("late") == []
         assert not store.verify()
         store.append([decided("early", "ann")])  # a new life
+        assert store.ready_to_erase("ann")
         assert store.last == 7
     with shelf.open() as store:
         assert list(store.entries(6)) == [(7, decided("early", "ann"))]

@@ -20,6 +20,7 @@ INTERIOR = INTERIOR_INDEX, INTERIOR_TABLE
 KINDS = (*INTERIOR, LEAF_INDEX, LEAF_TABLE)
 FIRST_HEADER = 100
 """Bytes at the start of the first page, before its own."""
+DAMAGED = "the file is damaged: a page of it cannot be"
 ROOTS = "SELECT rootpage FROM sqlite_schema WHERE rootpage > 0"
 
 
@@ -50,14 +51,19 @@ class Gaps:
     def _gaps(self, roots: list[int]) -> Iterator[tuple[int, int]]:
         """Yield where gaps begin and end that are not empty."""
         size = self._page_size()
-        nothing = bytes(size)
+        left, nothing = os.fstat(self._file).st_size // size, bytes(size)
         while roots:
-            number = roots.pop()
+            number, left = roots.pop(), left - 1
             self._at((number - 1) * size)
             page = os.read(self._file, size)
-            tree = _page(page, FIRST_HEADER if number == 1 else 0)
+            try:
+                tree = _page(page, FIRST_HEADER if number == 1 else 0)
+            except IndexError:
+                raise sqlite3.DatabaseError(DAMAGED) from None
             roots += tree.children
             for start, end in tree.free:
+                if left < 0 or not start <= end <= len(page):
+                    raise sqlite3.DatabaseError(DAMAGED)
                 if page[start:end] != nothing[: end - start]:
                     yield (number - 1) * size + start, (number - 1) * size + end
 
@@ -84,7 +90,7 @@ def _page(page: bytes, at: int) -> _Page:
     """Read the page of a tree, whose header is there."""
     kind, block, cells, content = page[at], *_numbers(page, at + 1, 3)
     if kind not in KINDS:
-        raise sqlite3.DatabaseError("a page of its trees is damaged")
+        raise sqlite3.DatabaseError(DAMAGED)
     first, children = at + 8, list[int]()
     if kind in INTERIOR:
         first += 4
@@ -95,7 +101,7 @@ def _page(page: bytes, at: int) -> _Page:
         after, length = _numbers(page, block, 2)
         free.append((block + 4, block + length))
         if after and after <= block:
-            raise sqlite3.DatabaseError("a page of its trees is damaged")
+            raise sqlite3.DatabaseError(DAMAGED)
         block = after
     return _Page(children, free)
 
