@@ -53,6 +53,8 @@ def ask(e: LiveExperiment) -> None:
     assert isinstance(learner, Believer)
     if learner.contexts:
         e.lift()
+    kept, _ = Believer.from_bytes(learner.to_bytes(b"null"))
+    assert np.array_equal(kept.core.group_means(), learner.core.group_means())
     learner.means(), learner.evidence(), learner.looks(), learner.residuals(), learner.told()
 
 
@@ -100,10 +102,6 @@ def turning(steps: list[Any], repeated: str) -> None:
                        default=-1.0 if repeated == "sum" else None)  # fmt: skip
         assert bits(again) == bits(e)
         ask(again)
-        learner = e._ledger.learner
-        assert isinstance(learner, Believer)
-        kept, _ = Believer.from_bytes(learner.to_bytes(b"null"))
-        assert np.array_equal(kept.core.group_means(), learner.core.group_means())
         if later is not None:
             later.finish()
             ask(e)
@@ -156,9 +154,12 @@ def test_the_last_real_reward_is_replaced_while_it_is_fitted() -> None:
     e.decide("u1")
     later.finish()
     assert e.status().version == 2
-    fit = e._ledger.learner.core.last_fit  # type: ignore[union-attr]
-    assert not fit.real
-    assert learner_totals(e) is not None
+    core = e._ledger.learner.core  # type: ignore[union-attr]
+    assert not core.last_fit.real
+    assert (core.state.phi == 1.0).all()  # nothing of the scores is left
+    totals, ones = learner_totals(e) or ((), (1.0,))
+    assert np.array_equal(totals, ones)
+    ask(e)
 
 
 @pytest.mark.parametrize("repeated", ["last", "sum"])

@@ -24,6 +24,7 @@ from lumpable.lumps.core.state import (
     STEP,
     TRIALS,
     State,
+    blank,
 )
 from lumpable.lumps.core.under_way import Pull, count
 from lumpable.lumps.model.counts import Counts
@@ -32,6 +33,11 @@ from lumpable.lumps.model.fit import Fit, Scale, averaged
 from lumpable.lumps.model.fitted import coins_of
 from lumpable.lumps.model.scores import scored
 
+OF_REWARDS = (
+    "knot", "grade", "phi", "worth_pulls", "worth_total", "noise", "worth_centre", "hold",
+    "worth_loading",
+)  # fmt: skip
+"""What a state holds of real rewards only."""
 TELL_APART = 4.0
 """Two values are told apart by about this many rewards, if they differ by a reward's standard
 deviation."""
@@ -66,13 +72,19 @@ def believe(state: State, counts: Counts, fit: Fit) -> State:
         cover=np.zeros((q, q)),
         factor=np.zeros(q),
     )
-    if fit.scale is None and fenced:  # coins have no fence
-        total = state.total.copy()
-        total[cell_places(state)] = counts.s
-        return state._replace(total=total)
-    if fit.scale is None:
-        return state
-    return state._replace(**_in_rewards(state, counts, fit.scale, fit.doubt))
+    if fit.scale is not None:
+        return state._replace(**_in_rewards(state, counts, fit.scale, fit.doubt))
+    return state._replace(**_in_coins(state, counts)) if fenced else state
+
+
+def _in_coins(state: State, counts: Counts) -> dict[str, Any]:
+    """Return what a state holds where rewards were real and are coins now, which have no fence."""
+    new, value, total = blank(1, len(state.mean), 0), state.value.copy(), state.total.copy()
+    strengths = [KAPPA, M0, REAL, OWN]
+    value[:] = new.value
+    value[strengths] = state.value[strengths]
+    total[cell_places(state)] = counts.s
+    return {"value": value, "total": total} | {name: getattr(new, name) for name in OF_REWARDS}
 
 
 def _in_rewards(state: State, counts: Counts, scale: Scale, doubt: float) -> dict[str, Any]:
