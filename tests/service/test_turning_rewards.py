@@ -43,6 +43,12 @@ ONCE = (Phase.explicit, Phase.generate)
 REPEATED = st.sampled_from(["last", "sum", "first"])
 
 
+def believer(e: LiveExperiment) -> Believer:
+    learner = e._learner()
+    assert isinstance(learner, Believer)
+    return learner
+
+
 def ask(e: LiveExperiment) -> None:
     """Ask everything that can be asked."""
     e.groups(), e.members(), e.summary(), e.policy(), e.beliefs(), e.recommended()
@@ -111,9 +117,7 @@ def turning(steps: list[Any], repeated: str) -> None:
 
 def learner_totals(e: LiveExperiment) -> tuple[Any, Any] | None:
     """Return totals and ones of all cells, which are the same where all rewards are coins."""
-    learner = e._ledger.learner
-    assert isinstance(learner, Believer)
-    core = learner.core
+    core = believer(e).core
     if core.state.logged[0] > 0 or (core.last_fit is not None and core.last_fit.real):
         return None
     used = slice(0, int(core.state.used[0]))
@@ -154,7 +158,8 @@ def test_the_last_real_reward_is_replaced_while_it_is_fitted() -> None:
     e.decide("u1")
     later.finish()
     assert e.status().version == 2
-    core = e._ledger.learner.core  # type: ignore[union-attr]
+    core = believer(e).core
+    assert core.last_fit is not None
     assert not core.last_fit.real
     assert (core.state.phi == 1.0).all()  # nothing of the scores is left
     totals, ones = learner_totals(e) or ((), (1.0,))
@@ -163,7 +168,7 @@ def test_the_last_real_reward_is_replaced_while_it_is_fitted() -> None:
 
 
 @pytest.mark.parametrize("repeated", ["last", "sum"])
-def test_the_last_real_reward_is_replaced_after_its_fit(repeated: str) -> None:
+def test_the_last_real_reward_is_replaced_after_its_fit(repeated: Any) -> None:
     with lb.open(arms=["red", "green"], fits="at once", repeated=repeated) as e:
         some(e, 9)
         event = e.decide("u1").event
@@ -179,15 +184,14 @@ def test_the_first_real_reward_counts_from_0_to_1_until_the_next_fit() -> None:
     later.finish()
     e.reward(e.decide("u1").event, 12.5)
     ask(e)
-    learner = e._learner()
-    assert isinstance(learner, Believer)
+    learner = believer(e)
     looks = learner.looks()
     assert (looks.scored, looks.largest) == ("from 0 to 1", 12.5)
     assert "12.5. Until the next fit, those below 0 count as 0" in looks.words
     assert all(0.0 <= row.low <= row.mean <= row.high <= 1.0 for row in learner.policy())
     assert max(max(x or 0.0 for x in row.means) for row in e.beliefs().glance.matrix.rows) > 1.0
     later.finish()
-    assert e._learner().looks().scored != "from 0 to 1"  # type: ignore[union-attr]
+    assert believer(e).looks().scored != "from 0 to 1"
 
 
 def test_a_fit_that_cannot_be_adopted_is_said_and_made_again(
