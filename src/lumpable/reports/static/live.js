@@ -96,7 +96,8 @@ function showWorth(going) {
 
 function showUnusual(going) {
   const about = {
-    late: "Rewards that came outside the window; they do not count.",
+    late: "Rewards of after the window; they do not count.",
+    predated: "Rewards dated before their decision, by more than the window; they do not count.",
     early: "Rewards that wait for their decision, as they came before it.",
     orphan: "Rewards whose event nobody decided while the window was open.",
     repeated: "Further rewards of an event that has one.",
