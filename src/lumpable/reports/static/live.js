@@ -14,7 +14,7 @@ async function ask(path) {
   if (answer.status === 401) throw new Refused(token ? "Nobody knows this token." : "");
   if (answer.status === 403) throw new Refused("This token does not have the role read.");
   if (!answer.ok) throw new Error(String(answer.status));
-  return answer.json();
+  return exact(await answer.text());
 }
 
 // --- What is going on ----------------------------------------------------------------------------
