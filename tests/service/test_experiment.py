@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lumpable as lb
@@ -182,6 +183,45 @@ def test_an_arm_is_shown_at_most_so_often() -> None:
         with pytest.raises(BadArgument, match="as often"):
             e.decide_many(["bob"] * 6)  # all of them, or none
         assert len(e.decide_many(["bob"] * 5)) == 5
+
+
+def test_rows_of_a_user_take_from_each_other_what_both_may_show() -> None:
+    """Each with arms of its own: all that can be done whatever the others show, and no more."""
+    for allowed in ([["red"], ["green"]], [["red"], ["red", "blue"], ["red", "green"]]):
+        with opened(at_most=1) as e:
+            frame = pd.DataFrame({"user": ["ann"] * len(allowed), "allowed": allowed})
+            shown = list(e.decide_many(frame)["arm"])
+            assert len(set(shown)) == len(shown)
+            assert all(arm in arms for arm, arms in zip(shown, allowed, strict=True))
+    for allowed in ([["red"], ["red"]], [["red", "green"], ["red"]]):
+        with opened(at_most=1) as e:
+            frame = pd.DataFrame({"user": ["ann", "ann"], "allowed": allowed})
+            with pytest.raises(BadArgument, match="as often as `at_most` allows"):
+                e.decide_many(frame)
+            assert e.status().decisions == 0
+
+
+def test_in_the_shadow_only_the_control_arm_is_used_up() -> None:
+    with opened(at_most=2, mode="shadow", control="red") as e:
+        with pytest.raises(BadArgument, match="'ann' was shown the control arm 'red' as often as"):
+            e.decide_many(["ann"] * 3)
+        assert e.status().decisions == 0
+        e.decide_many(["ann"] * 2)
+        with pytest.raises(BadArgument, match="'ann' was shown the control arm 'red' as often as"):
+            e.decide("ann")
+        with pytest.raises(BadArgument, match="the control arm 'red' among them"):
+            e.decide("bob", ["green"])
+
+
+def test_a_repeated_event_may_name_arms_that_nobody_knows() -> None:
+    with opened() as e:
+        made = e.decide("ann", event="same")
+        assert e.decide("ann", ["pink"], event="same") == made
+        assert "pink" not in e.status().arms
+    with opened(new_arms=True) as e:
+        made = e.decide("ann", event="same")
+        assert e.decide("ann", ["pink"], event="same") == made
+        assert "pink" not in e.status().arms  # it was not asked for a decision
 
 
 def test_the_best_arm_too_is_shown_at_most_so_often() -> None:

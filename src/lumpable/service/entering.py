@@ -69,7 +69,7 @@ class Entering(Changing):
         """Decide, row by row: each decision counts for those after it."""
         with self._changing() as entries:
             new = self._new(rows)
-            for arms in {id(row.allowed): row.allowed for row in rows}.values():  # often one list
+            for arms in {id(row.allowed): row.allowed for row in new}.values():  # often one list
                 if arms:
                     self._open(arms, entries)
             self._check(new)
@@ -82,15 +82,34 @@ class Entering(Changing):
 
     def _check(self, rows: Sequence[Asked]) -> None:
         """Refuse, before anything changes, what could not be decided."""
-        ledger, times = self._ledger, Counter(row.user for row in rows)
-        ledger.learner.check_users(times)
+        ledger = self._ledger
+        ledger.learner.check_users({row.user: row for row in rows})
         limited = self.settings.at_most is not None  # else the arms are the same for all users
         cases = {(row.user if limited else None, id(row.allowed)): row for row in rows}
-        for row in cases.values():
-            choices = ledger.choices(row.user, row.allowed, times[row.user])
+        found = dict[tuple[Name | None, int], Sequence[Name]]()
+        for case, row in cases.items():
+            found[case] = choices = ledger.choices(row.user, row.allowed)
             deciding.check(self.settings, choices)
             if choices is not ledger.open and self.settings.mode == "serve":
                 ledger.learner.check_choices(choices)
+        if limited and len({row.user for row in rows}) < len(rows):
+            self._check_in_turn((row.user, found[row.user, id(row.allowed)]) for row in rows)
+
+    def _check_in_turn(self, rows: Iterable[tuple[Name, Sequence[Name]]]) -> None:
+        """Refuse a row if those before it may show each of its arms as often as is allowed."""
+        before = dict[Name, Counter[Name]]()
+        """By user: which arms rows so far may show, ..."""
+        times = Counter[Name]()
+        """... and how many these are."""
+        for user, arms in rows:
+            if self.settings.mode == "shadow":
+                arms = [arm for arm in arms if arm == self.settings.control]
+            may, left = before.setdefault(user, Counter()), self._ledger.left(user, arms)
+            used = sum(min(most, may[arm]) for arm, most in zip(arms, left, strict=True))
+            if min(times[user], used) >= sum(left):
+                self._ledger.refuse_more(user)
+            may.update(arms)
+            times[user] += 1
 
     def _new(self, rows: Sequence[Row]) -> list[Row]:
         """Return the rows whose events are new, each event once; one has one user."""
