@@ -243,7 +243,7 @@ def test_hold_back_and_floor_say_how_likely_an_arm_was() -> None:
         e.reward(e.observe("ann", "red").event, 1.0)  # no ties: the learner wants red
         made = e.decide_many(["ann"] * 400)
         by_arm = Counter(d.arm for d in made)
-        wanted = {d.arm: d.propensity for d in made}
+        wanted = {d.arm: d.propensity or 0.0 for d in made}
         best = max(wanted, key=wanted.__getitem__)
         assert wanted == {
             arm: pytest.approx(0.3 / 3 + 0.7 * (0.8 if arm == best else 0.1)) for arm in wanted

@@ -181,9 +181,24 @@ def serve(
 
     def opened() -> LiveExperiment:
         experiment = open_experiment(file, arms, **settings)
-        for line in missing(experiment, file):
-            say(f"  {line}")
+        for line in (*serves(), *missing(experiment, file)):
+            say(line)
         return experiment
+
+    def serves() -> list[str]:
+        """Say what is true only now: a wrong setting or file is refused before it."""
+        return [
+            f"lumpable {__version__} serves {place_of(file)} at {server.url}",
+            f"  open {server.url} in a browser to see what is going on"
+            if page is not None
+            else "  no page: it needs the extra plot (pip install 'lumpable[plot]')",
+            f"  API: {server.url}/openapi.json; how it is: {server.url}/status; Ctrl-C stops it",
+            *(
+                []
+                if found
+                else ["  no tokens: whoever is on this machine may call it (see --tokens)"]
+            ),
+        ]
 
     def ready(experiment: LiveExperiment) -> None:
         experiment.warm()
@@ -198,14 +213,6 @@ def serve(
     page = PageFiles(partial(page_files, Path(file).name)) if has(*PAGE_NEEDS) else None
     server = HttpServer(opened, address, log=log, user_feature=user_feature, page=page,
                         warmer=ready, may_write=writable)  # fmt: skip
-    say(f"lumpable {__version__} serves {place_of(file)} at {server.url}")
-    if page is None:
-        say("  no page: it needs the extra plot (pip install 'lumpable[plot]')")
-    else:
-        say(f"  open {server.url} in a browser to see what is going on")
-    say(f"  API: {server.url}/openapi.json; how it is: {server.url}/status; Ctrl-C stops it")
-    if not found:
-        say("  no tokens: whoever is on this machine may call it (see --tokens)")
     try:
         server.run()
     except StoreError as error:
@@ -278,4 +285,4 @@ def missing(experiment: LiveExperiment, file: str) -> list[str]:
         lines.append("no default: what had no reward in the window tells nothing (--default)")
     if not settings.hold_back and settings.mode == "serve":
         lines.append("nothing held back: nobody will see what this is worth (--hold-back 0.05)")
-    return lines
+    return [f"  {line}" for line in lines]

@@ -206,7 +206,7 @@ def _late(seen: Seen) -> Found:
     what = f"{share:.0%} of rewards come after the window{long}, and do not count"
     do = ("Send rewards sooner, or with `at`, the time when they happened; or begin a new "
           "experiment with a longer window. If they are sent in time, look at the clocks: who "
-          "sends `at`, as Client always does, may have one that is ahead of this machine's.")  # fmt: skip
+          "sends `at`, as Client always does, may have one that is ahead of ours.")  # fmt: skip
     return [(what, do)]
 
 
@@ -217,8 +217,8 @@ def _predated(seen: Seen) -> Found:
         return []
     long = f"more than {window / 1e6:,.0f} seconds before their decision"
     what = f"{share:.0%} of rewards are dated {long}, and do not count"
-    do = ("Set the clocks: who sends `at`, as Client always does, has one that is behind this "
-          "machine's. Or send rewards without `at`: then they are of when they come.")  # fmt: skip
+    do = ("Set the clocks: who sends `at`, as Client always does, has one that is behind "
+          "ours. Or send rewards without `at`: then they are of when they come.")  # fmt: skip
     return [(what, do)]
 
 

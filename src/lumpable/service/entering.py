@@ -17,6 +17,8 @@ from lumpable.service.changing import Changing
 from lumpable.service.joining import Event, Standing, in_time, standing
 from lumpable.stores.log_entries import Entry, Name
 
+KNOWN_ARMS = "known arms (see add_arm and new_arms)"
+
 
 @dataclass(frozen=True, slots=True)
 class Decided:
@@ -25,7 +27,8 @@ class Decided:
     event: str
     user: Name
     arm: Name
-    propensity: float
+    propensity: float | None
+    """None: somebody else decided, and did not say."""
     version: int
 
 
@@ -139,7 +142,7 @@ class Entering(Changing):
         new = [arm for arm in dict.fromkeys(arms) if arm not in known]
         if new and not self.settings.new_arms:
             words = ", ".join(map(repr, new))
-            raise BadArgument(argument, "known arms (see add_arm)", words)
+            raise BadArgument(argument, KNOWN_ARMS, words)
         return new
 
     def _decided(self, entries: list[Entry], row: Asked, activate: bool) -> Decided:
@@ -227,4 +230,4 @@ def as_decided(entry: Entry) -> Decided:
     """Return the decision of an entry."""
     assert entry.user is not None
     assert entry.arm is not None
-    return Decided(entry.event, entry.user, entry.arm, entry.propensity or 1.0, entry.version or 0)
+    return Decided(entry.event, entry.user, entry.arm, entry.propensity, entry.version or 0)
