@@ -512,6 +512,7 @@ def test_an_explanation_says_what_the_group_is_like() -> None:
         said = e.explain("u4")
         rows = {(row.group, row.arm): row for row in e._learner().means()}  # type: ignore[attr-defined]
         assert len(e.groups()) == 2
+        assert min(said.probability or 0.0, said.advice.probability_best) > 0.99
         assert said.in_group == rows[said.group, "red"]
         assert said.runner_up_in_group == rows[said.group, said.advice.runner_up]
         own, there, other = said.advice, said.in_group, said.runner_up_in_group
@@ -520,11 +521,11 @@ def test_an_explanation_says_what_the_group_is_like() -> None:
         assert there.low < there.mean < there.high
         assert abs(there.mean - 0.9) < 8 * (0.9 * 0.1 / 200) ** 0.5  # eight standard errors
         assert str(said) == (
-            f"'u4' is in group {said.group} with probability {said.probability:.2f}, by 40 rewards "
+            f"'u4' is in group {said.group} with a probability of over 99 %, by 40 rewards "
             f"of their own. In this group 'red' brings {there.mean:.3g} ({there.low:.3g} to "
             f"{there.high:.3g}), {other.arm!r} {other.mean:.3g} ({other.low:.3g} to "
             f"{other.high:.3g}). For them 'red' brings {own.mean:.3g} ({own.low:.3g} to "
-            f"{own.high:.3g}) and is best with probability {own.probability_best:.2f}; next comes "
+            f"{own.high:.3g}) and is best with a probability of over 99 %; next comes "
             f"{own.runner_up!r} with {own.runner_up_mean:.3g}."
         )
 
@@ -546,3 +547,9 @@ def test_a_failed_commit_is_as_if_nothing_happened(tmp_path: Path) -> None:
         assert e.status().entries == store.last
         assert e.status().decisions == before[1].decisions + 1
         assert not store.verify()
+
+
+def test_a_floor_holds_for_what_is_not_held_back() -> None:
+    with opened(floor=0.05, hold_back=0.5, control="red", seed=3) as e:
+        seen = {d.propensity for d in e.decide_many(["ann"] * 400) if d.propensity is not None}
+        assert min(seen) == 0.5 * 0.05

@@ -81,7 +81,11 @@ def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] |
 @click.option("--control", type=unset.TEXT, help="The arm that these show.")
 @click.option("--at-most", type=unset.INTEGER, help="How often an arm may be shown to one user.")
 @click.option("--new-arms/--no-new-arms", default=None, help="Whether requests may bring arms.")
-@click.option("--floor", type=float, help="The least probability of each allowed arm.")
+@click.option(
+    "--floor",
+    type=float,
+    help="The least probability of each allowed arm, where nothing is held back.",
+)
 @click.option("--seed", type=int, help="Of all chance.")
 @click.option("--learner", metavar="NAME", help="A learner or a plan, by its name.  [lumps]")
 @click.option(

@@ -66,7 +66,8 @@ def open(
     - `hold_back`: the share of decisions that show `control`, or any arm if there is none
     - `at_most`: how often an arm may be shown to one user
     - `new_arms`: whether requests may bring arms that were not added
-    - `floor`: the least probability of each allowed arm
+    - `floor`: the least probability of each allowed arm in the decisions that are not held back; in
+      all of them it is at least `(1 - hold_back) * floor`, and propensities say what it was
     - `seed`: of all chance
     - `learner`: "lumps", another learner of the catalogue or a plan, by its name or as a mapping of
       `kind` and its options, as in {"kind": "ucb", "width": 0.3}

@@ -21,6 +21,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, percent
 from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.beliefs import LEVEL, Expected, Group, Mean, Member
+from lumpable.lumps.belief.posterior import held
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.activity import Activity, activity
 from lumpable.service.folds import Fold
@@ -188,11 +189,11 @@ class Reading:
     def explain(self, user: Name) -> Explanation:
         """Say why a user is shown what is believed best for them."""
         learner = self._believer(NO_BELIEFS)
-        with in_own_words():
+        with held(learner.core), in_own_words():  # what groups come to is worked out once
             advice, own = learner.best(user), learner.member(user)
-        if own is None:
-            return Explanation(advice, None, None, 0)
-        there = {row.arm: row for row in learner.means() if row.group == own.group}
+            if own is None:
+                return Explanation(advice, None, None, 0)
+            there = {row.arm: row for row in learner.means() if row.group == own.group}
         return Explanation(
             advice, own.group, own.probability, own.rewards, there.get(advice.best_arm),
             there.get(advice.runner_up),
@@ -203,7 +204,10 @@ class Reading:
         return self._believer("has no page").report(path)
 
     def status(self) -> Status:
-        """Return counts of what happened."""
+        """Return counts of what happened.
+
+        Whoever was forgotten here stays in them, as a number, until the log is next replayed.
+        """
         with self._lock:
             ledger = self._look()
             learner = ledger.learner
