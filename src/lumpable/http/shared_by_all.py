@@ -18,7 +18,7 @@ from lumpable.http.health import Seen, Watch
 from lumpable.http.json_logs import Log
 from lumpable.http.life import Life
 from lumpable.http.metrics import Meter
-from lumpable.http.refusals import UNNAMED, Refusal, cause, later, refusal
+from lumpable.http.refusals import Refusal, cause, later, refusal
 from lumpable.http.tokens import Role, Tokens
 from lumpable.stores.law import StoreError
 
@@ -99,8 +99,9 @@ class Service:
         known = refusal(error)
         if isinstance(error, StoreError):
             self.watch.failed(error)
-            short = cause(error)
-            why = {} if short == UNNAMED else {"cause": short, "said": str(error).splitlines()[0]}
+            why = {} if error.kind == "other" else {"cause": cause(error)}
+            if error.kind not in ("other", "damaged"):  # their words may name somebody
+                why["said"] = str(error).splitlines()[0]
             self.log.say("store", "error", route=route, error=type(error).__name__, **why)
         if known is None:
             id = secrets.token_hex(8)
