@@ -300,6 +300,33 @@ def test_no_caller_without_a_role_is_told_where_the_file_is() -> None:
         assert not shop.get("/status", Authorization="Bearer a-token-of-some-more").json["trouble"]
 
 
+class Faulty(Breakable):
+    """A store that fails in a way that nobody foresaw, or finds that it is damaged."""
+
+    def append(self, entries: Any) -> int:
+        if self.full:
+            raise self.error
+        return super().append(entries)
+
+    error: Exception = RuntimeError("ann is a secret")
+
+
+def test_the_log_says_why_and_names_nobody() -> None:
+    store = Faulty()
+    with served(lambda: opened(store)) as shop:
+        store.full = True
+        refused = shop.post("/decide", {"user": "ann"})
+        assert (refused.status, refused.error["got"]) == (503, CAUSES["other"])
+        store.error = StoreError("entry 7 of 'ann' is damaged", "damaged", place="clicks.db")
+        assert shop.post("/decide", {"user": "ann"}).error["got"] == CAUSES["damaged"]
+        store.full = False
+    unforeseen, damaged = (line for line in shop.log if line["what"] == "store")
+    assert unforeseen["error"] == "RuntimeError"
+    assert any("append" in where for where in unforeseen["where"])
+    assert damaged["cause"] == CAUSES["damaged"]
+    assert "ann" not in "\n".join(shop.lines)
+
+
 @pytest.mark.parametrize(
     ("kind", "told"),
     [

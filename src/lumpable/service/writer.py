@@ -169,8 +169,11 @@ class Writer:
             return batch
 
     def _fail(self, batch: list[Handed], error: BaseException) -> None:
-        why = f"not written: {error!r}"
-        failure = error if isinstance(error, StoreError) else StoreError(why, "other")
+        if isinstance(error, StoreError):
+            failure = error
+        else:
+            failure = StoreError(f"not written: {error!r}", "other")
+            failure.__cause__ = error
         with self._lock:
             self._failure = failure
             lost, self._queue = batch + self._queue, []
