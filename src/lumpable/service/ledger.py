@@ -14,9 +14,9 @@ from typing import NoReturn
 
 import msgspec
 
-from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
+from lumpable.lumps.use.limits import no_arm
 from lumpable.service.history import History, KeptHistory
 from lumpable.service.joining import Event, outcome, unusual
 from lumpable.service.minds import Mind, mind_of
@@ -100,7 +100,8 @@ class Ledger:
                 try:
                     ledger.apply(entry, number)
                 except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-                    raise StoreError(f"entry {number} cannot be: {error} (see verify)") from error
+                    why = f"entry {number} cannot be: {error} (see verify)"
+                    raise StoreError(why, "damaged") from error
         return ledger
 
     def kept(self) -> Kept:
@@ -259,9 +260,8 @@ class Ledger:
         if allowed is not None:
             wanted = set(allowed)
             left = [arm for arm in open if arm in wanted]
-        why = "none of the allowed ones may" if open else "there are none"
         if not left:
-            raise BadArgument("allowed", why=f"expected an arm that may be chosen, but {why}")
+            raise no_arm("none of the allowed ones may" if open else "there are none")
         if self.settings.at_most is not None:
             needed = self.settings.control if self.settings.mode == "shadow" else None
             could, times = needed in left, zip(left, self.left(user, left), strict=True)
@@ -279,8 +279,7 @@ class Ledger:
         """Say that a user was shown all that may be shown as often as is allowed."""
         shadow, control = self.settings.mode == "shadow", self.settings.control
         each = f"the control arm {control!r}" if shadow else "each of them"
-        why = f"{user!r} was shown {each} as often as `at_most` allows"
-        raise BadArgument("allowed", why=f"expected an arm that may be chosen, but {why}")
+        raise no_arm(f"{user!r} was shown {each} as often as `at_most` allows")
 
     def forget(self, user: Name) -> None:
         """Drop all that is known of a user, whose entries are erased.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -111,7 +112,7 @@ def in_own_words(allowed: bool = False) -> Iterator[None]:
         raise error.named(CALLED.get(name, name)) from error
 
 
-class Reading:
+class Reading(ABC):
     """The half of an experiment that changes nothing."""
 
     def __init__(self, ledger: Ledger, clock: Callable[[], int]) -> None:
@@ -120,9 +121,9 @@ class Reading:
         """Rewards that came once more, since it was opened: the log has each of them once."""
         self._overview = Overview()
 
+    @abstractmethod
     def _look(self) -> Ledger:
         """Return what is known now, under the lock."""
-        return self._ledger
 
     def _learner(self) -> Mind:
         with self._lock:
