@@ -200,8 +200,11 @@ def test_an_arm_is_shown_at_most_so_often() -> None:
 
 def test_rows_of_a_user_take_from_each_other_what_both_may_show() -> None:
     """Each with arms of its own: all that can be done whatever the others show, and no more."""
-    for allowed in ([["red"], ["green"]], [["red"], ["red", "blue"], ["red", "green"]]):
-        with opened(at_most=1) as e:
+    for allowed in (
+        [["red"], ["green"]], [["red"], ["red", "blue"], ["red", "green"]],
+        [["pink"], ["gold"], ["red", "green"], ["red", "green"]],
+    ):  # fmt: skip
+        with opened(at_most=1, arms=("red", "green", "blue", "pink", "gold")) as e:
             frame = pd.DataFrame({"user": ["ann"] * len(allowed), "allowed": allowed})
             shown = list(e.decide_many(frame)["arm"])
             assert len(set(shown)) == len(shown)
@@ -224,6 +227,9 @@ def test_in_the_shadow_only_the_control_arm_is_used_up() -> None:
             e.decide("ann")
         with pytest.raises(BadArgument, match="the control arm 'red' among them"):
             e.decide("bob", ["green"])
+        e.pause_arm("red")
+        with pytest.raises(BadArgument, match=r"^control: .*'red', which is paused"):
+            e.decide("bob")
 
 
 def test_a_repeated_event_may_name_arms_that_nobody_knows() -> None:

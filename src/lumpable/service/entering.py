@@ -100,19 +100,21 @@ class Entering(Changing):
 
     def _check_in_turn(self, rows: Iterable[tuple[Name, Sequence[Name]]]) -> None:
         """Refuse a row if those before it may show each of its arms as often as is allowed."""
-        before = dict[Name, Counter[Name]]()
-        """By user: which arms rows so far may show, ..."""
-        times = Counter[Name]()
-        """... and how many these are."""
+        times = dict[Name, Counter[Name]]()
+        """By user: how many rows so far may show each arm, ..."""
+        before = dict[Name, Counter[frozenset[Name]]]()
+        """... and how many may show just these."""
         for user, arms in rows:
             if self.settings.mode == "shadow":
                 arms = [arm for arm in arms if arm == self.settings.control]
-            may, left = before.setdefault(user, Counter()), self._ledger.left(user, arms)
+            may, others = times.setdefault(user, Counter()), before.setdefault(user, Counter())
+            own, left = frozenset(arms), self._ledger.left(user, arms)
             used = sum(min(most, may[arm]) for arm, most in zip(arms, left, strict=True))
-            if min(times[user], used) >= sum(left):
+            sharing = sum(n for theirs, n in others.items() if not own.isdisjoint(theirs))
+            if min(sharing, used) >= sum(left):
                 self._ledger.refuse_more(user)
-            may.update(arms)
-            times[user] += 1
+            may.update(own)
+            others[own] += 1
 
     def _new(self, rows: Sequence[Row]) -> list[Row]:
         """Return the rows whose events are new, each event once; one has one user."""

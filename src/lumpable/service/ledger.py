@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import msgspec
 
+from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.lumps.use.limits import no_arm
@@ -262,8 +263,11 @@ class Ledger:
             left = [arm for arm in open if arm in wanted]
         if not left:
             raise no_arm("none of the allowed ones may" if open else "there are none")
+        needed = self.settings.control if self.settings.mode == "shadow" else None
+        if needed is not None and needed not in open:
+            got = f"{needed!r}, which is paused, removed or unknown"
+            raise BadArgument("control", "an arm that may be chosen", got)
         if self.settings.at_most is not None:
-            needed = self.settings.control if self.settings.mode == "shadow" else None
             could, times = needed in left, zip(left, self.left(user, left), strict=True)
             left = [arm for arm, most in times if most > 0]
             if not left or (could and needed not in left):
