@@ -174,7 +174,9 @@ def test_what_cannot_be_served_is_said_in_a_line(tmp_path: Path) -> None:
     file = str(tmp_path / "clicks.db")
     code, words = said(file, "--host", "0.0.0.0", "--port", "0")
     assert (code, words.count("\n")) == (2, 1)
-    assert "expected tokens (--tokens FILE, or LUMPABLE_TOKENS) where others can connect" in words
+    assert (
+        "reached from other machines and needs tokens (--tokens FILE or LUMPABLE_TOKENS)" in words
+    )
     (tmp_path / "tokens").write_text("read short\n")
     code, words = said(file, "--tokens", str(tmp_path / "tokens"))
     assert code == 2

@@ -135,7 +135,7 @@ def test_a_bad_plan_is_refused_and_changes_nothing(learned: Path, tmp_path: Path
         ({"users": tmp_path / "quote.csv"}, "3 that cannot, from line 3 on"),
         ({"users": [17, "17"], "out": tmp_path / "plan.csv"}, "differ as text"),
         ({"out": tmp_path / "plan.txt"}, "ends in .csv or .parquet"),
-        ({"out": tmp_path / "none" / "plan.csv"}, "a folder that is there"),
+        ({"out": tmp_path / "none" / "plan.csv"}, "a file in an existing folder"),
         ({"out": tmp_path / "folder.csv"}, "expected a file"),
         ({"out": learned / "plan.csv"}, "a file outside of the state"),
         ({"seed": -1}, "seed"),

@@ -30,7 +30,7 @@ def check_name(path: Path) -> None:
     if path.suffix not in ENDINGS:
         raise BadArgument("out", "a name that ends in .csv or .parquet", repr(path.name))
     if not path.resolve().parent.is_dir():
-        raise BadArgument("out", "a folder that is there", repr(str(path.parent)))
+        raise BadArgument("out", "a file in an existing folder", repr(str(path)))
     if path.is_dir():
         raise BadArgument("out", "a file", f"{str(path)!r}, which is a folder")
 

@@ -91,7 +91,7 @@ class Fold:
     def policy(self) -> dict[Name, Name]:
         """Return the arm that it would recommend to each user now."""
         if not self.arms:
-            raise BadArgument("arms", "at least one that may be chosen", "none")
+            raise BadArgument("arms", "an arm to choose", "none", why="no arm can be chosen")
         core = self._current()
         found: Any = getattr(core, "policy", None)
         if found is None:

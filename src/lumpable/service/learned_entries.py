@@ -67,7 +67,9 @@ def evidence_in(learned: Any) -> Evidence:
         raise BadArgument("learned", expected, f"{learned!r:.60}")
     evidence: Evidence = events
     if len(evidence.times) == 0:
-        raise BadArgument("learned", "evidence", f"{learned!r:.60}, which has none")
+        raise BadArgument(
+            "learned", "events", "none", why=f"the {type(learned).__name__} has no events"
+        )
     return evidence
 
 
