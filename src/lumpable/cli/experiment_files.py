@@ -69,7 +69,7 @@ def is_whole(store: Store, file: str) -> bool:
     for damage in damages:
         say(f"{damage.where}: {damage.what}")
     if wrong:
-        say(f"snapshot: {wrong}; it will not be used, and nothing is lost by it")
+        say(f"snapshot: {wrong}; it is ignored; nothing is lost")
     if damages:
         say(f"{place_of(file)}: damaged", err=True)
     else:
@@ -144,8 +144,8 @@ def export(file: str, out: Path, log: bool) -> None:
     if out.is_dir() and not log:
         raise click.UsageError(f"--out: expected a file, got the folder {str(out)!r}")
     with opened(file) as store:
-        (check_out if log else check_ending)(out)
-        written = export_log(store, out, now()) if log else export_to(store, out, now())
+        (check_out if log else check_ending)(out, "--out")
+        written = (export_log if log else export_to)(store, out, now(), "--out")
     say(f"{out}: {written:,} events")
 
 
