@@ -74,7 +74,7 @@ def compare(
 
     FILE.toml names learners, worlds, a horizon and seeds; examples/compare.toml shows how. `suite`
     is the comparison that comes with the package. Every finished cell (a learner in a world with a
-    seed) is kept at once: a run that was stopped goes on where it was, and more seeds or learners
+    seed) is kept at once: an interrupted run continues where it stopped, and more seeds or learners
     add only their cells. Cells that failed or were not run are tried again.
 
     \b

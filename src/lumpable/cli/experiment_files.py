@@ -130,9 +130,8 @@ def export(file: str, out: Path, log: bool) -> None:
 
     With --log it is a log that `lumpable learn` and `lumpable evidence` read as it is: user, item,
     reward, id, time and propensity of each event that taught the learner something, defaults
-    included. Where users or items are numbers and text, no file can hold both: then --out is a name
-    without an ending, a folder that gets a Parquet file for each kind. In a CSV file numbers become
-    text.
+    included. If names are both numbers and strings, --out must be a folder (a name without an
+    ending), which gets a Parquet file for each kind. In a CSV file numbers become strings.
 
     \b
     Examples:

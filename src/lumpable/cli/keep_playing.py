@@ -23,7 +23,7 @@ EVERY = 60.0
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("demo"),
     show_default=True,
-    help=f"The folder of {FILE}, with which it goes on.",
+    help=f"Folder of {FILE}, from which it goes on.",
 )
 @click.option(
     "--port",

@@ -209,8 +209,8 @@ def budget_command(
 def demo_command(which: str, folder: Path) -> None:
     """See what it does, in plain words and under a minute.
 
-    shop, the default: a simulated shop with hidden tastes plays against a running service. What the
-    service finds is told beside the truth, with what it is worth.
+    shop, the default: a simulated shop with hidden tastes plays against a running service. You see
+    what the service finds beside the truth, and what that is worth.
 
     paper: the paper's Algorithm 3 finds hidden groups in a world, beside the naive method.
     """

@@ -143,7 +143,7 @@ def serve(
     `none` clears --control or --at-most. Decisions and rewards are in the file before they are
     answered. Stops gracefully at SIGTERM and Ctrl-C.
 
-    FILE may be the address of a PostgreSQL database: then several of these share the experiment.
+    FILE may be the address of a PostgreSQL database: then several services share the experiment.
 
     \b
     Tokens are lines of roles and a token, in a file or in the environment:

@@ -22,12 +22,12 @@ EVERY = 2.0
 def warm() -> None:
     """Compile what a service needs, and keep it on disk.
 
-    A new machine compiles for some seconds before all calls are quick. Do it when the image of a
-    container is built, and no container has to. What is compiled already is only read; a run that
-    was stopped goes on where it was.
+    A new machine compiles for some seconds before all calls are quick. Do this when the image of a
+    container is built, and no container has to. What is already compiled is only read; an
+    interrupted run continues where it stopped.
 
     Compiled code is kept where the package is, or in the folder that NUMBA_CACHE_DIR names, and is
-    read only by who can write there. So run this as the user who will serve.
+    used only by a user who can write there. So run this as the user who will serve.
 
     \b
     Example, in a Dockerfile, after the line USER:
