@@ -116,7 +116,10 @@ def test_a_service_begins_with_a_log_of_other_columns(here: Path) -> None:
     lb.learn(told).save("offers.lumps")
     for words, error in [
         (("--user", "customer"), "--user is a column of a log: it needs --learned"),
-        (("--learned", "state", "--item", "offer"), "--item: only for logs, and 'state' is none"),
+        (
+            ("--learned", "state", "--item", "offer"),
+            "--item: only for logs, and 'state' is not one",
+        ),
         (("--learned", "offers.lumps", "--id", "event"), "--id: only for logs"),
         (("--learned", "1.csv", "--user", "client"), "a column 'client'"),
     ]:

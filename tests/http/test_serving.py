@@ -201,10 +201,10 @@ def test_a_file_that_cannot_be_opened_ends_the_service(tmp_path: Path) -> None:
     with lb.open(file, ["red"], rewards="binary", fits="at once"):
         code, words = said(str(file), "--port", "0")
         assert code == 2
-        assert "expected a file that no other process writes" in words
+        assert "expected a file that no other process has open" in words
     code, words = said(str(file), "--port", "0", "--rewards", "0,5")
     assert code == 2
-    assert "expected 'binary', as the experiment was begun" in words
+    assert "expected 'binary', with which the experiment began" in words
     file.write_bytes(b"nonsense" * 1000)
     code, words = said(str(file), "--port", "0")
     assert code == 2

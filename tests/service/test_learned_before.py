@@ -125,7 +125,7 @@ def test_cut_off_anywhere_it_goes_on(
             patch.setattr(SQLiteStore, "append", append)
             with pytest.raises(KeyboardInterrupt):
                 lb.open(path, learned=events)
-        with pytest.raises(lb.BadArgument, match="not entered whole"):
+        with pytest.raises(lb.BadArgument, match="not entered completely"):
             lb.open(path)
         with lb.open(path, learned=events, fits="at once"):
             pass

@@ -342,7 +342,7 @@ def test_a_file_keeps_its_learner_and_no_snapshot(tmp_path: Path) -> None:
         assert e.settings.learner == {"kind": "ucb", "width": 0.3}
         assert bits(e) == whole
     for other in ("lumps", "ucb", {"kind": "ucb", "width": 0.2}):
-        with pytest.raises(BadArgument, match="as the experiment was begun"):
+        with pytest.raises(BadArgument, match="with which the experiment began"):
             lb.open(path, learner=other)
     with lb.open(path, learner={"kind": "ucb", "width": 0.3}) as e:
         assert bits(e) == whole

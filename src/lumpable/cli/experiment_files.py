@@ -92,7 +92,7 @@ def show(file: str) -> None:
     out = console()
     facts = [("entries", f"{last:,}"), ("time", ends), ("users", f"{len(users):,}")]
     if settings.learned_digest is not None:
-        cut = " (not entered whole)" if settings.learned_left else ""
+        cut = " (not entered completely)" if settings.learned_left else ""
         facts.append(("learned", f"{settings.learned_digest}{cut}"))
     out.print(grid(facts))
     values = [(name, str(value)) for name, value in said(settings).items() if name not in LEARNED]

@@ -26,7 +26,7 @@ def learned_at(path: Path, **columns: Any) -> Any:
             say(f"--learned: {events.dirt}", err=True)
         return events
     if columns:
-        why = f"only for logs, and {str(path)!r} is none"
+        why = f"only for logs, and {str(path)!r} is not one"
         raise BadArgument(f"--{min(columns)}", "a log", repr(str(path)), why=why)
     if path.suffix == ".lumps":
         return remembered(Lumps.load(path))

@@ -60,6 +60,6 @@ def _place(parts: list[Part]) -> str:
     """Return the folder where compiled code is kept."""
     places = [part.place for part in parts]
     if None in places:
-        expected = "a folder that can be written; there is none"
+        expected = "a writable folder; there is none"
         raise BadArgument("NUMBA_CACHE_DIR", expected, repr(os.environ.get("NUMBA_CACHE_DIR")))
     return os.path.commonpath([place for place in places if place is not None])

@@ -185,7 +185,7 @@ class Nightly:
         events = self._events(con, manifest)
         for role, told, known in (("users", users, events.users), ("items", items, events.items)):
             if not (told or known):
-                raise BadArgument(role, "some, as there are no events yet", "none")
+                raise BadArgument(role, "names, as there are no events yet", "none")
         names = users or events.users, items or events.items
         return night_plans.from_lumps(events, planned, *names, self._kept_fit)
 
@@ -242,7 +242,7 @@ def _begun(
         return planned
     for role, names in (("users", users), ("items", items)):
         if names is None:
-            raise BadArgument(role, "all of them, as a plan of the paper knows them", "none")
+            raise BadArgument(role, "all of them, which a plan of the paper has to know", "none")
     planned = Planned(users=users or (), items=items or (), since=len(manifest.segments), **told)
     kind = night_plans.plan_kind(planned)
     if kind is not None:

@@ -73,6 +73,6 @@ def _column(role: str, names: Sequence[Name | None]) -> Any:
     for name in names:
         other = texts.setdefault(str(name), name) if name is not None else None
         if other is not None and other != name:
-            expected = "names that differ as text, as a column of a plan has one type"
+            expected = "names that differ as strings, as a column of a plan has one type"
             raise BadArgument(role, expected, f"{other!r} and {name!r}")
     return np.array([None if name is None else str(name) for name in names], dtype=object)

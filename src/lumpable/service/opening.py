@@ -147,7 +147,7 @@ def _settings(
         for name in LASTING:
             was, wanted = getattr(before, name), getattr(settings, name)
             if was != wanted:
-                expected = f"{said(before)[name]!r}, as the experiment was begun"
+                expected = f"{said(before)[name]!r}, with which the experiment began"
                 raise BadArgument(name, expected, repr(given[name]))
     elif (kind := kind_of(settings.learner, settings.seed)) is not None:
         try_out(kind, len(arms))

@@ -83,7 +83,7 @@ class SQLiteStore(TableStore):
         """Run a transaction: when the block is over it is durable, or nothing of it was done."""
         with self._lock, store_errors(self.path):
             if self._closed or self._owner is None:
-                raise StoreError(f"{self.path}: the store is closed, or only read")
+                raise StoreError(f"{self.path}: the store is closed or read-only")
             self._owner.check()
             if self._db.in_transaction:  # the disk failed so badly that it was not rolled back
                 self._db.execute("ROLLBACK")
@@ -172,7 +172,7 @@ class SQLiteStore(TableStore):
     def _empty_wal(self) -> None:
         """Leave nothing in the write-ahead log, where what was erased may still stand."""
         if self._rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] != 0:
-            why = "somebody reads the file, and what was erased may still be in its log"
+            why = "another process is reading the file, so its log may still hold what was erased"
             raise StoreError(f"{self.path}: {why}; erase it again")
 
     def verify(self) -> list[Damage]:
