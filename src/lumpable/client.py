@@ -53,8 +53,8 @@ class Chosen:
 class Client:
     """Calls a service; threads may share it, each has a connection of its own.
 
-    `url` is such as "http://127.0.0.1:8000". What fails for want of a network or of a ready server
-    is sent up to `tries` times, with a pause that grows; then `Unreachable` is raised.
+    `url` is such as "http://127.0.0.1:8000". A call that fails because the network or the server is
+    not ready is sent up to `tries` times, with growing pauses; then `Unreachable` is raised.
     """
 
     def __init__(
