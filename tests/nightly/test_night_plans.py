@@ -108,7 +108,7 @@ def test_a_file_of_users_is_that_file(learned: Path, tmp_path: Path) -> None:
 
 def test_before_any_evidence(tmp_path: Path) -> None:
     state = lb.Nightly(tmp_path / "state")
-    with pytest.raises(lb.BadArgument, match="items: expected some"):
+    with pytest.raises(lb.BadArgument, match="items: expected names"):
         state.plan(USERS)
     assert not (tmp_path / "state").exists()
     plan = state.plan(USERS, list(OFFERS))
