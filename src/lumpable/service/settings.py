@@ -125,7 +125,8 @@ def encoded(settings: Settings) -> bytes:
     """Return settings as they are kept; what could not be read again is refused here."""
     held = msgspec.json.encode(settings)
     if decoded(held) != settings:
-        raise StoreError("the settings would not be stored without loss; nothing was saved")
+        why = "the settings cannot be stored without loss; nothing was saved"
+        raise StoreError(why, "other")
     return held
 
 
@@ -134,7 +135,8 @@ def decoded(held: bytes) -> Settings:
     try:
         return msgspec.json.decode(held, type=Settings) if held else Settings()
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise StoreError(f"the settings of the experiment are damaged: {error}") from error
+        why = f"the settings of the experiment are damaged: {error}"
+        raise StoreError(why, "damaged") from error
 
 
 def told_rewards(settings: Settings) -> str | tuple[float, float]:
