@@ -404,7 +404,9 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
         assert (e.status(), e.digest(), e.best("u1"), e.groups(), e.expected("u9")) == before
         assert e.settings.window == 60_000_000
         assert e.reward(made[25].event, 1.0) == "rewarded"
-    with pytest.raises(BadArgument, match=r"window: expected 60\.0, as the experiment was begun"):
+    with pytest.raises(
+        BadArgument, match=r"window: expected 60\.0, with which the experiment began"
+    ):
         lb.open(path, window=30)
     with lb.open(path, hold_back=0.1, fits="at once") as e:
         assert e.settings.hold_back == 0.1
@@ -448,7 +450,7 @@ def test_what_was_begun_without_an_entry_may_be_begun_otherwise(tmp_path: Path) 
     lb.open(path, window=5, hold_back=0.1, fits="at once").close()
     with lb.open(path, ["a", "b"], window=10, rewards="binary", fits="at once") as e:
         assert (e.settings.window, e.settings.hold_back) == (10_000_000, 0.1)
-    with pytest.raises(BadArgument, match="as the experiment was begun"):
+    with pytest.raises(BadArgument, match="with which the experiment began"):
         lb.open(path, window=5)
 
 
@@ -457,7 +459,7 @@ def test_others_who_share_a_store_count_on_what_it_was_begun_with() -> None:
     address = postgres.server().address()
     with (
         lb.open(address, window=5, fits="at once"),
-        pytest.raises(BadArgument, match="as the experiment was begun"),
+        pytest.raises(BadArgument, match="with which the experiment began"),
     ):
         lb.open(address, window=10, fits="at once")
 

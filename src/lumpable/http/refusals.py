@@ -14,19 +14,19 @@ from lumpable.stores.law import StoreError, Trouble
 AGAIN = 1
 """Seconds after which to try again what the store could not do."""
 STATUSES = {
-    400: "Something in the request is wrong; nothing has changed.",
-    401: "A token is needed, and there is none, or nobody knows it.",
-    403: "The token does not have the role that this needs, or a web page of another site asks.",
-    404: "There is no such address.",
-    405: "The address knows other methods.",
-    408: "The head or the body did not come in time.",
+    400: "The request is wrong; nothing has changed.",
+    401: "The token is missing or unknown.",
+    403: "The token lacks the required role, or a page of another site sent the request.",
+    404: "No such path.",
+    405: "This path does not support the method.",
+    408: "Headers or body did not arrive in time.",
     409: "The event was decided before, and the action is not among those that are named.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     421: "The Host header names another host.",
-    431: "The head is too large.",
-    500: "A bug; the log has it under the id that is given.",
-    503: "Nothing was done; try again after the seconds that Retry-After says.",
+    431: "The headers are too large.",
+    500: "Internal error; see the log under the given id.",
+    503: "Nothing was done; try again after Retry-After seconds.",
 }
 EXPECTED = re.compile(r"(?:Expected (?P<expected>.*?)(?:, got (?P<got>.*?))?|(?P<why>.*?))"
                       r"(?: - at `(?P<place>.*)`)?", re.DOTALL)  # fmt: skip
