@@ -166,7 +166,7 @@ def test_a_rank_names_each_action_once(shop: Served) -> None:
     ("given", "what", "expected"),
     [
         ({"eventId": "a/b"}, "eventId", "an id without a slash"),
-        ({"eventId": "bob's"}, "eventId", "one of user 'ann'"),
+        ({"eventId": "bob's"}, "eventId", "a new event, or one that was decided for 'ann'"),
         ({"actions": [{"id": "pink"}]}, "actions", "known arms (see POST /arms/add, or serve with"),
         ({"excludedActions": ["red"]}, "excludedActions", "an action that is left"),
         ({"contextFeatures": [{"user": 1.5}]}, "user", "int | str"),

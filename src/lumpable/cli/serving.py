@@ -194,18 +194,19 @@ def serve(
 
     def serves() -> list[str]:
         """Say what is true only now: a wrong setting or file is refused before it."""
-        return [
+        where_to_look = (
+            "  no page: it needs the extra plot (pip install 'lumpable[plot]')"
+            if page is None
+            else f"  open {server.url} in a browser to see what is going on"
+        )
+        lines = [
             f"lumpable {__version__} serves {place_of(file)} at {server.url}",
-            f"  open {server.url} in a browser to see what is going on"
-            if page is not None
-            else "  no page: it needs the extra plot (pip install 'lumpable[plot]')",
+            where_to_look,
             f"  API: {server.url}/openapi.json; how it is: {server.url}/status; Ctrl-C stops it",
-            *(
-                []
-                if found
-                else ["  no tokens: whoever is on this machine may call it (see --tokens)"]
-            ),
         ]
+        if not found:
+            lines.append("  no tokens: whoever is on this machine may call it (see --tokens)")
+        return lines
 
     def ready(experiment: LiveExperiment) -> None:
         experiment.warm()
