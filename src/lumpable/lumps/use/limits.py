@@ -23,13 +23,21 @@ class AtMost(NamedTuple):
     by_name: Mapping[Name, int] = {}
 
     @classmethod
-    def of(cls, given: object, arms: Names) -> AtMost | None:
-        """Return what a number or a mapping from arms to numbers stands for; None: no limit."""
+    def of(cls, given: object, arms: Names, *, closed: bool = False) -> AtMost | None:
+        """Return what a number or a mapping from arms to numbers stands for; None: no limit.
+
+        Where no other arms may come than those that are known, the names are among them.
+        """
         if given is None:
             return None
-        if isinstance(given, Mapping):
-            return cls(by_name={arms.plain(arm): _times(times) for arm, times in given.items()})
-        return cls(everyone=_times(given))
+        if not isinstance(given, Mapping):
+            return cls(everyone=_times(given))
+        limits = cls(by_name={arms.plain(arm): _times(times) for arm, times in given.items()})
+        unknown = arms.new(limits.by_name) if closed else []
+        if unknown:
+            expected = "arms that are listed (or new_arms=True)"
+            raise BadArgument("at_most", expected, ", ".join(map(repr, unknown)))
+        return limits
 
     @property
     def given(self) -> int | dict[Name, int]:

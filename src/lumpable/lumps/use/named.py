@@ -84,7 +84,8 @@ class Lumps(AdvisingLearner):
         self._book = Outstanding(checks.whole("outstanding", outstanding, 1))
         core = ThreeLevels(FIRST_ROOM, 1, seed=seed)
         super().__init__(Named.start(core, rewards, contexts, arms, new_arms=new_arms))
-        self._at_most = AtMost.of(at_most, self._named.arms)
+        named = self._named
+        self._at_most = AtMost.of(at_most, named.arms, closed=named.closed)
 
     def __repr__(self) -> str:
         return f"Lumps: {self._named}, {self.outstanding:,} outstanding"
