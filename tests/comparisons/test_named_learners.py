@@ -68,5 +68,5 @@ def test_settings_that_a_comparison_would_ignore_are_refused() -> None:
         assert found.cells == {"not run": 1}
         assert found.rows()[0].reason == f"Lumps: {words}, got gaussian noise"
         assert compared(given).cells == {"done": 1}
-    every = {"arms": "wxyz", "contexts": range(6)}
+    every = {"arms": list("wxyz"), "contexts": range(6)}
     assert results(compared(lambda seed: lb.Lumps(**every, seed=seed))) == results(compared("lumps"))
