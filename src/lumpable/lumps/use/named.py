@@ -52,7 +52,7 @@ class Lumps(AdvisingLearner):
     the best one in each round; with 0, decisions play the arm with the largest index.
 
     `rewards` says which rewards are accepted: "any" number, "binary" (0 or 1), or a range, as in
-    (0, 5). Others are refused and change nothing.
+    (0, 5). Others are refused and change nothing. Numbers closer to 0 than 1e-100 count as 0.
 
     `at_most` says how often an arm may be shown to one context, as a number for all arms or a
     mapping from arms to numbers. Rewards and decisions outstanding count, cancelled ones do not.
