@@ -75,14 +75,16 @@ def found_of_levels() -> Iterator[tuple[int, int, str]]:
 def main() -> None:
     """Print both tables."""
     print(f"One taste, {USERS} users, {SEEDS} worlds each")
-    print("| law | rewards of each | said to differ | a finite strength |\n| --- | --- | --- | --- |")
+    print("| law | rewards of each | said to differ | a finite strength |")
+    print("| --- | --- | --- | --- |")
     whole = 0
     for law, rewards, said, finite in said_to_differ():
         whole += said
         print(f"| {law} | {rewards} | {said} | {finite} |", flush=True)
     print(f"In all: {whole} of {len(LAWS) * len(REWARDS) * SEEDS}\n")
     print(f"Levels, 0/1 rewards, {SEEDS} worlds each")
-    print("| users | rewards of each | found |\n| --- | --- | --- |")
+    print("| users | rewards of each | found |")
+    print("| --- | --- | --- |")
     for users, rewards, found in found_of_levels():
         print(f"| {users} | {rewards} | {found} |", flush=True)
 

@@ -56,7 +56,10 @@ def test_what_a_comparison_cannot_play_is_refused() -> None:
 def test_settings_that_a_comparison_would_ignore_are_refused() -> None:
     """They are those of a world where arms, contexts and rewards are numbers."""
     for make, words in (
-        (lambda seed: lb.Lumps(["x", "y"], seed=seed), "no arms, or all 4 of the world, got ('x', "),
+        (
+            lambda seed: lb.Lumps(["x", "y"], seed=seed),
+            "no arms, or all 4 of the world, got ('x', ",
+        ),
         (lambda seed: lb.PolicyFinder(contexts=[1, 2], seed=seed), "no contexts, or all 6 of the"),
     ):
         assert words in compared(make).rows()[0].reason
@@ -68,5 +71,5 @@ def test_settings_that_a_comparison_would_ignore_are_refused() -> None:
         assert found.cells == {"not run": 1}
         assert found.rows()[0].reason == f"Lumps: {words}, got gaussian noise"
         assert compared(given).cells == {"done": 1}
-    every = {"arms": list("wxyz"), "contexts": range(6)}
-    assert results(compared(lambda seed: lb.Lumps(**every, seed=seed))) == results(compared("lumps"))
+    listed = compared(lambda seed: lb.Lumps(list("wxyz"), range(6), seed=seed))
+    assert results(listed) == results(compared("lumps"))

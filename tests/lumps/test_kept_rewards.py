@@ -216,8 +216,8 @@ def test_a_reward_that_is_no_number_changes_nothing(wrong: Any) -> None:
 def test_the_tiniest_rewards_count_as_0(tiny: float) -> None:
     """Products of their squares vanish: fits of them never ended, or ended in an error."""
     context, arm, _ = rows()
-    reward = tiny * (1.0 + (context + arm) % 2)
-    reward = np.where(context == arm, 1.0, reward)
+    small = tiny * (1.0 + (context + arm) % 2)
+    reward: FloatVector = np.where(context == arm, 1.0, small).astype(np.float64)
     plain = at_once(ThreeLevels(S, K, seed=1), (context, arm, np.where(context == arm, 1.0, 0.0)))
     for told in (one_by_one, at_once):
         learner = told(ThreeLevels(S, K, seed=1), (context, arm, reward))

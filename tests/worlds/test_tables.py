@@ -315,7 +315,7 @@ def test_a_file_without_heads_is_refused(tmp_path: Path, matrix: Any) -> None:
     """Its first context would become the names of arms."""
     path = tmp_path / "means.csv"
     np.savetxt(path, matrix, delimiter=",")
-    with pytest.raises(lb.BadArgument, match="names of arms in the first line .write the matrix"):
+    with pytest.raises(lb.BadArgument, match=r"in the first line .write the matrix as npy"):
         worlds.read(path)
     path.write_text("".join(",".join(map(str, row)) + "\n" for row in np.asarray(matrix)))
     with pytest.raises(lb.BadArgument, match="names of arms in the first line"):
