@@ -72,6 +72,13 @@ def test_what_is_open_is_tried_and_what_is_settled_is_shown() -> None:
     assert [row.do for row in alone.policy()] == ["show x", "show x"]
 
 
+def test_python_gives_the_intervals_of_the_page(learned: Learned, found: Answered) -> None:
+    assert learned.groups() == found.groups
+    assert learned.policy() == found.policy
+    assert learned.lift() == found.lift
+    assert learned.value() == found.value
+
+
 def test_users_who_are_alike_are_said_to_be() -> None:
     rng = np.random.default_rng(5)
     user, item = rng.integers(30, size=6000), rng.integers(3, size=6000)

@@ -10,10 +10,8 @@ from lumpable.lumps.belief.beliefs import Group
 from lumpable.lumps.belief.posterior import held
 from lumpable.tables.group_profiles import Profile, profiles
 from lumpable.tables.judged_policies import FEWEST, WITHOUT, Value
-from lumpable.tables.learned import Learned
+from lumpable.tables.learned import LEVEL, Learned
 from lumpable.tables.policy_rows import PolicyRow
-
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, eq=False)

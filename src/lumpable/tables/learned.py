@@ -10,7 +10,7 @@ from typing import Any
 from lumpable.base.words import number
 from lumpable.lumps.belief import summary
 from lumpable.lumps.belief.advice import Lift
-from lumpable.lumps.belief.beliefs import LEVEL, Group
+from lumpable.lumps.belief.beliefs import Group
 from lumpable.lumps.use.named import Lumps
 from lumpable.stores.log_entries import Name
 from lumpable.tables import policy_rows
@@ -22,6 +22,8 @@ from lumpable.tables.queries import Progress
 from lumpable.tables.telling import tell
 
 ANSWERS = {"yes": "Yes", "no": "No", "open": "Not known yet"}
+LEVEL = 0.95
+"""Of every interval, here as on the page and in the terminal."""
 SURELY = 1e-6
 """One group is ruled out below this probability."""
 
@@ -55,14 +57,14 @@ class Learned:
         """Return a row for each user: the best item, how sure that is, and what to do."""
         return [policy_rows.row_of(advice) for advice in self.lumps.policy(level=level)]
 
-    def lift(self, *, level: float = 0.95) -> Lift:
+    def lift(self, *, level: float = LEVEL) -> Lift:
         """Return what each user's own best item brings over one for all, as the model says.
 
         Users count by their events. It holds as far as the model does; `value` asks the log.
         """
         return self.lumps.lift(level=level)
 
-    def value(self, policy: Mapping[Name, Name] | None = None, *, level: float = 0.95) -> Value:
+    def value(self, policy: Mapping[Name, Name] | None = None, *, level: float = LEVEL) -> Value:
         """Return what a policy would have earned per event, off-policy, by several methods.
 
         `policy` maps users to items. Without it, it is each user's own best item, learned on one

@@ -14,10 +14,10 @@ from lumpable.reports.kit.numbers import percent
 from lumpable.reports.kit.table import Column, Table, of_rows
 from lumpable.reports.pages import belief_page
 from lumpable.reports.pages.belief_page import Words
-from lumpable.tables.answered import LEVEL, Answered, answer
+from lumpable.tables.answered import Answered, answer
 from lumpable.tables.dirt import short
 from lumpable.tables.judged_policies import Value
-from lumpable.tables.learned import Learned
+from lumpable.tables.learned import LEVEL, Learned
 
 MOST_ROWS = 100
 """Rows of the policy on the page: those that are open first."""
