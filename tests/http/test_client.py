@@ -54,7 +54,7 @@ def test_every_call(shop: Served) -> None:
         assert client.explain("ann")["rewards"] == 1
         assert client.expected(3)[0]["rewards"] in (0, 1)
         assert len(client.policy()) == 3
-        assert set(client.recommended()) == {row["context"] for row in client.policy()}
+        assert set(client.recommended()) == {row["user"] for row in client.policy()}
         assert sum(span["decisions"] for span in client.activity()["spans"]) == 8
         assert client.beliefs()["users"] == 3
         assert client.health()["fine"]

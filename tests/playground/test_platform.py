@@ -222,7 +222,7 @@ def test_a_service_finds_the_tastes_over_http() -> None:
         *_, takings = platform.play(3_000, pace=500.0)
         platform.finish()
         groups, counts = client.groups()["groups"], client.status()["experiment"]
-        policy = {row["context"]: row["best_arm"] for row in client.policy()}
+        policy = {row["user"]: row["best_arm"] for row in client.policy()}
     assert counts["decisions"] == counts["counted"] == 3_000  # also what was never clicked
     assert counts["waiting"] == 0
     assert {group["best_arm"] for group in groups} == {NEW, "chef's knife"}

@@ -12,6 +12,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.http import messages as m
 from lumpable.http.health import Watch
 from lumpable.http.tokens import Role
+from lumpable.lumps.belief.advice import Advice
 from lumpable.service.activity import Activity
 from lumpable.service.entering import Decided
 from lumpable.service.live_experiment import LiveExperiment
@@ -115,10 +116,19 @@ def _beliefs(e: LiveExperiment, *_: object) -> BeliefsNow:
     return e.beliefs()
 
 
+def _advice(advice: Advice) -> m.Recommendation:
+    """Return a row of advice as the service speaks: its contexts are users."""
+    return m.Recommendation(
+        user=advice.context, best_arm=advice.best_arm, mean=advice.mean, low=advice.low,
+        high=advice.high, probability_best=advice.probability_best, runner_up=advice.runner_up,
+        runner_up_mean=advice.runner_up_mean, expected_loss=advice.expected_loss,
+    )  # fmt: skip
+
+
 def _explain(e: LiveExperiment, asked: m.OfUser, _: object) -> m.Explained:
     why = e.explain(name_in(asked))
     return m.Explained(
-        text=str(why), advice=why.advice, group=why.group, probability=why.probability,
+        text=str(why), advice=_advice(why.advice), group=why.group, probability=why.probability,
         rewards=why.rewards, in_group=why.in_group, runner_up_in_group=why.runner_up_in_group,
     )  # fmt: skip
 
@@ -129,7 +139,7 @@ def _expected(e: LiveExperiment, asked: m.OfUser, _: object) -> m.ExpectedOfArms
 
 
 def _policy(e: LiveExperiment, *_: object) -> m.Policy:
-    return m.Policy(policy=e.policy())
+    return m.Policy(policy=[_advice(row) for row in e.policy()])
 
 
 def _recommended(e: LiveExperiment, *_: object) -> m.Recommended:
