@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SHOWN = 5
 """Rows that an error names."""
+IN_JSON = {"reward": "value"}
+"""What the service over HTTP calls a column: a frame of what was sent there has it."""
 
 
 def is_frame(thing: object) -> bool:
@@ -39,7 +41,7 @@ class Columns:
         for name in (*needed, *called):
             own = called.get(name, name)
             if own not in there:
-                listed = f"{there}{nearest(own, [str(each) for each in there])}"
+                listed = f"{there}{_hint(name, own, [str(each) for each in there])}"
                 raise BadArgument("frame", f"a column {own!r}", listed)
         self._own = {name: own for name in known if (own := called.get(name, name)) in there}
 
@@ -119,6 +121,13 @@ def kind_of(what: str, names: Iterable[Name]) -> str:
     if len(kinds) > 1:
         raise BadArgument(what, "all strings or all integers, to stand in a frame", "both")
     return "whole" if kinds == {False} else "text"
+
+
+def _hint(name: str, own: str, there: Sequence[str]) -> str:
+    """Return what to do about a column that is missing, as far as that can be guessed."""
+    if (other := IN_JSON.get(name)) in there:
+        return f"; rename {other!r}, or say columns={{{name!r}: {other!r}}}"
+    return nearest(own, there)
 
 
 def _read(frame: Any) -> nw.DataFrame[Any]:

@@ -200,9 +200,9 @@ class LiveExperiment(Entering):
     ) -> Any:  # fmt: skip
         """Report many rewards, in one commit: all count, or, if one is wrong, none.
 
-        `rewards` are pairs of an event and a value, or a frame with columns event, value and, if it
-        has them, at (seconds or times) and key (see `decide_many` for `columns`). A frame gets a
-        frame of its kind: event, standing.
+        `rewards` are pairs of an event and a value, or a frame with columns event, reward and, if
+        it has them, at (seconds or times) and key (see `decide_many` for `columns`). A frame gets
+        a frame of its kind: event, standing.
         """
         when, key = time_of(at), key_of(key)
         if framed.is_frame(rewards):
@@ -215,12 +215,12 @@ class LiveExperiment(Entering):
     def _reward_frame(
         self, frame: Any, when: int | None, key: str, columns: Mapping[str, str] | None
     ) -> Any:
-        table = framed.Columns(frame, ("event", "value"), ("at", "key"), columns)
+        table = framed.Columns(frame, ("event", "reward"), ("at", "key"), columns)
         for name, given in (("at", when is not None), ("key", key != "")):
             if name in table and given:
                 raise BadArgument(name, "one for all, or a column", "both")
         ids = self._ids(table)
-        values = table.checked("value", self._micro, 0)
+        values = table.checked("reward", self._micro, 0)
         times, keys = table.checked("at", time_of, when), table.checked("key", key_of, key)
         standings = self._take_rewards(list(map(Told, ids, values, times, keys)))
         return table.answer(event=("text", ids), standing=("text", standings))
