@@ -60,7 +60,7 @@ def prepared(real: bool = False) -> Lumps:
     If rewards are real, there is no room for another one either.
     """
     lumps, rng = (
-        Lumps(["red", "green"], seed=3, outstanding=8, new_arms=True, at_most=80),
+        Lumps(["red", "green"], seed=3, max_outstanding=8, new_arms=True, at_most=80),
         np.random.default_rng(1),
     )
     for t in range(126):

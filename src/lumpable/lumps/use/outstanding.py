@@ -103,7 +103,7 @@ class Outstanding:
 
     def _say(self, notes: Notes) -> None:
         words = f"more than {self.most:,} decisions are outstanding: the oldest are forgotten"
-        notes.once("forgotten", f"{words} (`outstanding` says how many are kept)")
+        notes.once("forgotten", f"{words} (`max_outstanding` says how many are kept)")
 
     def change(
         self, core: Levels, *, drop: Sequence[int] = (),
