@@ -141,7 +141,7 @@ def test_a_range_of_rewards_is_read_alike_everywhere(here: Path, rewards: str) -
 
 def test_from_a_state_to_live_and_back_to_a_log(here: Path) -> None:
     assert call("evidence", "--state", "state", "1.csv", *COLUMNS).exit_code == 0
-    with lb.open("clicks.db", learned=learned_at(Path("state")), fits="at once"):
+    with lb.open("clicks.db", learned=learned_at(Path("state")), fits="inline"):
         pass
     made = call("export", "clicks.db", "--out", "log.parquet", "--log")
     assert made.output == "log.parquet: 3 events\n"
@@ -177,7 +177,7 @@ def test_an_experiment_begins_with_a_log_or_a_saved_learner(here: Path) -> None:
     for name in ("log.csv", "logs", "offers.lumps"):
         found = evidence_in(learned_at(Path(name)))
         assert (found.digest, found.users, found.items) == (told.digest, told.users, told.items)
-    with lb.open("new.db", learned=learned_at(Path("offers.lumps")), fits="at once") as experiment:
+    with lb.open("new.db", learned=learned_at(Path("offers.lumps")), fits="inline") as experiment:
         assert experiment.status().users == 2
 
 

@@ -23,7 +23,7 @@ from lumpable.http.life import may_write
 from lumpable.http.tokens import Tokens
 from lumpable.service import fits_beside
 from lumpable.service.activity import activity
-from lumpable.service.fits_beside import Beside
+from lumpable.service.fits_beside import BackgroundFitter
 from lumpable.service.history import FADES, History
 from lumpable.service.lately import lately
 from lumpable.service.live_experiment import LiveExperiment
@@ -247,8 +247,8 @@ def test_processes_that_share_a_log_say_the_same(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("lumpable.http.health.QUIET", 0.0)
     address = postgres.server().address()
     with (
-        served(lambda: lb.open(address, ["a", "b"], fits="at once")) as one,
-        served(lambda: lb.open(address, fits="at once")) as two,
+        served(lambda: lb.open(address, ["a", "b"], fits="inline")) as one,
+        served(lambda: lb.open(address, fits="inline")) as two,
     ):
         for turn in range(2):
             users = [f"u{k}" for k in range(100)]
@@ -334,7 +334,7 @@ def test_a_file_that_may_only_be_read(tmp_path: Path, monkeypatch: pytest.Monkey
     file = tmp_path / "clicks.db"
     shut = set[Path]()
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) not in shut)
-    with served(lambda: lb.open(file, ["red"], fits="at once"),
+    with served(lambda: lb.open(file, ["red"], fits="inline"),
                 may_write=lambda: may_write(file)) as shop:  # fmt: skip
         assert shop.get("/ready").json == {"ready": True, "stage": "ready"}
         for each in (file, tmp_path, file.with_name("clicks.db-wal")):
@@ -367,7 +367,7 @@ def test_fits_that_keep_failing() -> None:
 def test_a_child_that_dies_is_a_concern(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is counted where fits are made, and said where somebody asks."""
     monkeypatch.setattr(fits_beside, "__name__", "os import nothing #")
-    fitter = Beside()
+    fitter = BackgroundFitter()
     with served(lambda: opened(fitter=fitter)) as shop:
         assert shop.get("/health").json["fine"]
         rows = [(f"u{k % 4}", f"e{k}") for k in range(40)]

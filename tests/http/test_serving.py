@@ -81,7 +81,7 @@ def test_sigterm_loses_nothing(tmp_path: Path) -> None:
     assert (logged[0]["what"], logged[-1]["what"]) == ("ready", "stopped")
     assert "user-" not in json.dumps(logged)
     assert Path(f"{file}.snapshot").exists()
-    with lb.open(file, fits="at once") as again:
+    with lb.open(file, fits="inline") as again:
         counts = again.status()
         kept = {entry.event for _, entry in again._store.entries() if entry.kind == "decided"}
     assert answered <= kept
@@ -196,7 +196,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_opened_ends_the_service(tmp_path: Path) -> None:
     file = tmp_path / "clicks.db"
-    with lb.open(file, ["red"], rewards="binary", fits="at once"):
+    with lb.open(file, ["red"], rewards="binary", fits="inline"):
         code, words = said(str(file), "--port", "0")
         assert code == 2
         assert "expected a file that no other process writes" in words
@@ -232,13 +232,13 @@ def test_ctrl_c_stops_it_gracefully(tmp_path: Path) -> None:
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert token not in out + err
-    with lb.open(file, fits="at once") as again:
+    with lb.open(file, fits="inline") as again:
         assert again.decide("ann", event="e1").arm == "red"
 
 
 def test_warming_up_touches_nothing() -> None:
     for rewards in ("binary", "any", (2.0, 5.0)):
-        with lb.open(arms=["red"], rewards=rewards, fits="at once") as experiment:
+        with lb.open(arms=["red"], rewards=rewards, fits="inline") as experiment:
             before = experiment.status()
             experiment.warm()
             assert experiment.status() == before

@@ -11,7 +11,7 @@ import numpy as np
 
 from lumpable.lumps.core.layout import CELLS, LOG, cells_of
 from lumpable.lumps.use.believer import Believer, Taken
-from lumpable.service.fits_beside import AtOnce, Done, Fitter
+from lumpable.service.fits_beside import Done, Fitter, InlineFitter
 from lumpable.service.folds import Fold
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import Settings, made
@@ -42,7 +42,7 @@ def opened(
     """Open an experiment; events are called e0, e1, ..."""
     count = itertools.count()
     experiment = LiveExperiment(
-        MemoryStore() if store is None else store, settings(**given), fitter or AtOnce(),
+        MemoryStore() if store is None else store, settings(**given), fitter or InlineFitter(),
         snapshot=snapshot, clock=clock or Clock(), new_id=lambda: f"e{next(count)}",
     )  # fmt: skip
     for arm in arms:

@@ -118,7 +118,7 @@ def after(file: Path, report: Path) -> Learned:
             if row["reward"] is not None
         )
         measured = takings.measured(counted_rewards)
-    with open_experiment(file, fits="at once") as experiment:
+    with open_experiment(file, fits="inline") as experiment:
         beliefs = [
             Believed(str(row.context), row.group, str(row.best_arm)) for row in experiment.members()
         ]

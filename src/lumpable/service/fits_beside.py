@@ -45,7 +45,7 @@ class Fitter(Protocol):
         """Give up what was begun."""
 
 
-class AtOnce:
+class InlineFitter:
     """Fits while the caller waits: for scripts, simulations and replays."""
 
     failed = 0
@@ -62,7 +62,7 @@ class AtOnce:
         """Nothing was begun."""
 
 
-class Beside:
+class BackgroundFitter:
     """Fits in a child process, started when it is first needed; if it dies, another is started.
 
     One fit at a time: the child answers in order, and nobody may take what another one asked for.

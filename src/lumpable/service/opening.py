@@ -15,7 +15,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.words import nearest
 from lumpable.lumps.use.naming import Names
 from lumpable.service.changing import now
-from lumpable.service.fits_beside import AtOnce, Beside, Fitter
+from lumpable.service.fits_beside import BackgroundFitter, Fitter, InlineFitter
 from lumpable.service.learned_entries import Evidence, agreed, enter, evidence_in
 from lumpable.service.learner_kinds import kind_of, try_out
 from lumpable.service.live_experiment import LiveExperiment
@@ -48,7 +48,7 @@ def open(
     at_most: int | UnsetType | None = UNSET, new_arms: bool | UnsetType = UNSET,
     floor: float | UnsetType = UNSET, seed: int | UnsetType = UNSET,
     learner: str | Mapping[str, Any] | UnsetType = UNSET,
-    fits: Literal["beside", "at once"] = "beside", learned: Any = None,
+    fits: Literal["background", "inline"] = "background", learned: Any = None,
 ) -> LiveExperiment:  # fmt: skip
     """Begin an experiment in a file, or go on with the one that is there.
 
@@ -70,12 +70,12 @@ def open(
     - `seed`: of all chance
     - `learner`: "lumps", another learner of the catalogue or a plan, by its name or as a mapping of
       `kind` and its options, as in {"kind": "ucb", "width": 0.3}
-    - `fits`: made "beside", in a process of their own, or "at once", while the caller waits
+    - `fits`: made in the "background", in a process of their own, or "inline": the caller waits
     - `learned`: what a log taught, from `lb.learn`, `lb.read_events`, `lb.Nightly` or a `lb.Lumps`:
       a new experiment begins with these events, users and arms. The same again changes nothing
     """
-    if fits not in ("beside", "at once"):
-        raise BadArgument("fits", "'beside' or 'at once'", repr(fits))
+    if fits not in ("background", "inline"):
+        raise BadArgument("fits", "'background' or 'inline'", repr(fits))
     given = {name: value for name, value in locals().items()
              if name in Settings.__struct_fields__ and value is not UNSET}  # fmt: skip
     if not isinstance(path, str | PathLike) or not str(path):
@@ -93,7 +93,7 @@ def open(
                 enter(store, evidence, now())
                 settings = msgspec.structs.replace(settings, learned_left=False)
                 store.configure(encoded(settings))
-        fitter: Fitter = Beside() if fits == "beside" else AtOnce()
+        fitter: Fitter = BackgroundFitter() if fits == "background" else InlineFitter()
         snapshot = Path(f"{path}.snapshot") if isinstance(store, SQLiteStore) else None
         experiment = LiveExperiment(store, settings, fitter, snapshot=snapshot)
         try:
