@@ -147,7 +147,7 @@ def test_an_exported_log_is_what_its_name_says_and_can_be_read(here: Path, endin
     found = lb.read_events(out, **columns)
     assert call("export", "odd.db", "--log", "--out", "other.parquet").exit_code == 0
     other = lb.read_events("other.parquet", **columns)
-    assert (found.digest, found.span) == (other.digest, other.span)
+    assert (found.digest(), found.span) == (other.digest(), other.span)
     assert sorted(found.users) == sorted(odd)
     assert found.propensity is not None
     assert other.propensity is not None

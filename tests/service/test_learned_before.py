@@ -57,7 +57,7 @@ def test_it_begins_with_all_of_it_and_replays_bit_by_bit(events: lb.Events, tmp_
     path = tmp_path / "clicks.db"
     with lb.open(path, learned=lb.learn(events), fits="inline") as e:
         assert e.settings.rewards == "binary"
-        assert e._ledger.learner.counted == events.events == 60
+        assert e._ledger.learner.counted == len(events) == 60
         assert set(e._ledger.learner.contexts) == set(events.users)
         assert set(e._ledger.learner.arms) == set(events.items)
         e.decide("u1", event="first")
@@ -76,7 +76,7 @@ def test_what_was_begun_otherwise_is_refused(events: lb.Events, tmp_path: Path) 
     with lb.open(path, learned=events, fits="inline"):
         pass
     before = entries(path)
-    with pytest.raises(lb.BadArgument, match=f"expected the evidence {events.digest}"):
+    with pytest.raises(lb.BadArgument, match=f"expected the evidence {events.digest()}"):
         lb.open(path, learned=other)
     assert entries(path) == before
     with lb.open(tmp_path / "bare.db", ["tea"], fits="inline"):
@@ -96,8 +96,8 @@ def test_what_was_begun_otherwise_is_refused(events: lb.Events, tmp_path: Path) 
 def test_a_learner_in_memory_is_as_good_as_its_file(events: lb.Events, tmp_path: Path) -> None:
     lumps = lb.learn(events).lumps
     with lb.open(tmp_path / "clicks.db", learned=lumps, fits="inline") as e:
-        assert e._ledger.learner.counted == events.events
-        assert e.settings.learned_digest == events.digest
+        assert e._ledger.learner.counted == len(events)
+        assert e.settings.learned_digest == events.digest()
         assert e.settings.rewards == "binary"
     with pytest.raises(lb.BadArgument, match="which has none"):
         lb.open(tmp_path / "odd.db", learned=lb.Lumps(["tea"]))
@@ -144,7 +144,7 @@ def test_who_is_forgotten_is_gone_and_does_not_come_back(tmp_path: Path) -> None
         assert e._ledger.learner.counted == left
     assert not [p for p in tmp_path.iterdir() if secret.encode() in p.read_bytes()]
     others = lb.read_events(frame.filter(pl.col("user") != secret))
-    assert read_back(path, tmp_path / "log.parquet").digest == others.digest
+    assert read_back(path, tmp_path / "log.parquet").digest() == others.digest()
 
 
 def test_there_and_back_is_the_same_evidence(events: lb.Events, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_there_and_back_is_the_same_evidence(events: lb.Events, tmp_path: Path) 
     with lb.open(path, learned=events, fits="inline"):
         pass
     back = read_back(path, tmp_path / "log.parquet", propensity="propensity", rewards="binary")
-    assert back.digest == events.digest
+    assert back.digest() == events.digest()
     assert back.span == (events.span[1], events.span[1]) if events.span else False
     assert back.propensity is not None
     assert events.propensity is not None
@@ -161,7 +161,7 @@ def test_there_and_back_is_the_same_evidence(events: lb.Events, tmp_path: Path) 
     again = tmp_path / "again.db"
     with lb.open(again, learned=back, fits="inline"):
         pass
-    assert read_back(again, tmp_path / "2.parquet").digest == events.digest
+    assert read_back(again, tmp_path / "2.parquet").digest() == events.digest()
 
 
 @pytest.mark.parametrize("repeated", ["first", "last", "sum"])
@@ -196,7 +196,7 @@ def test_a_log_says_what_the_learner_was_told(
     found = {(events.users[u], events.items[i], m): n for u, i, m, n in rows}
     assert found == +told
     assert micro(0.25) in events.reward
-    assert events.events < 80
+    assert len(events) < 80
     assert {type(user) for user in events.users} == {int, str}
 
 

@@ -117,7 +117,7 @@ def test_a_learner_remembers_the_log_that_it_was_told(values: tuple[float, ...])
     frame = pl.DataFrame(LOG | {"reward": rewards.tolist()}).reverse()
     learned = lb.learn(frame, item="offer", propensity="p", rewards=(-3, 5))
     again = remembered(learned.lumps)
-    assert again.digest == learned.events.digest
+    assert again.digest() == learned.events.digest()
     assert again.accepted == learned.events.accepted
 
 

@@ -33,7 +33,7 @@ def log(rows: int, seed: int, *, text: bool, spread: float) -> pl.DataFrame:
 
 
 def same(one: Events, other: Events) -> None:
-    assert one.digest == other.digest
+    assert one.digest() == other.digest()
     assert (one.dirt, one.span) == (other.dirt, other.span)
 
 

@@ -110,8 +110,8 @@ def show_state(nightly: Nightly, state: Path) -> None:
     columns = [(f"column: {role}", name) for role, name in (settings["columns"] or {}).items()]
     others = [(name, str(settings[name])) for name in SHOWN if settings.get(name) is not None]
     out.print(grid([
-        ("events", f"{events.events:,}"), ("users", f"{len(events.users):,}"),
-        ("items", f"{len(events.items):,}"), ("evidence", events.digest), *columns, *others,
+        ("events", f"{len(events):,}"), ("users", f"{len(events.users):,}"),
+        ("items", f"{len(events.items):,}"), ("evidence", events.digest()), *columns, *others,
     ]))  # fmt: skip
     for note in events.dirt.notes:
         out.print(f"note: {note}")

@@ -180,7 +180,7 @@ def print_answer(found: Answered) -> None:
     for note in events.dirt.notes:
         out.print(f"note: {note}")
     users, items = counted(len(events.users), who), counted(len(events.items), what)
-    out.print(f"{counted(events.events, 'event')} of {users} and {items}.")
+    out.print(f"{counted(len(events), 'event')} of {users} and {items}.")
     out.print(f"\nAre there groups of {plural(who)}? {found.sentence}\n")
     out.print(group_table(found))
     out.print(found.lift_words + "\n")

@@ -115,7 +115,7 @@ class Adding:
             self._check_zone(bool(zoned))
         night_rows.gather(self.con, part, self.columns, self.accepted, zones=zones)
         came = night_rows.evidence(self.con, "came", self.columns, self.accepted)
-        if came.digest != events.digest:
+        if came.digest() != events.digest():
             raise BadArgument("source", why=f"{part.name!r} changed while it was read")
 
     def _check_zone(self, zoned: bool) -> None:

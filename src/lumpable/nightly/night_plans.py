@@ -85,7 +85,7 @@ def from_lumps(
     floor = min(FLOOR, CHANCE / len(items)) if planned.floor is None else planned.floor
     check_floor(floor, np.ones(len(items), dtype=bool))
     given = events.accepted.given
-    digest = events.digest
+    digest = events.digest()
     version = version_of(digest, LUMPS, given, floor, planned.seed, users, items)
     key = version_of(digest, given)
     fit = None if kept is None else kept.read(key)

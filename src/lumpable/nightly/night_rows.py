@@ -128,7 +128,7 @@ def evidence(con: Any, rows: str, columns: Columns, accepted: Accepted) -> Event
 
 def content_of(events: Events) -> str:
     """Return the digest of a file of events without ids, in whatever order or format it came."""
-    return hashlib.sha256(msgspec.msgpack.encode([events.digest, events.span])).hexdigest()
+    return hashlib.sha256(msgspec.msgpack.encode([events.digest(), events.span])).hexdigest()
 
 
 def _key(of: str, letter: str) -> str:

@@ -50,7 +50,6 @@ class Evidence(Protocol):
     def span(self) -> tuple[int, int] | None: ...  # noqa: D102
     @property
     def accepted(self) -> Accepted: ...  # noqa: D102
-    @property
     def digest(self) -> str: ...  # noqa: D102
 
 
@@ -61,7 +60,7 @@ def evidence_in(learned: Any) -> Evidence:
 
         learned = remembered(learned)
     found = getattr(learned, "events", None)
-    events: Any = found() if callable(found) else learned if isinstance(found, int) else found
+    events: Any = found() if callable(found) else learned if found is None else found
     if not (hasattr(events, "digest") and hasattr(events, "accepted")):
         expected = "what `lb.learn` or `lb.read_events` returned, a `lb.Nightly` or a `lb.Lumps`"
         raise BadArgument("learned", expected, f"{learned!r:.60}")
@@ -83,13 +82,13 @@ def agreed(before: Settings | None, settings: Settings, evidence: Evidence | Non
         return settings
     if before is not None:
         was = settings.learned_digest
-        if was != evidence.digest:
+        if was != evidence.digest():
             expected = f"the evidence {was}, as it was begun" if was else "a new experiment"
-            got = f"the evidence {evidence.digest}" if was else "one that was begun without it"
+            got = f"the evidence {evidence.digest()}" if was else "one that was begun without it"
             raise BadArgument("learned", expected, got)
         return settings
     _check(settings, evidence)
-    return msgspec.structs.replace(settings, learned_digest=evidence.digest, learned_left=True)
+    return msgspec.structs.replace(settings, learned_digest=evidence.digest(), learned_left=True)
 
 
 def _check(settings: Settings, evidence: Evidence) -> None:
@@ -117,7 +116,7 @@ def entries_of(evidence: Evidence, now: int) -> Iterator[Entry]:
     if evidence.propensity is not None:
         likely = evidence.propensity.tolist()
     columns = (evidence.user, evidence.item, evidence.reward, evidence.times)
-    prefix, number = f"learned-{evidence.digest[:16]}", 0
+    prefix, number = f"learned-{evidence.digest()[:16]}", 0
     for (user, item, value, times), propensity in zip(
         zip(*(column.tolist() for column in columns), strict=True), likely, strict=True
     ):

@@ -92,9 +92,9 @@ def _unsaid(learned: Learned) -> str:
     events = learned.events
     if events.propensity is None:
         return WITHOUT
-    if events.events < FEWEST:
+    if len(events) < FEWEST:
         return (
-            f"{counted(events.events, 'event')} cannot judge a policy, as one half teaches it and "
+            f"{counted(len(events), 'event')} cannot judge a policy, as one half teaches it and "
             f"the other judges: that takes {FEWEST} or more."
         )
     return ""

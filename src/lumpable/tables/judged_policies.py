@@ -76,8 +76,8 @@ def value_of(
     `whole` is a learner that was told all of these events.
     """
     level = checks.real("level", level, "a probability in (0, 1)", 0.0, BELOW_1)
-    if events.events < FEWEST:
-        got = f"{events.events}"
+    if len(events) < FEWEST:
+        got = f"{len(events)}"
         raise BadArgument("source", f"at least {FEWEST} events to judge a policy", got)
     given = None if policy is None else _numbers(events, policy)
     halves = _halves(events)
@@ -210,7 +210,7 @@ class _Judged:
         events, rows = self.events, np.flatnonzero(times)
         for folds, chosen in ((self.own, items), (self.one, other)):
             folds.append(self._fold(core, times[rows], rows, chosen))
-        share = np.bincount(events.user, times, len(events.users)) / events.events
+        share = np.bincount(events.user, times, len(events.users)) / len(events)
         self.shares.append((share, items, other))
 
     def _fold(self, core: ThreeLevels, times: IntVector, rows: IntVector, items: IntVector) -> Fold:

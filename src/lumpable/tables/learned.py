@@ -36,7 +36,7 @@ class Learned:
     events: Events
 
     def __repr__(self) -> str:
-        return f"Learned from {self.events.events:,} events. {self.summary()}"
+        return f"Learned from {len(self.events):,} events. {self.summary()}"
 
     def summary(self) -> str:
         """Say in a sentence whether there is group structure at all."""
@@ -117,5 +117,5 @@ def learn(
             rewarded=rewarded, rewards=rewards, strict=strict, memory=memory, progress=progress,
         )  # fmt: skip
     if progress is not None:
-        progress(1.0, f"learning from {events.events:,} events")
+        progress(1.0, f"learning from {len(events):,} events")
     return Learned(tell(events, seed), events)
