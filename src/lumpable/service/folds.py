@@ -88,7 +88,7 @@ class Fold:
         rows = Counter(zip(self._who, self._what, self._reward, strict=True))
         return [(users[i], arms[j], reward, times) for (i, j, reward), times in rows.items()]
 
-    def policy(self) -> dict[Name, Name]:
+    def recommended(self) -> dict[Name, Name]:
         """Return the arm that it would recommend to each user now."""
         if not self.arms:
             raise BadArgument("arms", "at least one that may be chosen", "none")

@@ -156,7 +156,7 @@ class Reading:
         with self._lock:
             learner = self._look().learner
             if isinstance(learner, Fold):
-                return learner.policy()
+                return learner.recommended()
         return {row.context: row.best_arm for row in self.policy()}
 
     def lift(self) -> Lift:
