@@ -361,7 +361,7 @@ def test_arms_retire_with_rewards_outstanding_and_come_back() -> None:
         lumps.tell(t % 4, "green", 0.0)
     under_way = lumps.decide("ann")
     assert under_way.arm == "red"
-    lumps.retire_arm("red")
+    lumps.retire_arm(arm="red")
     assert (lumps.arms, lumps.retired) == (("green",), ("red",))
     assert lumps.ask("ann") == lumps.decide("ann").arm == "green"
     assert lumps.ask("ann", allowed=["red", "green"]) == "green"
@@ -370,7 +370,7 @@ def test_arms_retire_with_rewards_outstanding_and_come_back() -> None:
     lumps.tell("bob", "red", 1.0)
     assert cells(lumps)["ann", "red"] == cells(lumps)["bob", "red"] == (1.0, 1.0)
     assert lumps.retired == ("red",)
-    lumps.add_arm("red")
+    lumps.add_arm(arm="red")
     assert lumps.ask("ann") == "red"
     refused(lumps, "expected a known arm, got 'blue'", _retire(lumps, "blue"))
 

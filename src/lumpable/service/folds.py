@@ -192,13 +192,13 @@ class Fold:
 
     # --- Arms and users ---------------------------------------------------------------------------
 
-    def add_arm(self, name: Name) -> None:
+    def add_arm(self, arm: Name) -> None:
         """Let an arm be chosen."""
-        self._put_arm(name, open=True)
+        self._put_arm(arm, open=True)
 
-    def retire_arm(self, name: Name) -> None:
+    def retire_arm(self, arm: Name) -> None:
         """Choose an arm no more."""
-        self._put_arm(name, open=False)
+        self._put_arm(arm, open=False)
 
     def _put_arm(self, name: Name, *, open: bool) -> None:
         self._ranks.setdefault(name, len(self._ranks))

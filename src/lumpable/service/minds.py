@@ -71,10 +71,10 @@ class Mind(Protocol):
     def take_back(self, context: Name, arm: Name, reward: float) -> None:
         """Count a reward no more that was told; another may come in its place at once."""
 
-    def add_arm(self, name: Name) -> None:
+    def add_arm(self, arm: Name) -> None:
         """Let an arm be chosen."""
 
-    def retire_arm(self, name: Name) -> None:
+    def retire_arm(self, arm: Name) -> None:
         """Choose an arm no more; what was told of it stays."""
 
     def forget(self, context: Name) -> None:

@@ -48,14 +48,14 @@ class NamedLearner(ABC, Generic[Core]):
         return self._named.arms_that_are(open=False)
 
     @alone
-    def add_arm(self, name: Name) -> None:
+    def add_arm(self, arm: Name) -> None:
         """Let an arm be chosen from now on: a new one, or a retired one with all its evidence."""
-        self._named.add_arm(name)
+        self._named.add_arm(arm)
 
     @alone
-    def retire_arm(self, name: Name) -> None:
+    def retire_arm(self, arm: Name) -> None:
         """Choose an arm no more. What it taught stays, and its rewards still count."""
-        self._named.retire_arm(name)
+        self._named.retire_arm(arm)
 
     @alone
     def ask(self, context: Name, allowed: Iterable[Name] | None = None) -> Name:
