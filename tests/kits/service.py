@@ -113,7 +113,8 @@ def fold_bits(experiment: LiveExperiment, fold: Fold) -> str:
             digest.update(f"{name} {array.shape} {array.dtype}".encode() + array.tobytes())
     rest = (
         fold.contexts, fold.arms, fold.retired, fold._who, fold._what, fold._reward, fold._room,
-        asked, list(fold.recommended().items()) if core else [], sorted(fold._waiting.values(), key=str),
+        asked, list(fold.recommended().items()) if core else [],
+        sorted(fold._waiting.values(), key=str),
         ledger.version, sorted(ledger.paused, key=str), getattr(core, "late", None),
     )  # fmt: skip
     digest.update(repr(rest).encode())

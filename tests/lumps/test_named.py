@@ -541,6 +541,22 @@ def test_many_decisions_wait_for_many_rewards() -> None:
     lumps.reward_many([])
 
 
+def test_a_table_of_numbered_names_counts_as_one_of_names() -> None:
+    one, other = (Lumps(["red", "blue"], new_arms=True) for _ in range(2))
+    one.tell_counted(
+        ["ann", "bob"], ["green", "red"], context=np.array([1, 0, 1]), arm=np.array([0, 1, 1]),
+        reward=np.array([1.0, 0.0, 0.0]), count=np.array([3, 1, 2]),
+    )  # fmt: skip
+    table = {
+        "context": ["bob", "ann", "bob"], "arm": ["green", "red", "red"],
+        "reward": [1.0, 0.0, 0.0], "count": [3, 1, 2],
+    }  # fmt: skip
+    other.tell_many(table)
+    assert cells(one) == cells(other) == {
+        ("ann", "red"): (1.0, 0.0), ("bob", "red"): (2.0, 0.0), ("bob", "green"): (3.0, 3.0)
+    }  # fmt: skip
+
+
 def test_a_table_of_rewards_names_every_id_that_is_wrong() -> None:
     """Forgotten, rewarded, foreign and repeated ones, each with its row; nothing is counted."""
     lumps, other = Lumps(["red"], max_outstanding=3), Lumps(["red"])

@@ -80,15 +80,17 @@ class NamedLearner(ABC, Generic[Core]):
 
     @alone
     def tell_counted(
-        self, contexts: Sequence[Name], arms: Sequence[Name], *rows: IntVector | FloatVector
-    ) -> None:
+        self, contexts: Sequence[Name], arms: Sequence[Name], *, context: IntVector,
+        arm: IntVector, reward: FloatVector, count: IntVector,
+    ) -> None:  # fmt: skip
         """Report a large table whose names were numbered already.
 
-        Rows are vectors of places among `contexts`, places among `arms`, rewards and counts. All
+        Row k: `count[k]` rewards `reward[k]` of `arms[arm[k]]` for `contexts[context[k]]`. All
         count, or none does. One fit at the end sees them all.
         """
-        context, arm, reward, count = rows
-        self._named.tell_counted(contexts, arms, (context, arm, reward, count))
+        self._named.tell_counted(
+            contexts, arms, context=context, arm=arm, reward=reward, count=count
+        )
 
     # --- Files and copies ---------------------------------------------------------------------
 
