@@ -40,7 +40,7 @@ class Unreachable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Decided:
     """An arm that was chosen for a user, how likely that was, and by which version."""
 
     event: str
@@ -77,22 +77,22 @@ class Client:
     def decide(
         self, user: Name, allowed: Sequence[Name] | None = None, *, event: str | None = None,
         activate: bool = True,
-    ) -> Chosen:  # fmt: skip
+    ) -> Decided:  # fmt: skip
         """Choose an arm for a user; the same `event` gets the same decision again."""
         body = {"user": user, "allowed": _listed("allowed", allowed), "event": _event(event),
                 "activate": activate}  # fmt: skip
-        return Chosen(**self.post("/decide", body))
+        return Decided(**self.post("/decide", body))
 
     def decide_many(
         self, users: Iterable[Name], allowed: Sequence[Name] | None = None, *,
         events: Sequence[str] | None = None, activate: bool = True,
-    ) -> list[Chosen]:  # fmt: skip
+    ) -> list[Decided]:  # fmt: skip
         """Choose for many users, in one commit."""
         names = _listed("users", users)
         ids = [new_id() for _ in names] if events is None else _listed("events", events)
         body = {"users": names, "allowed": _listed("allowed", allowed), "events": ids,
                 "activate": activate}  # fmt: skip
-        return [Chosen(**one) for one in self.post("/decide/many", body)["decisions"]]
+        return [Decided(**one) for one in self.post("/decide/many", body)["decisions"]]
 
     def reward(self, event: str, value: float, *, at: float | None = None, key: str = "") -> str:
         """Report the reward of an event, of now or of `at`; return where the event stands.
@@ -123,11 +123,11 @@ class Client:
     def observe(
         self, user: Name, arm: Name, *, event: str | None = None, propensity: float | None = None,
         at: float | None = None,
-    ) -> Chosen:  # fmt: skip
+    ) -> Decided:  # fmt: skip
         """Report a decision that somebody else made."""
         body = {"user": user, "arm": arm, "event": _event(event), "propensity": propensity,
                 "at": time.time() if at is None else at}  # fmt: skip
-        return Chosen(**self.post("/observe", body))
+        return Decided(**self.post("/observe", body))
 
     def add_arm(self, arm: Name) -> list[Name]:
         """Let an arm be chosen from now on; return all that may be."""

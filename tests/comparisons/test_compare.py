@@ -1138,8 +1138,9 @@ def test_a_notebook_and_a_page(tmp_path: Path) -> None:
     found = compare()
     html = found._repr_html_()
     assert "UCB1 per context" in html
-    found.report(tmp_path / "new" / "page.html")
-    assert "UCB1 per context" in (tmp_path / "new" / "page.html").read_text()
+    page = found.report(tmp_path / "new" / "page.html")
+    assert page == tmp_path / "new" / "page.html"
+    assert "UCB1 per context" in page.read_text()
 
 
 # --- Plans ------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 
 from kits.served import served
 from kits.service import Clock, opened
-from lumpable.client import Chosen, Client
+from lumpable.client import Client, Decided
 from lumpable.playground import simulated_platform as simulated
 from lumpable.playground.judging import Believed, beside_truth
 from lumpable.playground.shop import NEW, Shop, build
@@ -47,9 +47,9 @@ class Scripted:
         self.rewarded: list[tuple[str, float]] = []
         self.added: list[tuple[int, str]] = []
 
-    def decide_many(self, users: Iterable[str], *, events: Sequence[str]) -> list[Chosen]:
+    def decide_many(self, users: Iterable[str], *, events: Sequence[str]) -> list[Decided]:
         made = [
-            Chosen(event, user, self.show(user), 1.0, self.version)
+            Decided(event, user, self.show(user), 1.0, self.version)
             for event, user in zip(events, users, strict=True)
         ]
         assert not self.decided.keys() & set(events)
@@ -196,7 +196,7 @@ class Timed:
     def __init__(self, client: Client, clock: Clock) -> None:
         self.client, self.clock = client, clock
 
-    def decide_many(self, users: Iterable[str], *, events: Sequence[str]) -> list[Chosen]:
+    def decide_many(self, users: Iterable[str], *, events: Sequence[str]) -> list[Decided]:
         return self.client.decide_many(users, events=events)
 
     def reward_many(self, rewards: Iterable[tuple[str, float]]) -> list[str]:

@@ -21,6 +21,17 @@ def played() -> LiveExperiment:
     return platform.experiment
 
 
+def test_intervals_are_as_wide_as_asked_for(played: LiveExperiment) -> None:
+    user = played.members()[0].context
+    for narrow, usual in (
+        (played.groups(level=0.5)[0], played.groups()[0]),
+        (played.policy(level=0.5)[0], played.policy()[0]),
+        (played.best(user, level=0.5), played.best(user)),
+        (played.lift(level=0.5), played.lift()),
+    ):
+        assert usual.low < narrow.low < narrow.high < usual.high
+
+
 def test_groups_are_those_of_the_table(played: LiveExperiment) -> None:
     groups, glance = played.groups(), played.beliefs().glance
     means = {(row.group, row.arm): row for row in played._believer("").means()}

@@ -127,9 +127,9 @@ class Reading:
         with self._lock:
             self._look().learner.get_ready()
 
-    def groups(self) -> list[Group]:
+    def groups(self, *, level: float = LEVEL) -> list[Group]:
         """Return a row for each group: how large it is, its best arm, and how sure both are."""
-        return self._believer(NO_GROUPS).groups()
+        return self._believer(NO_GROUPS).groups(level=level)
 
     def members(self) -> list[Member]:
         """Return a row for each user who had a reward: their group, how surely, their best arm."""
@@ -143,13 +143,17 @@ class Reading:
                 return learner.summary()
         return self._believer(NO_GROUPS).summary()
 
-    def best(self, user: Name, allowed: Iterable[Name] | None = None) -> Advice:
+    def best(
+        self, user: Name, allowed: Iterable[Name] | None = None, *, level: float = LEVEL
+    ) -> Advice:
         """Return the arm that is believed best for a user; `decide` explores, this does not."""
-        return self._believer(NO_BELIEFS).best(user, allowed)
+        return self._believer(NO_BELIEFS).best(user, allowed, level=level)
 
-    def policy(self, allowed: Iterable[Name] | None = None) -> list[Advice]:
+    def policy(
+        self, allowed: Iterable[Name] | None = None, *, level: float = LEVEL
+    ) -> list[Advice]:
         """Return the row of `best` for each known user."""
-        return self._believer(NO_BELIEFS).policy(allowed)
+        return self._believer(NO_BELIEFS).policy(allowed, level=level)
 
     def recommended(self) -> dict[Name, Name]:
         """Return the arm that the learner would recommend to each known user, whatever it is."""
@@ -159,9 +163,9 @@ class Reading:
                 return learner.recommended()
         return {row.context: row.best_arm for row in self.policy()}
 
-    def lift(self) -> Lift:
+    def lift(self, *, level: float = LEVEL) -> Lift:
         """Return what each user's best arm brings over one arm for all, with an interval."""
-        return self._believer(NO_BELIEFS).lift()
+        return self._believer(NO_BELIEFS).lift(level=level)
 
     def expected(self, user: Name) -> list[Expected]:
         """Return a row for each arm that may be chosen for a user, the next to be tried first."""

@@ -81,7 +81,7 @@ def answer(learned: Learned) -> Answered:
     with held(learned.lumps.core):
         groups = learned.groups(level=LEVEL)
         return Answered(
-            learned, learned.summary(), groups, profiles(groups, learned.lumps.means(LEVEL)),
+            learned, learned.summary(), groups, profiles(groups, learned.lumps.means(level=LEVEL)),
             learned.policy(level=LEVEL), learned.lift(level=LEVEL),
             None if unsaid else learned.value(level=LEVEL), unsaid,
         )  # fmt: skip

@@ -51,7 +51,7 @@ class Learned:
 
     def groups(self, *, level: float = LEVEL) -> list[Group]:
         """Return a row for each group: how large it is, its best item, and how sure both are."""
-        return self.lumps.groups(level)
+        return self.lumps.groups(level=level)
 
     def policy(self, *, level: float = LEVEL) -> list[PolicyRow]:
         """Return a row for each user: the best item, how sure that is, and what to do."""
