@@ -8,7 +8,7 @@ from typing import Any
 from kits.simulated_clients import ARMS, SECOND, Request, held, literal
 from kits.simulated_process import Running, Worker
 from kits.simulated_processes import Processes
-from lumpable.stores.log_entries import Name
+from lumpable.base.units import Name
 
 
 class Promises(Processes):

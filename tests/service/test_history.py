@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kits.service import Clock, Later, opened
+from lumpable.base.units import MICRO
 from lumpable.lumps.belief.averages import Average, Sums, average, difference
 from lumpable.lumps.use.believer import Believer
 from lumpable.service import history as histories
@@ -21,7 +22,7 @@ from lumpable.service.history import DAY, History
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.snapshots import InFile
 from lumpable.stores.in_memory import MemoryStore
-from lumpable.stores.log_entries import MICRO, Entry
+from lumpable.stores.log_entries import Entry
 
 ARMS = ("red", "green", "blue")
 STEPS = st.lists(

@@ -13,13 +13,14 @@ import pytest
 
 import lumpable as lb
 from kits.service import bits
+from lumpable.base.units import Name, to_micro
 from lumpable.service import learned_entries
 from lumpable.service.changing import now
 from lumpable.service.ledger import Ledger
 from lumpable.service.log_files import export_log
 from lumpable.service.opening import store_at
 from lumpable.stores.in_sqlite import SQLiteStore
-from lumpable.stores.log_entries import Entry, Name, micro
+from lumpable.stores.log_entries import Entry
 
 COLUMNS: dict[str, Any] = {"id": "id", "time": "time"}
 
@@ -195,7 +196,7 @@ def test_a_log_says_what_the_learner_was_told(
     rows = zip(*(column.tolist() for column in events.evidence()), strict=True)
     found = {(events.users[u], events.items[i], m): n for u, i, m, n in rows}
     assert found == +told
-    assert micro(0.25) in events.reward
+    assert to_micro(0.25) in events.reward
     assert len(events) < 80
     assert {type(user) for user in events.users} == {int, str}
 

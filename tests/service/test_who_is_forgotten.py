@@ -10,10 +10,11 @@ import pytest
 import lumpable as lb
 from kits.service import Clock, bits, opened
 from lumpable.base import files
+from lumpable.base.units import Name
 from lumpable.service import ledger
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.law import StoreError
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.log_entries import Entry
 
 SECRET = "zanzibar-ann"
 

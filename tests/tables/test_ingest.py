@@ -21,7 +21,7 @@ from made_logs import in_all_forms, two_tastes, write_csv
 
 import lumpable as lb
 from lumpable import BadArgument, read_events
-from lumpable.stores.log_entries import micro
+from lumpable.base.units import to_micro
 from lumpable.tables import queries
 from lumpable.tables.events import Events
 from lumpable.tables.sources import parts_of, reading
@@ -105,7 +105,7 @@ def test_rewards_are_rounded_to_millionths_as_everywhere_else(tmp_path: Path, fo
         source = write_csv(tmp_path / "log.csv", columns | {"reward": list(map(repr, values))})
     events = read_events(source)
     found = {int(name): reward for name, _, reward, _ in rows(events)}
-    assert found == {number: micro(value) for number, value in enumerate(values)}
+    assert found == {number: to_micro(value) for number, value in enumerate(values)}
 
 
 def test_names_are_told_apart_where_the_source_can_tell(tmp_path: Path) -> None:

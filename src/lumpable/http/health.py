@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from lumpable.base.units import Name
 from lumpable.http.messages import Concern
 from lumpable.http.refusals import cause
 from lumpable.service.activity import Activity
@@ -20,7 +21,6 @@ from lumpable.service.lately import Lately
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import Settings
 from lumpable.stores.law import StoreError
-from lumpable.stores.log_entries import Name
 
 ENOUGH = 200
 """Decisions or rewards, before anything is said about shares of them."""

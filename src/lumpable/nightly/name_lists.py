@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.use.naming import EXACT
-from lumpable.stores.log_entries import Name
 from lumpable.tables.column_values import BROKEN, TEXT, WHOLE
 from lumpable.tables.faults_found import Found
 from lumpable.tables.queries import database

@@ -20,7 +20,7 @@ import msgspec
 
 from lumpable.base import files
 from lumpable.base.errors import BadArgument
-from lumpable.stores.log_entries import Name
+from lumpable.base.units import Name
 from lumpable.stores.writer_lock import WriterLock
 
 MANIFEST, FORMAT, SCHEMA = "manifest.json", "lumpable nightly", 1

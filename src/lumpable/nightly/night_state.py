@@ -11,6 +11,7 @@ import msgspec
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.live.session import Session
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.nightly import name_lists, night_plans, night_rows, plan_files
@@ -19,7 +20,6 @@ from lumpable.nightly.night_fits import KeptFit
 from lumpable.nightly.night_folder import Folder, Manifest, Planned, Segment
 from lumpable.nightly.night_plans import Made, NightPlan
 from lumpable.service.learner_kinds import LUMPS, plain, try_out
-from lumpable.stores.log_entries import Name
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.events import Events
 from lumpable.tables.queries import Progress, database

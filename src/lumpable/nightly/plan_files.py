@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.nightly.night_folder import copy_whole
 from lumpable.nightly.night_plans import NightPlan
-from lumpable.stores.log_entries import Name
 from lumpable.tables.queries import database
 from lumpable.tables.source_parts import literal
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lumpable.base.units import MICRO
 from lumpable.base.words import counted, number
 from lumpable.lumps.belief import averages
 from lumpable.lumps.belief.averages import Average, Sums
@@ -13,7 +14,6 @@ from lumpable.service.deciding import HELD_BACK, LEARNER
 from lumpable.service.history import MINUTE, History, Minute, Version
 from lumpable.service.lately import ArmShown, Lately, lately, shown
 from lumpable.service.settings import SECOND, Settings
-from lumpable.stores.log_entries import MICRO
 
 BINS, COMPARED = 60, 12
 """Lengths of time that are told apart, at most: what is held back is seldom, ..."""

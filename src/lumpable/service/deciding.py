@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.service.settings import Settings
-from lumpable.stores.log_entries import Name
 
 LEARNER, HELD_BACK, SHADOW, OBSERVED = "learner", "held back", "shadow", "observed"
 """Who decided."""

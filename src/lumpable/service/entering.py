@@ -12,10 +12,11 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.service import deciding
 from lumpable.service.changing import Changing
 from lumpable.service.joining import Event, Standing, in_time, standing
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.log_entries import Entry
 
 
 @dataclass(frozen=True, slots=True)

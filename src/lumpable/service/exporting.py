@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
+from lumpable.base.units import Name, from_micro
 from lumpable.service import event_files
 from lumpable.service.deciding import wanted, who
 from lumpable.service.joining import Event, outcome, settled, standing
 from lumpable.service.settings import Settings, decoded
 from lumpable.stores.law import Store
-from lumpable.stores.log_entries import Entry, Name, plain
+from lumpable.stores.log_entries import Entry
 
 COLUMNS = {
     "event": "string", "user": "string", "arm": "string", "propensity": "float64",
@@ -47,7 +48,7 @@ def _row(id: str, event: Event, rules: Settings, now: int) -> dict[str, Any]:
         "decided_by": who(decision.detail) or None, "wanted": _text(wanted(decision.detail)),
         "decided_at": None if event.decision is None else decision.at, "shown": event.shown,
         "standing": standing(event, rules, now), "rewards": len(event.rewards),
-        "reward": None if counted is None else plain(counted),
+        "reward": None if counted is None else from_micro(counted),
     }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.protocols import Learner
+from lumpable.base.units import Name
 from lumpable.base.words import counted as words_for
 from lumpable.live.session import Session
 from lumpable.lumps.belief.glance import NOTHING, Glance
@@ -24,7 +25,6 @@ from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Taken
 from lumpable.lumps.use.registry import FIRST_ROOM
 from lumpable.service.learner_kinds import Kind
-from lumpable.stores.log_entries import Name
 
 
 class Fold:

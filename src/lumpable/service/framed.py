@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.base.words import nearest
-from lumpable.stores.log_entries import Name
 
 if TYPE_CHECKING:
     import narwhals as nw

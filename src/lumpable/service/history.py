@@ -13,10 +13,11 @@ from typing import Annotated
 
 import msgspec
 
+from lumpable.base.units import Name
 from lumpable.lumps.belief.averages import Sums
 from lumpable.service.deciding import HELD_BACK, LEARNER, OBSERVED, SHADOW, wanted, who
 from lumpable.service.joining import Unusual
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.log_entries import Entry
 
 MINUTE = 60_000_000
 """Microseconds, ..."""

@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO, Name
 from lumpable.lumps.use.named import Lumps
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import deciding
 from lumpable.service.learner_kinds import kind_of
 from lumpable.service.settings import Settings
 from lumpable.stores.law import Store
-from lumpable.stores.log_entries import MICRO, Entry, Name
+from lumpable.stores.log_entries import Entry
 
 AT_A_TIME = 20_000
 """Entries that go into one commit."""

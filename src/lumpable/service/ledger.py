@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name, from_micro
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.service.history import History, KeptHistory
@@ -21,7 +22,7 @@ from lumpable.service.joining import Event, outcome, unusual
 from lumpable.service.minds import Mind, mind_of
 from lumpable.service.settings import Settings
 from lumpable.stores.law import Store, StoreError
-from lumpable.stores.log_entries import Entry, Name, plain
+from lumpable.stores.log_entries import Entry
 
 MOST_EVENTS = 200_000
 """Events that are kept in memory, about; older ones are looked up in the log."""
@@ -202,9 +203,9 @@ class Ledger:
 
     def _learn(self, user: Name, arm: Name, before: int | None, after: int | None) -> None:
         if before is not None:
-            self.learner.take_back(user, arm, plain(before))
+            self.learner.take_back(user, arm, from_micro(before))
         if after is not None:
-            self.learner.tell(user, arm, plain(after))
+            self.learner.tell(user, arm, from_micro(after))
 
     def _expect_no_more(self, id: str) -> None:
         number = self._under_way.pop(id, None)

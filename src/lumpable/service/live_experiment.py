@@ -10,11 +10,12 @@ from typing import Any, TypeVar, overload
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name, to_micro
 from lumpable.service import framed
 from lumpable.service.asked import event_id, key_of, pairs_of, time_of
 from lumpable.service.entering import Asked, Decided, Entering, Seen, Told
 from lumpable.service.joining import Standing
-from lumpable.stores.log_entries import Entry, Name, micro
+from lumpable.stores.log_entries import Entry
 
 AT_A_TIME = 10_000
 """Rows of past decisions that go into one commit."""
@@ -155,7 +156,7 @@ class LiveExperiment(Entering):
         return made
 
     def _micro(self, value: object) -> int:
-        return micro(self._accepted.one(value))
+        return to_micro(self._accepted.one(value))
 
     def _if_any(self, value: object) -> int | None:
         return None if value is None else self._micro(value)

@@ -10,11 +10,11 @@ from pathlib import Path
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.base.files import replacing
+from lumpable.base.units import Name, from_micro
 from lumpable.service import event_files
 from lumpable.service.exporting import settings_of
 from lumpable.service.joining import Event, outcome, settled
 from lumpable.stores.law import Store
-from lumpable.stores.log_entries import Name, plain
 
 Row = tuple[Name, Name, float, str, int, float | None]
 COLUMNS = ("user", "item", "reward", "id", "time", "propensity")
@@ -34,7 +34,7 @@ def taught(store: Store, now: int) -> Iterator[Row]:
         decision, counted = event.decision, outcome(settled(event, rules, now), rules)
         if counted is None or decision is None or decision.user is None or decision.arm is None:
             continue
-        yield decision.user, decision.arm, plain(counted), id, decision.at, decision.propensity
+        yield decision.user, decision.arm, from_micro(counted), id, decision.at, decision.propensity
 
 
 def check_out(path: Path) -> None:

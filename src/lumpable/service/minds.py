@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from lumpable.base.units import Name
 from lumpable.lumps.belief.glance import Glance
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.service.folds import Fold
 from lumpable.service.learner_kinds import kind_of
 from lumpable.service.settings import Settings, told_rewards
-from lumpable.stores.log_entries import Name
 
 
 class Mind(Protocol):

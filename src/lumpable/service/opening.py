@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.base.words import nearest
 from lumpable.lumps.use.naming import Names
 from lumpable.service.changing import now
@@ -33,7 +34,6 @@ from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_postgres import PostgresStore
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import SharedStore, Store
-from lumpable.stores.log_entries import Name
 from lumpable.stores.postgres_database import is_address
 
 MEMORY = ":memory:"

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO, Name
 from lumpable.base.words import counted
 from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.beliefs import LEVEL, Expected, Group, Mean, Member
@@ -28,7 +29,6 @@ from lumpable.service.ledger import Ledger
 from lumpable.service.minds import Mind
 from lumpable.service.overview import BeliefsNow, Overview
 from lumpable.service.settings import SECOND
-from lumpable.stores.log_entries import MICRO, Name
 
 NO_GROUPS = "finds no groups"
 NO_BELIEFS = "does not say what it expects (see `recommended`)"

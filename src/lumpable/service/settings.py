@@ -11,11 +11,11 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO, Name, to_micro
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import learner_kinds
 from lumpable.stores.law import StoreError
-from lumpable.stores.log_entries import MICRO, Name, micro
 
 Repeated = Literal["first", "last", "sum"]
 Mode = Literal["serve", "shadow", "observe"]
@@ -78,7 +78,7 @@ def _rewards(given: Any) -> str | tuple[float, float]:
 
 
 def _default(value: float) -> int:
-    return micro(checks.real("default", value, "a number", -float("inf"), float("inf")))
+    return to_micro(checks.real("default", value, "a number", -float("inf"), float("inf")))
 
 
 def _true_or_false(name: str, value: object) -> bool:

@@ -6,8 +6,9 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
+from lumpable.base.units import Name
 from lumpable.stores.law import AlreadyDecided, Damage, Store
-from lumpable.stores.log_entries import Entry, Name, digest_of, digest_of_settings, linked
+from lumpable.stores.log_entries import Entry, digest_of, digest_of_settings, linked
 
 
 class MemoryStore(Store):

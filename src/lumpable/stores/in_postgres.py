@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from lumpable.base.units import Name
 from lumpable.stores import log_end
 from lumpable.stores.in_tables import (
     BLANK,
@@ -24,7 +25,7 @@ from lumpable.stores.in_tables import (
     TableStore,
 )
 from lumpable.stores.law import AlreadyDecided, Damage, SharedStore, StoreError
-from lumpable.stores.log_entries import Entry, Name, digest_of_settings
+from lumpable.stores.log_entries import Entry, digest_of_settings
 from lumpable.stores.postgres_database import (
     DECISIONS,
     Session,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from lumpable.base.units import Name
 from lumpable.stores import log_end
 from lumpable.stores.checkpoints import Checkpoints
 from lumpable.stores.in_tables import (
@@ -24,7 +25,7 @@ from lumpable.stores.in_tables import (
     TableStore,
 )
 from lumpable.stores.law import AlreadyDecided, Damage, StoreError
-from lumpable.stores.log_entries import Entry, Name, digest_of_settings
+from lumpable.stores.log_entries import Entry, digest_of_settings
 from lumpable.stores.sqlite_file import changed_tables, connected, store_errors
 from lumpable.stores.writer_lock import WriterLock, checked
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import msgspec
 
+from lumpable.base.units import Name
 from lumpable.stores import log_end
 from lumpable.stores.law import Damage, Store, StoreError
-from lumpable.stores.log_entries import Entry, Name, digest_of, digest_of_settings, linked
+from lumpable.stores.log_entries import Entry, digest_of, digest_of_settings, linked
 
 ERASED = "erased"
 COLUMNS = 'number, kind, at, event, "user", arm, value, propensity, version, active, detail, digest'

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.base.units import Name
+from lumpable.stores.log_entries import Entry
 
 
 class StoreError(Exception):

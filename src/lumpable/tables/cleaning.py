@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO, MOST
 from lumpable.learners.learner import LARGEST
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.stores.log_entries import MICRO, MOST
 from lumpable.tables.column_values import (
     BROKEN,
     TEXT,

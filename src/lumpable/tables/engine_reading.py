@@ -15,9 +15,9 @@ import numpy as np
 
 from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.use.naming import EXACT
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.stores.log_entries import Name
 from lumpable.tables.adding_up import added_up
 from lumpable.tables.cleaning import FAULTS, Columns, shown
 from lumpable.tables.dirt import Dirt, RowFault

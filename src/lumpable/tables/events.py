@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 
 from lumpable.base.arrays import FloatVector, IntVector
+from lumpable.base.units import MICRO, Name
 from lumpable.base.words import counted
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.stores.log_entries import MICRO, Name
 from lumpable.tables.adding_up import blocks
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt

@@ -12,8 +12,8 @@ import numpy as np
 
 from lumpable.base.arrays import IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.stores.log_entries import Name
 from lumpable.tables import cleaning
 from lumpable.tables.adding_up import added_up, numbered
 from lumpable.tables.cleaning import CONTRADICTED, REPEATED, UNREADABLE, Columns

@@ -18,12 +18,12 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.base.words import number
 from lumpable.learners.learner import LARGEST
 from lumpable.lumps.belief.drawn import own_variance
 from lumpable.lumps.belief.posterior import Posterior, posterior_now
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.stores.log_entries import Name
 from lumpable.tables import off_policy
 from lumpable.tables.events import Events
 from lumpable.tables.normal_law import terms_needed

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lumpable.base.units import Name
 from lumpable.base.words import number
 from lumpable.lumps.belief import summary
 from lumpable.lumps.belief.advice import Lift
 from lumpable.lumps.belief.beliefs import Group
 from lumpable.lumps.use.named import Lumps
-from lumpable.stores.log_entries import Name
 from lumpable.tables import policy_rows
 from lumpable.tables.events import Events
 from lumpable.tables.ingest import read_events

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from lumpable.base.arrays import FloatVector, IntVector
+from lumpable.base.units import MICRO, Name
 from lumpable.lumps.use.named import Lumps
-from lumpable.stores.log_entries import MICRO, Name
 from lumpable.tables.adding_up import added_up
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.named import Lumps
-from lumpable.stores.log_entries import MICRO
 from lumpable.tables.events import Events
 
 

@@ -11,13 +11,13 @@ from typing import Self
 
 import msgspec
 
+from lumpable.base.units import Name
 from lumpable.lumps.belief import beliefs
 from lumpable.lumps.belief.beliefs import Member
 from lumpable.lumps.belief.glance import NOTHING, Glance, glance, outline
 from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.retraction import retract
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use import contents, stored

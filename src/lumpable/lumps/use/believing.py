@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.belief import alternatives, beliefs, looks, residuals, summary
 from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import Group, Mean, Member
 from lumpable.lumps.belief.looks import Looks
 from lumpable.lumps.belief.residuals import Residuals
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use.locking import alone
 from lumpable.lumps.use.named_learner import NamedLearner
 

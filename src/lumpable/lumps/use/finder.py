@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
+from lumpable.base.units import Name
 from lumpable.lumps.core.top_two import TopTwo
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use import contents, stored
 from lumpable.lumps.use.locking import alone
 from lumpable.lumps.use.named_learner import NamedLearner

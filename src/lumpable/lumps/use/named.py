@@ -18,8 +18,8 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector
+from lumpable.base.units import Name
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use import contents, decisions, stored
 from lumpable.lumps.use.advising import AdvisingLearner
 from lumpable.lumps.use.choosing import choose_many

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, Self
 
 from lumpable.base.arrays import FloatVector, IntVector
-from lumpable.lumps.core.under_way import Name
+from lumpable.base.units import Name
 from lumpable.lumps.use import stored
 from lumpable.lumps.use.locking import Lock, alone
 from lumpable.lumps.use.registry import Core, Named

@@ -14,12 +14,12 @@ import numpy as np
 
 from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.base.words import counted
 from lumpable.lumps.core import batches
 from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.growth import grow
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.notes import Notes
 from lumpable.lumps.use.rewards import Accepted, rewards_of
