@@ -16,10 +16,9 @@ import numpy as np
 from lumpable.cli import outputs
 from lumpable.cli.show import console, grid, say, table
 from lumpable.service.changing import now
-from lumpable.service.event_files import check_ending
 from lumpable.service.exporting import export as export_to
 from lumpable.service.exporting import rows, settings_of
-from lumpable.service.log_files import check_out, export_log
+from lumpable.service.log_files import export_log
 from lumpable.service.opening import store_at
 from lumpable.service.settings import said
 from lumpable.service.snapshots import problem
@@ -144,8 +143,7 @@ def export(file: str, out: Path, log: bool) -> None:
     if out.is_dir() and not log:
         raise click.UsageError(f"--out: expected a file, got the folder {str(out)!r}")
     with opened(file) as store:
-        (check_out if log else check_ending)(out)
-        written = export_log(store, out, now()) if log else export_to(store, out, now())
+        written = (export_log if log else export_to)(store, out, now())
     say(f"{out}: {written:,} events")
 
 

@@ -128,10 +128,10 @@ def _check_files(
     source: Path, html: Path | None, policy: Path | None, save: Path | None, overwrite: bool
 ) -> None:
     """Refuse files that cannot or must not be written, before anything is read."""
-    from lumpable.tables import policy_rows
+    from lumpable.base import row_files
 
     if policy is not None:
-        policy_rows.check(policy, "--policy")
+        row_files.check(policy, "--policy")
     if html is not None and html.suffix != ".html":
         raise BadArgument("--html", "a name that ends in .html", repr(html.name))
     outputs.check({"--html": html, "--policy": policy, "--save": save}, read=[source])

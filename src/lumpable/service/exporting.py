@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from lumpable.base import row_files
 from lumpable.base.units import Name, from_micro
-from lumpable.service import event_files
 from lumpable.service.deciding import wanted, who
 from lumpable.service.joining import Event, outcome, settled, standing
 from lumpable.service.settings import Settings, decoded
@@ -58,4 +58,5 @@ def _text(name: Name | None) -> str | None:
 
 def export(store: Store, path: Path, now: int) -> int:
     """Write a CSV or Parquet file whole; return the number of rows."""
-    return event_files.write(path, COLUMNS, (tuple(row.values()) for row in rows(store, now)))
+    row_files.check(path, "--out")
+    return row_files.write(path, COLUMNS, (tuple(row.values()) for row in rows(store, now)))

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+from lumpable.base import row_files
 from lumpable.base.errors import BadArgument
-from lumpable.base.extras import need
 from lumpable.base.files import replacing
 from lumpable.base.units import Name, from_micro
-from lumpable.service import event_files
 from lumpable.service.exporting import settings_of
 from lumpable.service.joining import Event, outcome, settled
 from lumpable.stores.law import Store
@@ -37,18 +36,18 @@ def taught(store: Store, now: int) -> Iterator[Row]:
         yield decision.user, decision.arm, from_micro(counted), id, decision.at, decision.propensity
 
 
-def check_out(path: Path) -> None:
+def _check_out(path: Path) -> None:
     """Refuse a name that no log can be written to, before one is read.
 
     A name without an ending is that of a folder, new or empty.
     """
     if path.suffix and not path.is_dir():
-        event_files.check_ending(path)
+        row_files.check(path, "--out")
     elif path.exists() and (not path.is_dir() or any(path.iterdir())):
         expected = "a name that ends in .csv or .parquet, or a new folder"
         raise BadArgument("--out", expected, repr(str(path)))
     else:
-        need("pyarrow.parquet", "research", "writing Parquet files")
+        row_files.need_parquet()
 
 
 def export_log(store: Store, path: Path, now: int) -> int:
@@ -56,7 +55,7 @@ def export_log(store: Store, path: Path, now: int) -> int:
 
     17 and "17" must stay two names, and a column of a Parquet file has one type.
     """
-    check_out(path)
+    _check_out(path)
     kinds = defaultdict[tuple[str, str], list[Row]](list)
     for row in taught(store, now):
         kinds[_kind(row[0]), _kind(row[1])].append(row)
@@ -73,7 +72,7 @@ def export_log(store: Store, path: Path, now: int) -> int:
     with ExitStack() as stack:
         for kind, target in targets.items():
             file = stack.enter_context(replacing(target))
-            event_files.writer_of(target)(file, _columns(kind), kinds[kind])
+            row_files.writer_of(target)(file, _columns(kind), kinds[kind])
     return sum(map(len, kinds.values()))
 
 
