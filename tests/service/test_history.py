@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from kits.service import Clock, Later, opened
 from lumpable.base.units import MICRO
-from lumpable.lumps.belief.averages import Average, Sums, average, difference
 from lumpable.lumps.use.believer import Believer
 from lumpable.service import history as histories
+from lumpable.service.averages import Average, Sums, average, difference
 from lumpable.service.history import DAY, History
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.snapshots import InFile

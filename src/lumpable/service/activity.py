@@ -8,8 +8,8 @@ from typing import Any
 
 from lumpable.base.units import MICRO
 from lumpable.base.words import counted, number
-from lumpable.lumps.belief import averages
-from lumpable.lumps.belief.averages import Average, Sums
+from lumpable.service import averages
+from lumpable.service.averages import Average, Sums
 from lumpable.service.deciding import HELD_BACK, LEARNER
 from lumpable.service.history import MINUTE, History, Minute, Version
 from lumpable.service.lately import ArmShown, Lately, lately, shown

@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 
 from lumpable.base.units import Name
-from lumpable.lumps.belief.averages import Sums
+from lumpable.service.averages import Sums
 from lumpable.service.deciding import HELD_BACK, LEARNER, OBSERVED, SHADOW, wanted, who
 from lumpable.service.joining import Unusual
 from lumpable.stores.log_entries import Entry
