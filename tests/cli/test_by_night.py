@@ -12,8 +12,8 @@ import lumpable as lb
 from lumpable.cli import main
 from lumpable.cli.by_night import evidence
 from lumpable.cli.from_log import learn
-from lumpable.cli.learned_paths import learned_at
-from lumpable.cli.options import accepted_rewards
+from lumpable.cli.learned_paths import open_learned
+from lumpable.cli.options import parse_rewards
 from lumpable.cli.serving import serve
 from lumpable.service.learned_entries import evidence_in
 
@@ -104,7 +104,7 @@ def test_a_service_begins_with_a_log_of_other_columns(here: Path) -> None:
         zip(("user", "item", "reward", "id"), COLUMNS[1::2], strict=True)
     )
     told = lb.read_events("2.csv", **columns)
-    found = evidence_in(learned_at(Path("2.csv"), **columns))
+    found = evidence_in(open_learned(Path("2.csv"), **columns))
     assert (found.digest(), len(found.users)) == (told.digest(), 2)
     options = {one.opts[0] for one in serve.params} & {*COLUMNS, "--time", "--propensity"}
     assert options == {"--user", "--item", "--reward", "--id", "--time", "--propensity"}
@@ -130,7 +130,7 @@ def test_a_range_of_rewards_is_read_alike_everywhere(here: Path, rewards: str) -
     for command in (serve, learn, evidence):
         (option,) = (one for one in command.params if one.name == "rewards")
         assert "such as 0:5" in str(option.to_info_dict()["help"])
-    assert accepted_rewards(rewards) == (0.0, 5.0)
+    assert parse_rewards(rewards) == (0.0, 5.0)
     for number, words in enumerate((
         ("learn", "1.csv", *COLUMNS[:6]), ("evidence", "--state", "state", "1.csv", *COLUMNS),
         ("sql", "evidence", "--dialect", "duckdb"),
@@ -141,7 +141,7 @@ def test_a_range_of_rewards_is_read_alike_everywhere(here: Path, rewards: str) -
 
 def test_from_a_state_to_live_and_back_to_a_log(here: Path) -> None:
     assert call("evidence", "--state", "state", "1.csv", *COLUMNS).exit_code == 0
-    with lb.open("clicks.db", learned=learned_at(Path("state")), fits="inline"):
+    with lb.open("clicks.db", learned=open_learned(Path("state")), fits="inline"):
         pass
     made = call("export", "clicks.db", "--out", "log.parquet", "--log")
     assert made.output == "log.parquet: 3 events\n"
@@ -175,9 +175,9 @@ def test_an_experiment_begins_with_a_log_or_a_saved_learner(here: Path) -> None:
     lumps.retire_arm("juice")
     lumps.save("offers.lumps")
     for name in ("log.csv", "logs", "offers.lumps"):
-        found = evidence_in(learned_at(Path(name)))
+        found = evidence_in(open_learned(Path(name)))
         assert (found.digest(), found.users, found.items) == (told.digest(), told.users, told.items)
-    with lb.open("new.db", learned=learned_at(Path("offers.lumps")), fits="inline") as experiment:
+    with lb.open("new.db", learned=open_learned(Path("offers.lumps")), fits="inline") as experiment:
         assert experiment.status().users == 2
 
 

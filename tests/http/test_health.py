@@ -312,11 +312,11 @@ def test_no_caller_without_a_role_is_told_where_the_file_is() -> None:
 )  # fmt: skip
 def test_words_of_stores(said: str, told: str) -> None:
     watch = Watch()
-    watch.failed(StoreError(said))
+    watch.on_failure(StoreError(said))
     (found,) = watch.concerns()
     assert found.what == f"the last call could not be written: {told}"
     assert "disk: is it full" in found.do
-    watch.written()
+    watch.on_durable()
     assert watch.concerns() == []
 
 
@@ -325,7 +325,7 @@ def test_a_store_that_others_share_is_a_server() -> None:
     with opened() as e:
         seen = Seen.of(e)
     watch.seen = Seen(seen.settings, seen.arms, 0, seen.activity, shared=True)
-    watch.failed(StoreError("away"))
+    watch.on_failure(StoreError("away"))
     assert "database server: does it run" in watch.concerns()[0].do
 
 

@@ -20,12 +20,12 @@ from kits.served import served
 from lumpable.base import extras
 from lumpable.cli import serving
 from lumpable.cli.main import main
-from lumpable.cli.serving import described
+from lumpable.cli.serving import learner_from_options
 from lumpable.client import Client, Unreachable
 from lumpable.http.http_server import Address, HttpServer
 from lumpable.service.fits_beside import child_environment
 from lumpable.service.live_experiment import LiveExperiment
-from lumpable.service.settings import said as settings_said
+from lumpable.service.settings import to_user_units as settings_said
 
 
 def started(*words: str, **environment: str) -> tuple[subprocess.Popen[str], str, list[str]]:
@@ -253,10 +253,10 @@ def test_other_learners_are_warmed_up_too(learner: Any) -> None:
 
 
 def test_a_learner_and_its_options_on_the_command_line(tmp_path: Path) -> None:
-    assert described("ucb", ("width=0.3", "pooled=true", "rule=plain", "x={}")) == {
+    assert learner_from_options("ucb", ("width=0.3", "pooled=true", "rule=plain", "x={}")) == {
         "kind": "ucb", "width": 0.3, "pooled": True, "rule": "plain", "x": {},
     }  # fmt: skip
-    assert described(None, ()) is None
+    assert learner_from_options(None, ()) is None
     file = str(tmp_path / "clicks.db")
     for words, why in (
         (["--learner-option", "a=1"], "needs --learner"),

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from lumpable.lumps.core.layout import CELLS, LOG, cells_of
-from lumpable.lumps.use.believer import Believer, Taken
+from lumpable.lumps.use.believer import Believer, FitInput
 from lumpable.service.fits_beside import Done, Fitter, InlineFitter
 from lumpable.service.folds import Fold
 from lumpable.service.live_experiment import LiveExperiment
-from lumpable.service.settings import Settings, made
+from lumpable.service.settings import Settings, parse_settings
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.law import Store
 
@@ -32,7 +32,7 @@ class Clock:
 
 
 def settings(**given: Any) -> Settings:
-    return made(**(DEFAULTS | given))
+    return parse_settings(**(DEFAULTS | given))
 
 
 def opened(
@@ -56,11 +56,11 @@ class Later:
     failed = 0
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Taken, Done]] = []
+        self._waiting: list[tuple[FitInput, Done]] = []
 
     def prepare(self) -> None: ...
 
-    def start(self, taken: Taken, done: Done) -> None:
+    def start(self, taken: FitInput, done: Done) -> None:
         self._waiting.append((taken, done))
 
     def finish(self) -> None:

@@ -19,7 +19,7 @@ from kits.service import Clock
 from kits.simulated_clients import Request
 from kits.simulated_disk import Disk, Mounted, Shared
 from lumpable.base.units import Name
-from lumpable.lumps.use.believer import Taken
+from lumpable.lumps.use.believer import FitInput
 from lumpable.service.fits_beside import Done
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import Settings
@@ -108,12 +108,12 @@ class Fits:
     failed = 0
 
     def __init__(self, allowed: Callable[[], None] = lambda: None) -> None:
-        self.waiting: list[tuple[Taken, Done]] = []
+        self.waiting: list[tuple[FitInput, Done]] = []
         self._allowed = allowed
 
     def prepare(self) -> None: ...
 
-    def start(self, taken: Taken, done: Done) -> None:
+    def start(self, taken: FitInput, done: Done) -> None:
         self._allowed()
         self.waiting.append((taken, done))
 

@@ -15,7 +15,7 @@ from kits.service import Clock, bits, opened, settings
 from lumpable.base.errors import BadArgument
 from lumpable.service import minds, snapshots
 from lumpable.service.exporting import rows
-from lumpable.service.settings import Settings, decoded, encoded
+from lumpable.service.settings import Settings, decode, encode
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
@@ -94,7 +94,7 @@ def test_a_snapshot_whose_learner_takes_no_sums_is_of_no_use(
     store, clock = MemoryStore(), Clock()
     with monkeypatch.context() as patch:
         for module in (minds, snapshots):
-            patch.setattr(module, "told_rewards", lambda settings: settings.rewards)
+            patch.setattr(module, "rewards_for_learner", lambda settings: settings.rewards)
         with opened(store, clock, snapshot=path, arms=("red",), **known) as e:
             e.reward(e.decide("ann", event="mine").event, 1.0)
     assert path.exists()
@@ -434,7 +434,7 @@ def test_a_control_arm_is_one_of_the_arms(tmp_path: Path) -> None:
 def test_what_settings_come_as_does_not_matter(given: dict[str, Any]) -> None:
     """Numbers of numpy are kept as plain ones; what is kept is read again as it is."""
     made = settings(**given)
-    assert decoded(encoded(made)) == made
+    assert decode(encode(made)) == made
     for name, value in given.items():
         if name not in ("window", "default", "rewards"):
             assert getattr(made, name) == value
@@ -443,7 +443,7 @@ def test_what_settings_come_as_does_not_matter(given: dict[str, Any]) -> None:
 @pytest.mark.parametrize("wrong", [{"control": 3.5}, {"hold_back": np.nan}, {"rewards": [0, 1]}])
 def test_settings_that_would_not_be_read_as_they_are_are_not_kept(wrong: dict[str, Any]) -> None:
     with pytest.raises(StoreError):
-        encoded(Settings(**wrong))
+        encode(Settings(**wrong))
 
 
 def test_explanations() -> None:

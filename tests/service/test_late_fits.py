@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kits.service import Later, bits, opened
-from lumpable.lumps.use.believer import Taken
+from lumpable.lumps.use.believer import FitInput
 from lumpable.service import fits_beside
 from lumpable.service.fits_beside import BackgroundFitter
 from lumpable.service.live_experiment import LiveExperiment
@@ -59,7 +59,7 @@ sys.stdout.buffer); sys.stdout.buffer.flush()"
             all_here.set()
 
     for k in range(20):
-        taken: Taken = (k, "x" * 1000 * k)  # type: ignore[assignment]
+        taken: FitInput = (k, "x" * 1000 * k)  # type: ignore[assignment]
         fitter.start(taken, lambda made, k=k: come(k, made))  # type: ignore[misc]
     assert all_here.wait(60)
     fitter.close()

@@ -142,7 +142,7 @@ def lose_open_windows(patch: Any) -> None:
 
 
 def hold_sums_to_the_range_of_rewards(patch: Any) -> None:
-    patch.setattr(minds, "told_rewards", lambda settings: settings.rewards)
+    patch.setattr(minds, "rewards_for_learner", lambda settings: settings.rewards)
 
 
 # --- Of several processes -----------------------------------------------------------------------

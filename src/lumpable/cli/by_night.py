@@ -11,8 +11,8 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.cli import outputs
 from lumpable.cli.from_log import Named, dirt_table, progress_shown
-from lumpable.cli.options import accepted_rewards
-from lumpable.cli.serving import described
+from lumpable.cli.options import parse_rewards
+from lumpable.cli.serving import learner_from_options
 from lumpable.cli.show import console, grid, say, table
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def evidence(
         show_state(nightly, state)
         return
     with progress_shown() as progress:
-        accepted = None if rewards is None else accepted_rewards(rewards)
+        accepted = None if rewards is None else parse_rewards(rewards)
         added = nightly.evidence(
             source, rewards=accepted, strict=strict, progress=progress, **options
         )
@@ -166,7 +166,9 @@ def plan(
     from lumpable.nightly.night_state import Nightly
 
     outputs.check({"--out": out}, read=[given["users"], given["items"]], states=[state])
-    made = Nightly(state).plan(learner=described(learner, learner_options), out=out, **given)
+    made = Nightly(state).plan(
+        learner=learner_from_options(learner, learner_options), out=out, **given
+    )
     for note in made.notes:
         say(f"note: {note}")
     say(f"{out}: version {made.version[:12]}, {counted(len(made), 'user')}, "

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from lumpable.base.errors import BadArgument
-from lumpable.cli.options import accepted_rewards, stack
+from lumpable.cli.options import parse_rewards, stack
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.engine_queries import DIALECTS, EngineTable
@@ -77,7 +77,7 @@ def faults(**given: Any) -> None:
 def _asked(
     dialect: str, table: str, rewards: str, boolean: bool, shard: str | None, **columns: Any
 ) -> EngineTable:
-    accepted = Accepted.of(accepted_rewards(rewards))
+    accepted = Accepted.of(parse_rewards(rewards))
     return EngineTable(dialect, table, Columns(**columns), accepted, boolean, _shard(shard))
 
 

@@ -12,7 +12,7 @@ import click
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import between, counted, distinct, figure, plural
 from lumpable.cli import bars, outputs
-from lumpable.cli.options import accepted_rewards
+from lumpable.cli.options import parse_rewards
 from lumpable.cli.show import console, say
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def learn(
 
     Exit codes: 0 done, 2 bad input, 130 stopped by Ctrl-C.
     """
-    from lumpable.lumps.belief.posterior import held
+    from lumpable.lumps.belief.posterior import cache_answers
     from lumpable.tables import policy_rows
     from lumpable.tables.answered import answer
     from lumpable.tables.ingest import read_events
@@ -102,13 +102,13 @@ def learn(
     _check_files(source, html, policy_file, save, overwrite)
     with contextlib.ExitStack() as until_the_end:
         with progress_shown() as progress:
-            accepted = accepted_rewards(rewards)
+            accepted = parse_rewards(rewards)
             events = read_events(source, rewards=accepted, progress=progress, **columns)
             if strict:
                 _refuse(events.dirt)
             learned = learn_from(events, seed=seed, progress=progress)
             progress(1.0, "asking what it says")
-            until_the_end.enter_context(held(learned.lumps.core))  # the page asks again
+            until_the_end.enter_context(cache_answers(learned.lumps.core))  # the page asks again
             found = answer(learned)
         print_answer(found)
         if policy_file is not None:

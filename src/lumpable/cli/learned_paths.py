@@ -25,7 +25,7 @@ column_options = stack(
 """Give a command the columns of the log that it begins with."""
 
 
-def learned_at(path: Path, **columns: Any) -> Any:
+def open_learned(path: Path, **columns: Any) -> Any:
     """Open what was learned: a state that learns by night, a saved learner, or a log."""
     from lumpable.lumps.use.named import Lumps
     from lumpable.nightly.night_state import Nightly

@@ -112,7 +112,7 @@ def output_options(picture: str) -> Callable[[Command], Command]:
     )
 
 
-def accepted_rewards(text: str) -> str | tuple[float, float]:
+def parse_rewards(text: str) -> str | tuple[float, float]:
     """Read which rewards are accepted; the ends of a range may also stand beside a comma.
 
     >>> accepted_rewards("0:5"), accepted_rewards("-1,1"), accepted_rewards("binary")

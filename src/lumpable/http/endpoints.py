@@ -148,15 +148,15 @@ def _recommended(e: LiveExperiment, *_: object) -> m.Recommended:
 
 
 def _written(watch: Watch, _: object) -> None:
-    watch.written()
+    watch.on_durable()
 
 
 def _one_rewarded(watch: Watch, stands: m.Stands) -> None:
-    watch.rewarded([stands.standing])
+    watch.on_rewards([stands.standing])
 
 
 def _many_rewarded(watch: Watch, stand: m.StandMany) -> None:
-    watch.rewarded(stand.standings)
+    watch.on_rewards(stand.standings)
 
 
 ENDPOINTS = (

@@ -74,17 +74,17 @@ class Watch:
         self.writable = True
         """Whether the file may be written, as far as one can see without writing."""
 
-    def written(self) -> None:
+    def on_durable(self) -> None:
         """Take notice of a call that was durable."""
         self.trouble = self._cause = ""
 
-    def rewarded(self, standings: Sequence[Standing]) -> None:
+    def on_rewards(self, standings: Sequence[Standing]) -> None:
         """Take notice of rewards."""
-        self.written()
+        self.on_durable()
         with self._lock:
             self.standings.update(standings)
 
-    def failed(self, error: StoreError) -> None:
+    def on_failure(self, error: StoreError) -> None:
         """Take notice of a call that the store could not do."""
         self.trouble, self._cause = str(error), cause(error)
 

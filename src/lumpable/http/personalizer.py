@@ -106,10 +106,10 @@ def endpoints(feature: str = USER) -> tuple[Endpoint, ...]:
         e.activate(path["eventId"])
 
     def ranked(watch: Watch, _: RankResponse) -> None:
-        watch.written()
+        watch.on_durable()
 
     def rewarded(watch: Watch, standing: Standing) -> None:
-        watch.rewarded([standing])
+        watch.on_rewards([standing])
 
     return (
         Endpoint("POST", f"{ROOT}/rank", "decide", RankRequest, RankResponse, rank,

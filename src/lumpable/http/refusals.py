@@ -129,11 +129,11 @@ def unreadable(error: Exception, whole: str = "body") -> Refusal:
     if found["expected"]:
         expected, got = found["expected"], found["got"] or ""
     else:
-        expected, got = explained(found["why"])
+        expected, got = translate(found["why"])
     return Refusal(400, place, expected.replace("`", ""), got.replace("`", ""))
 
 
-def explained(why: str) -> tuple[str, str]:
+def translate(why: str) -> tuple[str, str]:
     """Return what was expected where a decoder said why it stopped, and what came.
 
     >>> explained("JSON is malformed: trailing characters (byte 16)")

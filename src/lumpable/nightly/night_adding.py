@@ -128,7 +128,7 @@ class Adding:
             raise BadArgument("time", expected, f"times {ways[zoned]}")
 
 
-def agreed(
+def resolve_columns(
     manifest: Manifest, given: Mapping[str, str | None], rewards: Any
 ) -> tuple[Columns, Accepted]:
     """Return columns and rewards that are accepted: what is remembered, or else what is given."""

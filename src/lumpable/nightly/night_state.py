@@ -15,7 +15,7 @@ from lumpable.base.units import Name
 from lumpable.live.session import Session
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.nightly import name_lists, night_plans, night_rows, plan_files
-from lumpable.nightly.night_adding import NEEDED, Added, Adding, agreed
+from lumpable.nightly.night_adding import NEEDED, Added, Adding, resolve_columns
 from lumpable.nightly.night_fits import KeptFit
 from lumpable.nightly.night_folder import Folder, Manifest, Planned, Segment
 from lumpable.nightly.night_plans import Made, NightPlan
@@ -94,7 +94,7 @@ class Nightly:
         given = {"user": user, "item": item, "reward": reward, "time": time, "id": id,
                  "propensity": propensity, "rewarded": rewarded}  # fmt: skip
         with self._folder.writing() as before:
-            columns, accepted = agreed(before, given, rewards)
+            columns, accepted = resolve_columns(before, given, rewards)
             kept = tuple(accepted.given) if isinstance(accepted.given, tuple) else accepted.given
             manifest = msgspec.structs.replace(before, columns=columns.named, rewards=kept)
             with database(memory) as con:

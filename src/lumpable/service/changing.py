@@ -19,7 +19,7 @@ from typing import Self
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.parts_compiled import of_fits, of_rounds
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.use.believer import Believer, Taken
+from lumpable.lumps.use.believer import Believer, FitInput
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import asked
@@ -63,7 +63,7 @@ class Changing(Reading):
         self._turns = Turns(store)
         self._snapshots = Snapshots(snapshot, store, settings)
         self._follower: Follower | None = None
-        self._fitting: Taken | None = None
+        self._fitting: FitInput | None = None
         """What a fit is made of here, now."""
         self._clock = clock
         super().__init__(self._replayed(), clock)
@@ -291,7 +291,7 @@ class Changing(Reading):
             self._fitting = taken
             self._fitter.start(taken, partial(self._adopt, taken))
 
-    def _adopt(self, taken: Taken, made: Fit) -> None:
+    def _adopt(self, taken: FitInput, made: Fit) -> None:
         """Go on from a fit, if it is of what was taken last: what it saw may be lost by now."""
         try:
             packed = self._turns.packed(made)

@@ -89,7 +89,7 @@ class Entering(Changing):
         cases = {(row.user if limited else None, id(row.allowed)): row for row in rows}
         for row in cases.values():
             choices = ledger.choices(row.user, row.allowed, times[row.user])
-            deciding.check(self.settings, choices)
+            deciding.check_choices(self.settings, choices)
             if choices is not ledger.open and self.settings.mode == "serve":
                 ledger.learner.check_choices(choices)
 
@@ -128,7 +128,7 @@ class Entering(Changing):
         ledger = self._ledger
         choices = ledger.choices(row.user, row.allowed)
         ask = partial(ledger.learner.ask, row.user, None if choices is ledger.open else choices)
-        arm, propensity, by = deciding.drawn(self.settings, row.event, choices, ask)
+        arm, propensity, by = deciding.choose(self.settings, row.event, choices, ask)
         entry = Entry(
             kind="decided", at=self._clock(), event=row.event, user=row.user, arm=arm,
             active=activate, propensity=propensity, version=ledger.version, detail=by,

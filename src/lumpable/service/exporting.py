@@ -10,9 +10,9 @@ import msgspec
 
 from lumpable.base import row_files
 from lumpable.base.units import Name, from_micro
-from lumpable.service.deciding import wanted, who
+from lumpable.service.deciding import decided_by, learner_choice
 from lumpable.service.joining import Event, outcome, settled, standing
-from lumpable.service.settings import Settings, decoded
+from lumpable.service.settings import Settings, decode
 from lumpable.stores.law import Store
 from lumpable.stores.log_entries import Entry
 
@@ -27,7 +27,7 @@ the learner would have shown, where it was in the shadow."""
 
 def settings_of(store: Store) -> Settings:
     """Return the settings of a store."""
-    return decoded(store.settings)
+    return decode(store.settings)
 
 
 def rows(store: Store, now: int) -> Iterator[dict[str, Any]]:
@@ -45,7 +45,8 @@ def _row(id: str, event: Event, rules: Settings, now: int) -> dict[str, Any]:
     return {
         "event": id, "user": _text(decision.user), "arm": _text(decision.arm),
         "propensity": decision.propensity, "version": decision.version,
-        "decided_by": who(decision.detail) or None, "wanted": _text(wanted(decision.detail)),
+        "decided_by": decided_by(decision.detail) or None,
+        "wanted": _text(learner_choice(decision.detail)),
         "decided_at": None if event.decision is None else decision.at, "shown": event.shown,
         "standing": standing(event, rules, now), "rewards": len(event.rewards),
         "reward": None if counted is None else from_micro(counted),

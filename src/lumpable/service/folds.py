@@ -22,7 +22,7 @@ from lumpable.base.words import counted as words_for
 from lumpable.live.session import Session
 from lumpable.lumps.belief.glance import NOTHING, Glance
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.use.believer import Taken
+from lumpable.lumps.use.believer import FitInput
 from lumpable.lumps.use.registry import FIRST_ROOM
 from lumpable.service.learner_kinds import Kind
 
@@ -82,7 +82,7 @@ class Fold:
         """The decisions whose rewards are to come."""
         return len(self._waiting)
 
-    def told(self) -> list[tuple[Name, Name, float, int]]:
+    def counted_rewards(self) -> list[tuple[Name, Name, float, int]]:
         """Return user, arm, reward and how often it was told, of all that counts."""
         users, arms = list(self._places), list(self._arms)
         rows = Counter(zip(self._who, self._what, self._reward, strict=True))
@@ -162,7 +162,7 @@ class Fold:
         """Take notice that the reward of a decision is here, or will not come."""
         self._waiting.pop(number, None)
 
-    def whose(self, number: int) -> Name:
+    def user_of(self, number: int) -> Name:
         """Return whose decision that is."""
         return self._waiting[number]
 
@@ -263,7 +263,7 @@ class Fold:
         """There is nothing to fit."""
         return False
 
-    def taken(self) -> Taken:
+    def fit_input(self) -> FitInput:
         """Refuse: no log of this learner says so."""
         raise ValueError(f"{self.kind.name!r} makes no fits")
 

@@ -15,7 +15,14 @@ import msgspec
 
 from lumpable.base.units import Name
 from lumpable.service.averages import Sums
-from lumpable.service.deciding import HELD_BACK, LEARNER, OBSERVED, SHADOW, wanted, who
+from lumpable.service.deciding import (
+    HELD_BACK,
+    LEARNER,
+    OBSERVED,
+    SHADOW,
+    decided_by,
+    learner_choice,
+)
 from lumpable.service.joining import Unusual
 from lumpable.stores.log_entries import Entry
 
@@ -160,7 +167,8 @@ class History:
         self.lately.append((user, arm))
         self.arms[arm] += 1
         self.silence.decided(self.now)
-        if who(decision.detail) == SHADOW and (own := wanted(decision.detail)) is not None:
+        own = learner_choice(decision.detail)
+        if own is not None and decided_by(decision.detail) == SHADOW:
             self.shadow += 1
             self.agreed += own == arm
         minute = self._minute(decision.at, own=decision.detail != OBSERVED)
@@ -192,7 +200,7 @@ class History:
 
     def learned(self, decision: Entry, before: int | None, after: int | None) -> None:
         """Take notice that a decision comes to something else."""
-        by, minute = who(decision.detail), self.minutes.get(decision.at // MINUTE)
+        by, minute = decided_by(decision.detail), self.minutes.get(decision.at // MINUTE)
         if by not in self.outcomes:
             self.outcomes[by] = Sums()
         sums = [self.outcomes[by]]

@@ -71,7 +71,7 @@ def evidence_in(learned: Any) -> Evidence:
     return evidence
 
 
-def agreed(before: Settings | None, settings: Settings, evidence: Evidence | None) -> Settings:
+def reconcile(before: Settings | None, settings: Settings, evidence: Evidence | None) -> Settings:
     """Return settings that say what was learned before the experiment began; refuse anything else.
 
     The same evidence again is fine, and so is none once all of it is entered.
@@ -101,7 +101,7 @@ def _check(settings: Settings, evidence: Evidence) -> None:
         raise BadArgument("learned", expected, f"{len(evidence.users):,}")
 
 
-def enter(store: Store, evidence: Evidence, now: int) -> None:
+def append_evidence(store: Store, evidence: Evidence, now: int) -> None:
     """Enter all events that are not entered yet; nothing else may be in the log."""
     left = islice(entries_of(evidence, now), store.last, None)
     while batch := list(islice(left, AT_A_TIME)):

@@ -102,7 +102,7 @@ def kind_of(description: Description, seed: int) -> Kind | None:
     plan = PLANS.get(ALSO.get(name, name))
     if plan is not None:
         return _plan(name, plan, users, options, seed)
-    return Kind(name, partial(_made, name, options, seed), users, plan=False)
+    return Kind(name, partial(_make_learner, name, options, seed), users, plan=False)
 
 
 def check(kind: Kind, rewards: object, repeated: str, at_most: int | None) -> None:
@@ -129,7 +129,9 @@ def _near(name: str, known: list[str]) -> str:
     return f"{name!r}{nearest(name, known)}"
 
 
-def _made(name: str, options: Mapping[str, Any], seed: int, users: int, arms: int) -> Learner:
+def _make_learner(
+    name: str, options: Mapping[str, Any], seed: int, users: int, arms: int
+) -> Learner:
     """Make a learner of the catalogue; it gets what its signature names."""
     maker, sets = catalogue.find(name)
     signature = inspect.signature(maker).parameters
@@ -181,10 +183,10 @@ def _plan(
     free = make.about.guesses or make.about.name.startswith(PREFIX + "standard.")
     if "groups" not in options and not free:
         raise BadArgument("learner", why=f"{name!r} needs groups, the most that there may be")
-    return Kind(name, partial(_played, name, make, options, seed), users, plan=True)
+    return Kind(name, partial(_make_session, name, make, options, seed), users, plan=True)
 
 
-def _played(
+def _make_session(
     name: str, make: Algorithm[...], options: Mapping[str, Any], seed: int, users: int, arms: int
 ) -> Learner:
     if users * arms > CELLS:

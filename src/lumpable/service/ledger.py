@@ -16,7 +16,7 @@ import msgspec
 from lumpable.base.errors import BadArgument
 from lumpable.base.units import Name, from_micro
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.use.believer import Believer, Taken
+from lumpable.lumps.use.believer import Believer, FitInput
 from lumpable.service.history import History, KeptHistory
 from lumpable.service.joining import Event, outcome, unusual
 from lumpable.service.minds import Mind, mind_of
@@ -62,7 +62,7 @@ class Ledger:
         """Of the last entry that was applied."""
         self.version = 0
         """Fits that were adopted."""
-        self.taken: Taken | None = None
+        self.taken: FitInput | None = None
         """What was handed to a fit that is not adopted yet."""
         self.events: dict[str, Event] = {}
         self.paused: set[Name] = set()
@@ -136,7 +136,7 @@ class Ledger:
         elif entry.kind == "arm" and entry.arm is not None:
             self._arm(entry.arm, entry.detail)
         elif entry.kind == "taken":
-            self.taken = self.learner.taken()
+            self.taken = self.learner.fit_input()
         elif entry.kind == "adopted" and self.taken is not None:
             self.learner.adopt(made or self._find_fit(entry) or Believer.fit(self.taken))
             self.taken, self.version = None, entry.version or 0
@@ -278,7 +278,7 @@ class Ledger:
         """
         for id in [id for id, e in self.events.items() if e.decision and e.decision.user == user]:
             del self.events[id]
-        whose = self.learner.whose
+        whose = self.learner.user_of
         for id in [id for id, number in self._under_way.items() if whose(number) == user]:
             self._expect_no_more(id)
         self._closing = [row for row in self._closing if row[2] != user]

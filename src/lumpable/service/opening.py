@@ -17,7 +17,7 @@ from lumpable.base.words import nearest
 from lumpable.lumps.use.naming import Names
 from lumpable.service.changing import now
 from lumpable.service.fits_beside import BackgroundFitter, Fitter, InlineFitter
-from lumpable.service.learned_entries import Evidence, agreed, enter, evidence_in
+from lumpable.service.learned_entries import Evidence, append_evidence, evidence_in, reconcile
 from lumpable.service.learner_kinds import kind_of, try_out
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import (
@@ -25,10 +25,10 @@ from lumpable.service.settings import (
     Mode,
     Repeated,
     Settings,
-    decoded,
-    encoded,
-    made,
-    said,
+    decode,
+    encode,
+    parse_settings,
+    to_user_units,
 )
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_postgres import PostgresStore
@@ -90,9 +90,9 @@ def open(
         with _alone(store):
             settings = _settings(store, given, names, evidence)
             if settings.learned_left and evidence is not None:
-                enter(store, evidence, now())
+                append_evidence(store, evidence, now())
                 settings = msgspec.structs.replace(settings, learned_left=False)
-                store.configure(encoded(settings))
+                store.configure(encode(settings))
         fitter: Fitter = BackgroundFitter() if fits == "background" else InlineFitter()
         snapshot = Path(f"{path}.snapshot") if isinstance(store, SQLiteStore) else None
         experiment = LiveExperiment(store, settings, fitter, snapshot=snapshot)
@@ -138,25 +138,25 @@ def _settings(
     store: Store, given: dict[str, Any], arms: list[Name], evidence: Evidence | None
 ) -> Settings:
     """Return the settings of a store, with those that are given; keep them."""
-    before = decoded(store.settings)
+    before = decode(store.settings)
     begun = _begun(store)
     if not begun and evidence is not None:
         given = {"rewards": evidence.accepted.given} | given
-    settings = made(**(said(before) | given))
+    settings = parse_settings(**(to_user_units(before) | given))
     if begun:
         for name in LASTING:
             was, wanted = getattr(before, name), getattr(settings, name)
             if was != wanted:
-                expected = f"{said(before)[name]!r}, as the experiment was begun"
+                expected = f"{to_user_units(before)[name]!r}, as the experiment was begun"
                 raise BadArgument(name, expected, repr(given[name]))
     elif (kind := kind_of(settings.learner, settings.seed)) is not None:
         try_out(kind, len(arms))
     if "control" in given:
         known = {*arms, *store.arms, *(() if evidence is None else evidence.items)}
         _check_control(settings, known)
-    settings = agreed(before if begun else None, settings, evidence)
+    settings = reconcile(before if begun else None, settings, evidence)
     if settings != before or not store.settings:
-        store.configure(encoded(settings))
+        store.configure(encode(settings))
     return settings
 
 

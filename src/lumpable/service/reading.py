@@ -227,7 +227,7 @@ class Reading:
         """
         rows = [
             (user, arm, round(reward * MICRO), times)  # a sum may be larger than any reward
-            for user, arm, reward, times in self._learner().told()
+            for user, arm, reward, times in self._learner().counted_rewards()
         ]
         return sorted(rows, key=lambda row: (*(_sortable(name) for name in row[:2]), row[2:]))
 

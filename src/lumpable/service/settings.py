@@ -55,7 +55,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether some of that evidence may not be in the log yet."""
 
 
-def made(**given: Any) -> Settings:
+def parse_settings(**given: Any) -> Settings:
     """Check what a user says, in seconds and units of reward; what is kept is plain."""
     settings = Settings(**{
         name: PLAIN[name](value) if name in PLAIN else value for name, value in given.items()
@@ -118,15 +118,15 @@ PLAIN: dict[str, Callable[[Any], Any]] = {
 """From what a user says to what is kept: values of plain types, which JSON gives back."""
 
 
-def encoded(settings: Settings) -> bytes:
+def encode(settings: Settings) -> bytes:
     """Return settings as they are kept; what could not be read again is refused here."""
     held = msgspec.json.encode(settings)
-    if decoded(held) != settings:
+    if decode(held) != settings:
         raise StoreError("the settings would not be read as they are; nothing was kept")
     return held
 
 
-def decoded(held: bytes) -> Settings:
+def decode(held: bytes) -> Settings:
     """Return settings that were kept."""
     try:
         return msgspec.json.decode(held, type=Settings) if held else Settings()
@@ -134,7 +134,7 @@ def decoded(held: bytes) -> Settings:
         raise StoreError(f"the settings of the experiment are damaged: {error}") from error
 
 
-def told_rewards(settings: Settings) -> str | tuple[float, float]:
+def rewards_for_learner(settings: Settings) -> str | tuple[float, float]:
     """Return which rewards the learner may be told: a sum may leave the range of its parts."""
     return "any" if settings.repeated == "sum" else settings.rewards
 
@@ -145,7 +145,7 @@ def seconds(name: str, value: float) -> int:
     return round(SECOND * checks.real(name, value, "a positive number of seconds", 0.0, most))
 
 
-def said(settings: Settings) -> dict[str, Any]:
+def to_user_units(settings: Settings) -> dict[str, Any]:
     """Return settings as users say them: seconds, and units of reward."""
     window, default = settings.window, settings.default
     return {name: getattr(settings, name) for name in settings.__struct_fields__} | {

@@ -20,7 +20,7 @@ from lumpable.base import files
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.ledger import Kept, Ledger
-from lumpable.service.settings import LASTING, Settings, told_rewards
+from lumpable.service.settings import LASTING, Settings, rewards_for_learner
 from lumpable.stores.law import SharedStore, Store, StoreError
 
 EVERY = 50_000
@@ -188,7 +188,7 @@ class Snapshots:
 def _digest_of(settings: Settings) -> str:
     """Return what stands for all that entries and the learner's own checks depend on."""
     given = {name: getattr(settings, name) for name in (*LASTING, "at_most")}
-    told = given | {"rewards": told_rewards(settings)}
+    told = given | {"rewards": rewards_for_learner(settings)}
     return hashlib.sha256(msgspec.json.encode(list(told.values()))).hexdigest()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lumpable.base.words import between, counted, figure, plural
 from lumpable.lumps.belief.advice import Lift
 from lumpable.lumps.belief.beliefs import Group
-from lumpable.lumps.belief.posterior import held
+from lumpable.lumps.belief.posterior import cache_answers
 from lumpable.tables.group_profiles import Profile, profiles
 from lumpable.tables.judged_policies import FEWEST, WITHOUT, Value
 from lumpable.tables.learned import LEVEL, Learned
@@ -78,7 +78,7 @@ class Answered:
 def answer(learned: Learned) -> Answered:
     """Compute all that a log answers."""
     unsaid = _unsaid(learned)
-    with held(learned.lumps.core):
+    with cache_answers(learned.lumps.core):
         groups = learned.groups(level=LEVEL)
         return Answered(
             learned, learned.summary(), groups, profiles(groups, learned.lumps.means(level=LEVEL)),

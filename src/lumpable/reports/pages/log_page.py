@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lumpable.base.words import between, counted, figure, plural
-from lumpable.lumps.belief.posterior import held
+from lumpable.lumps.belief.posterior import cache_answers
 from lumpable.reports.kit.numbers import percent
 from lumpable.reports.kit.table import Column, Table, of_rows
 from lumpable.reports.pages import belief_page
@@ -26,7 +26,7 @@ INTERVAL = f"{100 * LEVEL:g} % interval"
 
 def report(learned: Learned, path: str | Path) -> Path:
     """Write a page of all that a log answers; return its path."""
-    with held(learned.lumps.core):
+    with cache_answers(learned.lumps.core):
         return write(answer(learned), path)
 
 
