@@ -115,7 +115,7 @@ def output_options(picture: str) -> Callable[[Command], Command]:
 def parse_rewards(text: str) -> str | tuple[float, float]:
     """Read which rewards are accepted; the ends of a range may also stand beside a comma.
 
-    >>> accepted_rewards("0:5"), accepted_rewards("-1,1"), accepted_rewards("binary")
+    >>> parse_rewards("0:5"), parse_rewards("-1,1"), parse_rewards("binary")
     ((0.0, 5.0), (-1.0, 1.0), 'binary')
     """
     low, between, high = text.partition(":" if ":" in text else ",")

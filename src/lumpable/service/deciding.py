@@ -76,7 +76,7 @@ def _in_shadow(ask: Callable[[], Name]) -> str:
 def decided_by(detail: str) -> str:
     """Return who decided, from what a decision's entry says.
 
-    >>> who("learner"), who('shadow "red"'), who("shadow")
+    >>> decided_by("learner"), decided_by('shadow "red"'), decided_by("shadow")
     ('learner', 'shadow', 'shadow')
     """
     return detail if detail in WHO else detail.partition(" ")[0]
@@ -85,7 +85,7 @@ def decided_by(detail: str) -> str:
 def learner_choice(detail: str) -> Name | None:
     """Return what the learner would have shown in the shadow; None: it was not asked.
 
-    >>> wanted('shadow "red"'), wanted("shadow 17"), wanted("shadow"), wanted("held back")
+    >>> learner_choice('shadow "red"'), learner_choice("shadow 17"), learner_choice("shadow"), learner_choice("held back")
     ('red', 17, None, None)
     """
     by, _, arm = detail.partition(" ")
