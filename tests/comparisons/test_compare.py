@@ -843,7 +843,7 @@ def test_ctrl_c_is_put_off_while_workers_start() -> None:
     other.start()
 
     def start() -> None:
-        with interrupts.deferred():
+        with interrupts.defer_interrupts():
             os.kill(os.getpid(), signal.SIGINT)
             for number in range(100_000):
                 reached.append(number)

@@ -20,7 +20,7 @@ from lumpable.cli.main import main
 from lumpable.tables.answered import Answered, answer
 from lumpable.tables.judged_policies import WITHOUT
 from lumpable.tables.policy_rows import COLUMNS
-from lumpable.tables.remembered import remembered
+from lumpable.tables.remembered import events_of
 
 LOG = two_tastes(60, 4000, seed=21)
 
@@ -116,7 +116,7 @@ def test_a_learner_remembers_the_log_that_it_was_told(values: tuple[float, ...])
     rewards = np.random.default_rng(6).choice(values, size=len(LOG["user"]))
     frame = pl.DataFrame(LOG | {"reward": rewards.tolist()}).reverse()
     learned = lb.learn(frame, item="offer", propensity="p", rewards=(-3, 5))
-    again = remembered(learned.lumps)
+    again = events_of(learned.lumps)
     assert again.digest() == learned.events.digest()
     assert again.accepted == learned.events.accepted
 

@@ -117,7 +117,7 @@ def after(file: Path, report: Path) -> Learned:
             for row in rows(store, now())
             if row["reward"] is not None
         )
-        measured = takings.measured(counted_rewards)
+        measured = takings.compare_takings(counted_rewards)
     with open_experiment(file, fits="inline") as experiment:
         beliefs = [
             Believed(str(row.context), row.group, str(row.best_arm)) for row in experiment.members()

@@ -57,7 +57,7 @@ def evidence(**given: Any) -> None:
         --reward clicked --boolean
       lumpable sql evidence --dialect duckdb --table events --shard 0/16
     """
-    click.echo(_asked(**given).evidence(), nl=False)
+    click.echo(_table_options(**given).evidence(), nl=False)
 
 
 @click.command("faults")
@@ -71,10 +71,10 @@ def faults(**given: Any) -> None:
     Example:
       lumpable sql faults --dialect trino --table hive.sales.events --propensity p
     """
-    click.echo(_asked(**given).faults(), nl=False)
+    click.echo(_table_options(**given).faults(), nl=False)
 
 
-def _asked(
+def _table_options(
     dialect: str, table: str, rewards: str, boolean: bool, shard: str | None, **columns: Any
 ) -> EngineTable:
     accepted = Accepted.of(parse_rewards(rewards))

@@ -30,7 +30,7 @@ def open_learned(path: Path, **columns: Any) -> Any:
     from lumpable.lumps.use.named import Lumps
     from lumpable.nightly.night_state import Nightly
     from lumpable.tables.ingest import read_events
-    from lumpable.tables.remembered import remembered
+    from lumpable.tables.remembered import events_of
 
     folder = path.is_dir() and not Nightly(path).begun and any(path.iterdir())
     if folder or (path.is_file() and path.suffix != ".lumps"):
@@ -42,7 +42,7 @@ def open_learned(path: Path, **columns: Any) -> Any:
         got = f"--{min(columns)} beside {str(path)!r}"
         raise BadArgument("--learned", "a log, as columns are named", got)
     if path.suffix == ".lumps":
-        return remembered(Lumps.load(path))
+        return events_of(Lumps.load(path))
     state = Nightly(path)
     if not state.segments:
         raise BadArgument("--learned", "a folder with evidence", repr(str(path)))

@@ -171,7 +171,7 @@ def serve(
     address, log = Address(host, port, names, found), Log(all_requests=log_all)
     given["learner"] = learner_from_options(given["learner"], options)
     columns = {name: column for name in COLUMNS if (column := given.pop(name)) is not None}
-    settings = unset.given(given)
+    settings = unset.given_options(given)
     if not is_address(file):
         outputs.check({"FILE": Path(file)}, read=[settings.get("learned"), tokens])
     if "learned" in settings:

@@ -19,7 +19,7 @@ from lumpable.playground.child_service import WINDOW, ChildService, ServiceGone,
 from lumpable.playground.shop import Shop
 from lumpable.playground.simulated_platform import Platform
 from lumpable.playground.takings import Takings
-from lumpable.playground.visits import come
+from lumpable.playground.visits import visits_from
 
 SEED = 0
 """Of the truth, of who comes, and of the service."""
@@ -83,7 +83,7 @@ class Watched:
             self.first = int(self._client.status()["experiment"]["decisions"])
         """Visits that the file had already."""
         self.platform = Platform(
-            self._client, scale.shop, come(scale.shop, SEED, self.first), window=WINDOW,
+            self._client, scale.shop, visits_from(scale.shop, SEED, self.first), window=WINDOW,
             new_at=scale.new_at, first=self.first,
         )  # fmt: skip
         self._groups, self._looked = 1, -LOOK

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
-from lumpable.base.interrupts import deferred
+from lumpable.base.interrupts import defer_interrupts
 
 BACKENDS = ("local", "dask", "ray")
 TICK = 1.0
@@ -186,7 +186,7 @@ def in_processes(tasks: Iterable[Task], jobs: int) -> Events:
     """Do the work in worker processes, each a pool of its own: if one dies, its task is known."""
     free: list[ProcessPoolExecutor] = []
     busy: dict[Future[Any], ProcessPoolExecutor] = {}
-    with contextlib.ExitStack() as pools, _ended_with_us():
+    with contextlib.ExitStack() as pools, _end_with_us():
 
         def submit(packed: bytes) -> Future[Any]:
             for future in [future for future in busy if future.done()]:
@@ -195,7 +195,7 @@ def in_processes(tasks: Iterable[Task], jobs: int) -> Events:
                     free.append(pool)
             pool = free.pop() if free else pools.enter_context(_worker())
             try:
-                with deferred(), _without_main():
+                with defer_interrupts(), _without_main():
                     future = pool.submit(call, packed)
             except Exception as error:  # its process has ended
                 return _failed(error)
@@ -225,7 +225,7 @@ def _without_main() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _ended_with_us() -> Iterator[None]:
+def _end_with_us() -> Iterator[None]:
     """End the processes that were started here, whatever happens."""
     others = set(multiprocessing.active_children())
     try:

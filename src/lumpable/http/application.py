@@ -78,7 +78,7 @@ def serve_endpoint(service: Service, endpoint: Endpoint) -> Serve:
         asked: Any = None
         if post:
             body = await body_of(scope, receive, endpoint.limit, json=decoder is not None)
-            asked = None if decoder is None else _decoded(decoder.decode, body)
+            asked = None if decoder is None else _decode(decoder.decode, body)
         elif takes is not None:
             asked = query_of(scope, takes)
         experiment, path = life.experiment, scope.get("path_params", {})
@@ -101,7 +101,7 @@ def serve_endpoint(service: Service, endpoint: Endpoint) -> Serve:
     return Serve(service, endpoint.path, answer)
 
 
-def _decoded(decode: Callable[[bytes], Any], body: bytes) -> Any:
+def _decode(decode: Callable[[bytes], Any], body: bytes) -> Any:
     try:
         return decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -147,40 +147,40 @@ def _recommended(e: LiveExperiment, *_: object) -> m.Recommended:
     return m.Recommended(recommended=[m.ForUser(user=user, arm=arm) for user, arm in rows])
 
 
-def _written(watch: Watch, _: object) -> None:
+def _note_durable(watch: Watch, _: object) -> None:
     watch.on_durable()
 
 
-def _one_rewarded(watch: Watch, stands: m.Stands) -> None:
+def _note_reward(watch: Watch, stands: m.Stands) -> None:
     watch.on_rewards([stands.standing])
 
 
-def _many_rewarded(watch: Watch, stand: m.StandMany) -> None:
+def _note_rewards(watch: Watch, stand: m.StandMany) -> None:
     watch.on_rewards(stand.standings)
 
 
 ENDPOINTS = (
     Endpoint("POST", "/decide", "decide", m.Decide, Decided, _decide,
              "Choose an arm for a user. The same event gets the same decision again.",
-             note=_written, quick=True),
+             note=_note_durable, quick=True),
     Endpoint("POST", "/decide/many", "decide", m.DecideMany, m.Decisions, _decide_many,
-             "Choose for many users, in one commit.", limit=LARGE, note=_written),
+             "Choose for many users, in one commit.", limit=LARGE, note=_note_durable),
     Endpoint("POST", "/reward", "reward", m.Reward, m.Stands, _reward,
-             "Report the reward of an event.", note=_one_rewarded, quick=True),
+             "Report the reward of an event.", note=_note_reward, quick=True),
     Endpoint("POST", "/reward/many", "reward", m.RewardMany, m.StandMany, _reward_many,
-             "Report many rewards, in one commit.", limit=LARGE, note=_many_rewarded),
+             "Report many rewards, in one commit.", limit=LARGE, note=_note_rewards),
     Endpoint("POST", "/activate", "decide", m.Activate, m.Activated, _activate,
              "Say that what was decided with activate = false was shown."),
     Endpoint("POST", "/observe", "decide", m.Observe, Decided, _observe,
              "Report a decision that somebody else made."),
     Endpoint("POST", "/arms/add", "admin", m.Arm, m.Arms, _arm(LiveExperiment.add_arm),
-             "Let an arm be chosen from now on.", note=_written),
+             "Let an arm be chosen from now on.", note=_note_durable),
     Endpoint("POST", "/arms/pause", "admin", m.Arm, m.Arms, _arm(LiveExperiment.pause_arm),
-             "Choose an arm no more until it is resumed.", note=_written),
+             "Choose an arm no more until it is resumed.", note=_note_durable),
     Endpoint("POST", "/arms/resume", "admin", m.Arm, m.Arms, _arm(LiveExperiment.resume_arm),
-             "Choose a paused or removed arm again.", note=_written),
+             "Choose a paused or removed arm again.", note=_note_durable),
     Endpoint("POST", "/arms/remove", "admin", m.Arm, m.Arms, _arm(LiveExperiment.remove_arm),
-             "Choose an arm no more; its evidence stays.", note=_written),
+             "Choose an arm no more; its evidence stays.", note=_note_durable),
     Endpoint("POST", "/forget", "admin", m.Forget, m.Forgotten, _forget,
              "Erase a user: no byte of the name stays."),
     Endpoint("GET", "/groups", "read", m.Nothing, m.Groups, _groups,

@@ -12,7 +12,7 @@ from lumpable.service import averages
 from lumpable.service.averages import Average, Sums
 from lumpable.service.deciding import HELD_BACK, LEARNER
 from lumpable.service.history import MINUTE, History, Minute, Version
-from lumpable.service.lately import ArmShown, Lately, lately, shown
+from lumpable.service.lately import ArmShown, Lately, arms_by_decisions, lately
 from lumpable.service.settings import SECOND, Settings
 
 BINS, COMPARED = 60, 12
@@ -108,10 +108,10 @@ def activity(history: History, settings: Settings, now: int, sent_again: int) ->
         name: history.unusual[name] for name in ("repeated", "missed", "defaulted")
     }
     return Activity(
-        now / SECOND, size, spans, [_compared(*part, width) for part in longer],
+        now / SECOND, size, spans, [_compare(*part, width) for part in longer],
         worth(history.outcomes, settings, width, shadow),
         unusual | {"sent_again": sent_again}, [_then(version) for version in history.versions],
-        shadow, lately(history), shown(history),
+        shadow, lately(history), arms_by_decisions(history),
     )  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def parts_of(
     return size, [(k * size * MINUTE / SECOND, part) for k, part in parts.items()]
 
 
-def _compared(at: float, part: list[Minute], width: float | None) -> Compared:
+def _compare(at: float, part: list[Minute], width: float | None) -> Compared:
     own, held = (
         averages.average(sum(sums, start=Sums()), MICRO, width)
         for sums in ([m.own for m in part], [m.held for m in part])

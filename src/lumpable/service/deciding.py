@@ -85,8 +85,9 @@ def decided_by(detail: str) -> str:
 def learner_choice(detail: str) -> Name | None:
     """Return what the learner would have shown in the shadow; None: it was not asked.
 
-    >>> learner_choice('shadow "red"'), learner_choice("shadow 17"), learner_choice("shadow"), learner_choice("held back")
-    ('red', 17, None, None)
+    >>> details = 'shadow "red"', "shadow 17", "shadow", "held back"
+    >>> [learner_choice(detail) for detail in details]
+    ['red', 17, None, None]
     """
     by, _, arm = detail.partition(" ")
     if by != SHADOW or not arm:

@@ -11,7 +11,7 @@ import msgspec
 from lumpable.base import row_files
 from lumpable.base.units import Name, from_micro
 from lumpable.service.deciding import decided_by, learner_choice
-from lumpable.service.joining import Event, outcome, settled, standing
+from lumpable.service.joining import Event, count_default, outcome, standing
 from lumpable.service.settings import Settings, decode
 from lumpable.stores.law import Store
 from lumpable.stores.log_entries import Entry
@@ -37,7 +37,7 @@ def rows(store: Store, now: int) -> Iterator[dict[str, Any]]:
         if entry.event:
             events.setdefault(entry.event, Event()).add(entry)
     for id, event in events.items():
-        yield _row(id, settled(event, rules, now), rules, now)
+        yield _row(id, count_default(event, rules, now), rules, now)
 
 
 def _row(id: str, event: Event, rules: Settings, now: int) -> dict[str, Any]:

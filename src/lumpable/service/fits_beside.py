@@ -95,7 +95,7 @@ class BackgroundFitter:
         while not self._closed.is_set():
             with contextlib.suppress(OSError, EOFError, ValueError, pickle.UnpicklingError):
                 if child := self._running():
-                    made = _asked(child, taken)
+                    made = _ask(child, taken)
                     self.failed = 0
                     return made
             self.failed += 1
@@ -136,7 +136,7 @@ class BackgroundFitter:
             self._end()
 
 
-def _asked(child: subprocess.Popen[bytes], taken: FitInput) -> Fit:
+def _ask(child: subprocess.Popen[bytes], taken: FitInput) -> Fit:
     to, back = child.stdin, child.stdout
     assert to is not None
     assert back is not None

@@ -36,7 +36,7 @@ class Columns:
     ) -> None:  # fmt: skip
         """Find the columns; `called` says what the frame calls those with another name there."""
         self._frame = _read(frame)
-        known, called = (*needed, *optional), _checked(called, (*needed, *optional))
+        known, called = (*needed, *optional), _check_names(called, (*needed, *optional))
         there = self._frame.columns
         for name in (*needed, *called):
             own = called.get(name, name)
@@ -141,7 +141,7 @@ def _read(frame: Any) -> nw.DataFrame[Any]:
         raise BadArgument("frame", "a frame of pandas, polars or pyarrow", kind) from cause
 
 
-def _checked(called: object, known: tuple[str, ...]) -> dict[str, str]:
+def _check_names(called: object, known: tuple[str, ...]) -> dict[str, str]:
     """Return what a frame calls its columns, by our names."""
     if called is None:
         return {}

@@ -255,10 +255,10 @@ class History:
     def kept(self) -> KeptHistory:
         """Return all of it for a file."""
         minutes = [
-            (number, m.decisions, m.rewards, _kept(m.own), _kept(m.held))
+            (number, m.decisions, m.rewards, _to_kept(m.own), _to_kept(m.held))
             for number, m in self.minutes.items()
         ]
-        outcomes = {by: _kept(sums) for by, sums in self.outcomes.items()}
+        outcomes = {by: _to_kept(sums) for by, sums in self.outcomes.items()}
         quiet = self.silence
         return KeptHistory(
             self.now, minutes, outcomes, dict(self.unusual), list(self.lately), list(self.versions),
@@ -273,11 +273,11 @@ class History:
         made = cls()
         made.now = kept.now
         made.minutes = {
-            number: Minute(decisions, rewards, _sums(own), _sums(held))
+            number: Minute(decisions, rewards, _from_kept(own), _from_kept(held))
             for number, decisions, rewards, own, held in kept.minutes
         }
         made._first = min(made.minutes, default=0)
-        made.outcomes = {by: _sums(sums) for by, sums in kept.outcomes.items()}
+        made.outcomes = {by: _from_kept(sums) for by, sums in kept.outcomes.items()}
         made.unusual.update(kept.unusual)
         made.lately.extend(kept.lately)
         made.versions.extend(kept.versions)
@@ -290,9 +290,9 @@ class History:
         return made
 
 
-def _kept(sums: Sums) -> KeptSums:
+def _to_kept(sums: Sums) -> KeptSums:
     return sums.number, str(sums.total), str(sums.squares)
 
 
-def _sums(kept: KeptSums) -> Sums:
+def _from_kept(kept: KeptSums) -> Sums:
     return Sums(kept[0], int(kept[1]), int(kept[2]))

@@ -57,9 +57,9 @@ class Evidence(Protocol):
 def evidence_in(learned: Any) -> Evidence:
     """Return the evidence of what was learned: of `Learned`, `Nightly`, `Events` or `Lumps`."""
     if isinstance(learned, Lumps):
-        from lumpable.tables.remembered import remembered  # the room above knows tables
+        from lumpable.tables.remembered import events_of  # the room above knows tables
 
-        learned = remembered(learned)
+        learned = events_of(learned)
     found = getattr(learned, "events", None)
     events: Any = found() if callable(found) else learned if found is None else found
     if not (hasattr(events, "digest") and hasattr(events, "accepted")):

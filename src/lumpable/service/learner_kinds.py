@@ -136,7 +136,7 @@ def _make_learner(
     maker, sets = catalogue.find(name)
     signature = inspect.signature(maker).parameters
     for hidden, words in HIDDEN.items():
-        if hidden in options or (hidden in signature and _needed(signature[hidden])):
+        if hidden in options or (hidden in signature and _is_required(signature[hidden])):
             raise BadArgument("learner", why=f"{name!r} must know {words}, which nobody does")
     known = {"contexts": users, "arms": arms, "seed": seed}
     chosen = {key: value for key, value in known.items() if key in signature} | sets | {**options}
@@ -155,14 +155,14 @@ def _check_options(
     for key in chosen:
         if key not in signature:
             raise BadArgument("learner", why=f"{name!r} has no option {_near(key, [*signature])}")
-    missing = [key for key, each in signature.items() if _needed(each) and key not in chosen]
+    missing = [key for key, each in signature.items() if _is_required(each) and key not in chosen]
     if missing:
         given = ", ".join(f"{key!r}: ..." for key in missing)
         words = f"{name!r} needs {', '.join(missing)}: say {{'kind': {name!r}, {given}}}"
         raise BadArgument("learner", why=words)
 
 
-def _needed(parameter: inspect.Parameter) -> bool:
+def _is_required(parameter: inspect.Parameter) -> bool:
     return parameter.default is inspect.Parameter.empty
 
 

@@ -12,14 +12,14 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.files import replacing
 from lumpable.base.units import Name, from_micro
 from lumpable.service.exporting import settings_of
-from lumpable.service.joining import Event, outcome, settled
+from lumpable.service.joining import Event, count_default, outcome
 from lumpable.stores.law import Store
 
 Row = tuple[Name, Name, float, str, int, float | None]
 COLUMNS = ("user", "item", "reward", "id", "time", "propensity")
 
 
-def taught(store: Store, now: int) -> Iterator[Row]:
+def counted_outcomes(store: Store, now: int) -> Iterator[Row]:
     """Yield what the learner was told: user, arm, reward, event, time and propensity.
 
     Defaults that are due by `now` are among it, as they are when the experiment is next opened.
@@ -30,7 +30,7 @@ def taught(store: Store, now: int) -> Iterator[Row]:
         if entry.event:
             events.setdefault(entry.event, Event()).add(entry)
     for id, event in events.items():
-        decision, counted = event.decision, outcome(settled(event, rules, now), rules)
+        decision, counted = event.decision, outcome(count_default(event, rules, now), rules)
         if counted is None or decision is None or decision.user is None or decision.arm is None:
             continue
         yield decision.user, decision.arm, from_micro(counted), id, decision.at, decision.propensity
@@ -57,7 +57,7 @@ def export_log(store: Store, path: Path, now: int) -> int:
     """
     _check_out(path)
     kinds = defaultdict[tuple[str, str], list[Row]](list)
-    for row in taught(store, now):
+    for row in counted_outcomes(store, now):
         kinds[_kind(row[0]), _kind(row[1])].append(row)
     if not kinds:
         raise BadArgument("file", "an experiment with rewards", "one without any")

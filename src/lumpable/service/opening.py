@@ -139,7 +139,7 @@ def _settings(
 ) -> Settings:
     """Return the settings of a store, with those that are given; keep them."""
     before = decode(store.settings)
-    begun = _begun(store)
+    begun = _is_begun(store)
     if not begun and evidence is not None:
         given = {"rewards": evidence.accepted.given} | given
     settings = parse_settings(**(to_user_units(before) | given))
@@ -160,7 +160,7 @@ def _settings(
     return settings
 
 
-def _begun(store: Store) -> bool:
+def _is_begun(store: Store) -> bool:
     """Whether an experiment is under way, so that what it was begun with must stay.
 
     Where nothing was entered, the first opening may have failed half-way. (But a process that

@@ -30,8 +30,8 @@ from lumpable.stores.postgres_database import (
     DECISIONS,
     Session,
     Statement,
-    checked,
-    connected,
+    check_address,
+    connect,
     place_of,
     rows_into,
 )
@@ -64,7 +64,7 @@ class PostgresStore(TableStore, SharedStore):
     def __init__(
         self, address: str, *, read_only: bool = False, salt: Callable[[], bytes] | None = None
     ) -> None:
-        super().__init__(place_of(checked(address)), salt)
+        super().__init__(place_of(check_address(address)), salt)
         self._address, self._make = address, not read_only
         self._writing: Session | None = None
         self._reading: Session | None = None
@@ -108,12 +108,12 @@ class PostgresStore(TableStore, SharedStore):
 
     def _writer(self) -> Session:
         if self._writing is None:
-            self._writing = connected(self._address)
+            self._writing = connect(self._address)
         return self._writing
 
     def _reader(self) -> Session:
         if self._reading is None:
-            self._reading = connected(self._address, make=self._make)
+            self._reading = connect(self._address, make=self._make)
         return self._reading
 
     def _rows(self, query: str, *given: Any) -> list[Row]:

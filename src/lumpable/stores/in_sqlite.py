@@ -26,8 +26,8 @@ from lumpable.stores.in_tables import (
 )
 from lumpable.stores.law import AlreadyDecided, Damage, StoreError
 from lumpable.stores.log_entries import Entry, digest_of_settings
-from lumpable.stores.sqlite_file import changed_tables, connected, store_errors
-from lumpable.stores.writer_lock import WriterLock, checked
+from lumpable.stores.sqlite_file import changed_tables, connect, store_errors
+from lumpable.stores.writer_lock import WriterLock, check_file
 
 KEEP = "UPDATE about SET value = ? WHERE key = ?"
 PLACES = f"({', '.join('?' * len(COLUMNS.split(', ')))})"
@@ -52,11 +52,11 @@ class SQLiteStore(TableStore):
         self._checkpoints: Checkpoints | None = None
         self._owner: WriterLock | None = None
         with store_errors(self.path), contextlib.ExitStack() as undo:
-            file = checked(self.path)
+            file = check_file(self.path)
             if not read_only:
                 self._owner = WriterLock(file)
                 undo.callback(self._owner.release, unused=True)
-            self._db = connected(file, read_only=read_only)
+            self._db = connect(file, read_only=read_only)
             undo.callback(self._db.close)
             self._read_names()
             if self._owner is not None:

@@ -18,7 +18,7 @@ import msgspec
 from lumpable.base.units import Name
 from lumpable.stores import log_end
 from lumpable.stores.law import Damage, Store, StoreError
-from lumpable.stores.log_entries import Entry, digest_of, digest_of_settings, linked
+from lumpable.stores.log_entries import Entry, digest_of, digest_of_settings, next_link
 
 ERASED = "erased"
 COLUMNS = 'number, kind, at, event, "user", arm, value, propensity, version, active, detail, digest'
@@ -147,7 +147,7 @@ class TableStore(Store):
         with self._lock:
             users, arms = self._name_new(entries)
             rows = [self._row(number, e) for number, e in enumerate(entries, self._last + 1)]
-            last, link = self._last + len(rows), linked(self._link, [row[-1] for row in rows])
+            last, link = self._last + len(rows), next_link(self._link, [row[-1] for row in rows])
             end = self._end.after(last, link, users, arms)
             try:
                 self._write(users, arms, rows, (last, link), end.held())
@@ -248,7 +248,7 @@ class TableStore(Store):
                 yield Damage(f"entry {expected}", "is not what was written")
             digests.append(row[-1])
             if expected in links:
-                link, digests = linked(link, digests), []
+                link, digests = next_link(link, digests), []
                 if link != links[expected]:
                     yield Damage(f"entries up to {expected}", "the chain is broken")
                     return

@@ -75,7 +75,7 @@ def read(held: object) -> End | None:
     return end
 
 
-def summed(rows: Callable[[str], list[Row]], ever: int) -> End:
+def sum_tables(rows: Callable[[str], list[Row]], ever: int) -> End:
     """Work out the end of a log whose tables are of an earlier version, and keep none."""
     last, link, _ = rows(FOUND)[0]
     return End(

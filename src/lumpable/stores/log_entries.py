@@ -52,7 +52,7 @@ def digest_of(entry: Entry, salt: bytes = b"") -> bytes:
     return hashlib.sha256(salt + msgspec.msgpack.encode(entry)).digest()
 
 
-def linked(last: bytes, digests: list[bytes]) -> bytes:
+def next_link(last: bytes, digests: list[bytes]) -> bytes:
     """Return the next link of a chain: any change before or in these entries changes it."""
     return hashlib.sha256(last + b"".join(digests)).digest()
 

@@ -198,13 +198,13 @@ class Session:
             raise BadArgument("path", f"tables of schema {SCHEMA} or older", got)
         for older in range(version, SCHEMA) if make else ():
             query = MIGRATIONS[older]
-            end = [log_end.summed(self.rows, self.rows("SELECT users FROM ever")[0][0]).held()]
+            end = [log_end.sum_tables(self.rows, self.rows("SELECT users FROM ever")[0][0]).held()]
             self._db.execute(query, end if "%s" in query else None)
             new = str(older + 1).encode()
             self._db.execute("UPDATE about SET value = %s WHERE key = 'schema'", (new,))
 
 
-def connected(address: str, *, make: bool = True) -> Session:
+def connect(address: str, *, make: bool = True) -> Session:
     """Connect to a database and find its tables, or make them."""
     psycopg = need(*NEEDED)
     connection = psycopg.connect(address, autocommit=True, **KEEPALIVES)
@@ -217,7 +217,7 @@ def connected(address: str, *, make: bool = True) -> Session:
     return session
 
 
-def checked(address: str) -> str:
+def check_address(address: str) -> str:
     """Return an address that PostgreSQL can read.
 
     What is wrong with another one may be in its password, which is not repeated.

@@ -19,7 +19,7 @@ PRIVATE = 0o600
 """Files are made for their owner only: there are names of users in them."""
 
 
-def checked(path: Path) -> Path:
+def check_file(path: Path) -> Path:
     """Return where a file is or may be made; refuse what is no file, and a second name of one."""
     if "\0" in str(path):
         raise BadArgument("path", "the name of a file", repr(str(path)))

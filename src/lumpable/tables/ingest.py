@@ -15,7 +15,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.units import Name
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.tables import cleaning
-from lumpable.tables.adding_up import added_up, numbered
+from lumpable.tables.adding_up import add_up, number_values
 from lumpable.tables.cleaning import CONTRADICTED, REPEATED, UNREADABLE, Columns
 from lumpable.tables.column_values import BROKEN, FLOATS
 from lumpable.tables.dirt import Dirt
@@ -122,7 +122,7 @@ class Reading:
         self.truths = [cleaning.are_truths(con, part, columns.reward) for part in parts]
         """Of which parts rewards are words."""
         self.queries = [
-            cleaning.cleaned(part, columns, accepted, zones=zones, truths=truths)
+            cleaning.cleaning_query(part, columns, accepted, zones=zones, truths=truths)
             for part, truths in zip(parts, self.truths, strict=True)
         ]
         self.accepted = accepted
@@ -186,7 +186,7 @@ class Reading:
         sql = f"SELECT {', '.join(wanted)}, n FROM told c {joins} WHERE fault = 0"
         *keys, times = map(np.ma.getdata, self.con.execute(sql).fetchnumpy().values())
         users, items = self._numbered(named, keys)
-        keys, times = added_up(keys, times)
+        keys, times = add_up(keys, times)
         wrong = self.con.execute(
             "SELECT part, fault, sum(n)::BIGINT FROM told WHERE fault > 0 GROUP BY ALL"
         ).fetchall()
@@ -256,7 +256,7 @@ class Reading:
         listed = list[Names]()
         for place, (names, _, join) in enumerate(named.values()):
             if not join:
-                whole, keys[place] = numbered(keys[place])
+                whole, keys[place] = number_values(keys[place])
                 names = tuple(whole)
             listed.append(names)
         return listed[0], listed[1]

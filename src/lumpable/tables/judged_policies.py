@@ -81,7 +81,7 @@ def value_of(
         raise BadArgument("source", f"at least {FEWEST} events to judge a policy", got)
     given = None if policy is None else _numbers(events, policy)
     halves = _halves(events)
-    cores = [_fitted(events, times) for times in halves]
+    cores = [_learner_of(events, times) for times in halves]
     judged = _Judged(events, whole)
     for times, core in zip(halves, cores[::-1], strict=True):
         items = _best_each(core, len(events.users)) if given is None else given
@@ -97,7 +97,7 @@ def _judge(judged: _Judged, words: str, level: float) -> Value:
     methods = (DIRECT,) if events.propensity is None else (IPS, SNIPS, DIRECT, ROBUST)
     value = off_policy.estimates(own, None, level, methods, judged.doubt())
     lift = off_policy.estimates(own, one, level, methods, judged.doubt(more=True))
-    few = [*_untrusted({"value": value, "lift": lift, "": [logged]}, level)]
+    few = [*_untrusted_intervals({"value": value, "lift": lift, "": [logged]}, level)]
     if events.propensity is None:
         return Value(words, tuple(value), tuple(lift), logged, None, level, (WITHOUT, *few))
     notes, seen = few, off_policy.weights(own)
@@ -121,7 +121,9 @@ def _judge(judged: _Judged, words: str, level: float) -> Value:
     return Value(words, tuple(value), tuple(lift), logged, seen, level, tuple(notes))
 
 
-def _untrusted(kinds: Mapping[str, Sequence[PolicyEstimate]], level: float) -> Iterator[str]:
+def _untrusted_intervals(
+    kinds: Mapping[str, Sequence[PolicyEstimate]], level: float
+) -> Iterator[str]:
     """Say which normal intervals are not to be trusted, as too few rewards carry them."""
     needed, named, fewest = terms_needed(level), list[str](), math.inf
     for kind, rows in kinds.items():
@@ -155,7 +157,7 @@ def _halves(events: Events) -> tuple[IntVector, IntVector]:
     return one, events.times - one
 
 
-def _fitted(events: Events, times: IntVector) -> ThreeLevels:
+def _learner_of(events: Events, times: IntVector) -> ThreeLevels:
     """Return a learner that was told these events only; users and items keep their numbers."""
     return tell(replace(events, times=times)).core
 
@@ -216,8 +218,8 @@ class _Judged:
     def _fold(self, core: ThreeLevels, times: IntVector, rows: IntVector, items: IntVector) -> Fold:
         events = self.events
         user, item = events.user[rows], events.item[rows]
-        logged, chosen = _expected(core, user, item, items)
-        _, believed = _expected(self.whole, user, item, items)
+        logged, chosen = _expected_rewards(core, user, item, items)
+        _, believed = _expected_rewards(self.whole, user, item, items)
         match = (item == items[user]).astype(np.float64)
         weight = match if events.propensity is None else match / events.propensity[rows]
         return Fold(times, events.value[rows], weight, logged, chosen[user], believed[user])
@@ -260,7 +262,7 @@ class _Judged:
         return shared + float((weight**2 * own_variance(seen, spread, n)).sum())
 
 
-def _expected(
+def _expected_rewards(
     core: ThreeLevels, user: IntVector, item: IntVector, items: IntVector
 ) -> tuple[FloatVector, FloatVector]:
     """Return what a model expects of rows, sorted by user, and of an item for each user."""
