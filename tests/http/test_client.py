@@ -29,7 +29,7 @@ class Ticking(Clock):
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Served]:
-    tokens = Tokens.parsed(f"admin {TOKEN}", "here")
+    tokens = Tokens.parse(f"admin {TOKEN}", "here")
     with served(lambda: opened(clock=Ticking(), repeated="sum"), tokens) as running:
         yield running
 

@@ -56,12 +56,12 @@ class Visits:
         self.now += seconds
         at = round(self.now * 1_000_000)
         entry = Entry(kind="decided", at=at, event="e", user="u", arm="red", detail="learner")
-        self.history.entered(entry)
-        self.history.decided(entry, "u", self._arms[self.history.arms.total() % 2])
+        self.history.on_entry(entry)
+        self.history.on_decision(entry, "u", self._arms[self.history.arms.total() % 2])
         for _ in range(clicks):
             entry = Entry(kind="rewarded", at=at, event="e", value=1)
-            self.history.entered(entry)
-            self.history.rewarded(entry)
+            self.history.on_entry(entry)
+            self.history.on_reward(entry)
 
     def words(self) -> list[str]:
         going = dataclasses.replace(self._going, now=self.now, lately=lately(self.history))
@@ -279,7 +279,7 @@ class Named(Breakable):
 
 def test_no_caller_without_a_role_is_told_where_the_file_is() -> None:
     store, tokens = Named(), "decide a-token-of-some-length\nread a-token-of-some-more"
-    with served(lambda: opened(store), Tokens.parsed(tokens, "here")) as shop:
+    with served(lambda: opened(store), Tokens.parse(tokens, "here")) as shop:
         store.full = True
         caller = {"Authorization": "Bearer a-token-of-some-length"}
         refused = shop.post("/decide", {"user": "ann"}, **caller)

@@ -140,7 +140,7 @@ def test_beliefs_are_worked_out_seldom() -> None:
 
     def work() -> BeliefsNow:
         now[0] += took[0]
-        made.append(e._believed())
+        made.append(e._work_out())
         return made[-1]
 
     kept = Overview(lambda: now[0])
@@ -168,7 +168,7 @@ def test_what_was_believed_with_somebody_forgotten_is_not_kept() -> None:
     e, kept, made = opened(), Overview(), []
 
     def work() -> BeliefsNow:
-        made.append(e._believed())
+        made.append(e._work_out())
         if len(made) == 1:
             kept.forget()
         return made[-1]

@@ -136,7 +136,7 @@ def check_replay(address: str, last: list[list[str]]) -> None:
     """Who saw as much of the log has the same bits: live, or replayed from the log alone."""
     with PostgresStore(address) as store:
         rules = msgspec.json.decode(store.settings, type=Settings)
-        again: Any = SimpleNamespace(_ledger=Ledger.replayed(rules, store))
+        again: Any = SimpleNamespace(_ledger=Ledger.replay(rules, store))
     seen = {(entries, found) for _, _, entries, _, found in last}
     assert len(seen) == len({entries for entries, _ in seen})
     assert (again._ledger.number, bits(again)) in seen

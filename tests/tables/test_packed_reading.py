@@ -46,17 +46,17 @@ def test_packed_rows_are_those_that_are_grouped(
         log(900, part, text=text, spread=spread).write_parquet(tmp_path / f"{part}.parquet")
     monkeypatch.setattr(packed_reading, "CHUNK", 64)  # several chunks, put together several times
     calls: list[bool] = []
-    packed = Reading._packed
+    packed = Reading._read_packed
 
     def watched(self: Reading) -> Any:
         found = packed(self)
         calls.append(found is not None)
         return found
 
-    monkeypatch.setattr(Reading, "_packed", watched)
+    monkeypatch.setattr(Reading, "_read_packed", watched)
     quick = read_events(tmp_path)
     assert calls == [spread == 1.0]  # numbers that are too far apart do not fit
-    monkeypatch.setattr(Reading, "_packed", lambda self: None)
+    monkeypatch.setattr(Reading, "_read_packed", lambda self: None)
     same(quick, read_events(tmp_path))
     assert quick.dirt.dropped == 164
 

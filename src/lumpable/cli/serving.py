@@ -167,7 +167,7 @@ def serve(
     from lumpable.http.page_files import PageFiles
     from lumpable.http.tokens import ENVIRONMENT, Tokens
 
-    found = Tokens.found(tokens, os.environ.get(ENVIRONMENT))
+    found = Tokens.load(tokens, os.environ.get(ENVIRONMENT))
     address, log = Address(host, port, names, found), Log(all_requests=log_all)
     given["learner"] = learner_from_options(given["learner"], options)
     columns = {name: column for name in COLUMNS if (column := given.pop(name)) is not None}

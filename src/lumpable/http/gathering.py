@@ -80,7 +80,7 @@ def make_calls(experiment: LiveExperiment, works: list[Work]) -> list[tuple[Any,
     results: list[tuple[Any, Exception | None]] = []
     waits: list[list[Done[None]]] = []
     for work in works:
-        with experiment.unwaited() as handed_in:
+        with experiment.without_waiting() as handed_in:
             try:
                 results.append((work(), None))
             except Exception as error:

@@ -69,7 +69,7 @@ class Adding:
             return Added(part.name, 0, 0, 0, False, events.dirt)
         with reading(self.con, [part]):
             self._gather(part, events)
-        notes = self._grown(part)
+        notes = self._notes_of_growth(part)
         again = against = 0
         content = "" if self.columns.id is not None else night_rows.content_of(events)
         if content and any(content == one.content for one in self.manifest.segments):
@@ -88,7 +88,7 @@ class Adding:
                 self.manifest = msgspec.structs.replace(self.manifest, segments=segments)
         return Added(part.name, new, again, against, not new, events.dirt, notes)
 
-    def _grown(self, part: Part) -> tuple[str, ...]:
+    def _notes_of_growth(self, part: Part) -> tuple[str, ...]:
         """Say that a file came before with other contents, if nothing tells its events apart."""
         before = any(one.source == part.name for one in self.manifest.segments)
         if self.columns.id is not None or part.path is None or not before:

@@ -103,7 +103,7 @@ def activity(history: History, settings: Settings, now: int, sent_again: int) ->
         Span(at, sum(m.decisions for m in part), sum(m.rewards for m in part)) for at, part in parts
     ]
     longer = parts_of(history.minutes, now // MINUTE, COMPARED)[1]
-    early, orphan = history.undecided(settings.window, now)
+    early, orphan = history.count_undecided(settings.window, now)
     unusual = {"late": history.unusual["late"], "early": early, "orphan": orphan} | {
         name: history.unusual[name] for name in ("repeated", "missed", "defaulted")
     }

@@ -85,11 +85,11 @@ class BackgroundFitter:
 
     def _make(self, taken: FitInput, done: Done) -> None:
         with self._turn:
-            made = self._made(taken)
+            made = self._ask_until_answered(taken)
         if made is not None and not self._closed.is_set():
             done(made)
 
-    def _made(self, taken: FitInput) -> Fit | None:
+    def _ask_until_answered(self, taken: FitInput) -> Fit | None:
         """Ask until there is an answer; None: it is closed."""
         wait = FIRST_WAIT
         while not self._closed.is_set():

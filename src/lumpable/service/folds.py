@@ -226,8 +226,8 @@ class Fold:
 
     def _current(self) -> Learner:
         core = self._core
-        if core is None or self._room != self._needed():
-            self._room, self._fed, self._listed = self._needed(), 0, self.arms
+        if core is None or self._room != self._room_needed():
+            self._room, self._fed, self._listed = self._room_needed(), 0, self.arms
             self._number = {self._ranks[arm]: k for k, arm in enumerate(self._listed)}
             core = self.kind.make(self._room, len(self._listed))
         self._core, self._gap = None, None  # if it is cut off half-way, it is made anew
@@ -238,7 +238,7 @@ class Fold:
         self._core, self._fed = core, len(self._reward)
         return core
 
-    def _needed(self) -> int:
+    def _room_needed(self) -> int:
         """Return for how many users there must be room: one more than are known, or all."""
         room = FIRST_ROOM
         while room <= len(self._places):

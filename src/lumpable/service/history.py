@@ -107,13 +107,13 @@ class Silence:
     spells: deque[int] = field(default_factory=lambda: deque(maxlen=SPELLS))
     """Decisions between one reward and the next, where there were any."""
 
-    def decided(self, now: int) -> None:
+    def on_decision(self, now: int) -> None:
         """Take notice of a decision."""
         if not self.since or not (self.decisions or self.spells):
             self.since = now
         self.decisions += 1
 
-    def broken(self, now: int) -> None:
+    def on_reward(self, now: int) -> None:
         """Take notice of a reward."""
         self.since = now
         if self.decisions:
@@ -155,18 +155,18 @@ class History:
 
     # --- What happens ---------------------------------------------------------------------------
 
-    def entered(self, entry: Entry) -> None:
+    def on_entry(self, entry: Entry) -> None:
         """Take notice of the time of an entry, if it is our own: callers may name others."""
         if entry.kind != "rewarded" and entry.detail != OBSERVED and entry.at > self.now:
             self.now = entry.at
         if entry.kind == "rewarded":
             self._before = self.unusual["late"], self._parks
 
-    def decided(self, decision: Entry, user: Name, arm: Name) -> None:
+    def on_decision(self, decision: Entry, user: Name, arm: Name) -> None:
         """Take notice of a decision."""
         self.lately.append((user, arm))
         self.arms[arm] += 1
-        self.silence.decided(self.now)
+        self.silence.on_decision(self.now)
         own = learner_choice(decision.detail)
         if own is not None and decided_by(decision.detail) == SHADOW:
             self.shadow += 1
@@ -175,13 +175,13 @@ class History:
         if minute is not None:
             minute.decisions += 1
 
-    def rewarded(self, reward: Entry) -> None:
-        """Take notice of a reward, and of what it turned out to be since it was `entered`."""
+    def on_reward(self, reward: Entry) -> None:
+        """Take notice of a reward, and of what it turned out to be since `on_entry`."""
         late, parks = self._before
         self.told.append(
             LATE if self.unusual["late"] > late else UNDECIDED if self._parks > parks else FINE
         )
-        self.silence.broken(self.now)
+        self.silence.on_reward(self.now)
         minute = self._minute(reward.at, own=False)
         if minute is not None:
             minute.rewards += 1
@@ -198,7 +198,7 @@ class History:
                 self._first = min(self.minutes)
         return found
 
-    def learned(self, decision: Entry, before: int | None, after: int | None) -> None:
+    def on_outcome(self, decision: Entry, before: int | None, after: int | None) -> None:
         """Take notice that a decision comes to something else."""
         by, minute = decided_by(decision.detail), self.minutes.get(decision.at // MINUTE)
         if by not in self.outcomes:
@@ -212,7 +212,7 @@ class History:
             if after is not None:
                 each.add(after)
 
-    def changed(self, what: Iterable[Unusual], number: int = 1) -> None:
+    def on_unusual(self, what: Iterable[Unusual], number: int = 1) -> None:
         """Take notice of events or rewards that stand in an unusual way; -1: no more."""
         for each in what:
             self.unusual[each] += number
@@ -229,7 +229,7 @@ class History:
             self._first_parked = min(self.parked)
             self.parked[self._first_parked] += oldest
 
-    def undecided(self, window: int | None, now: int) -> tuple[int, int]:
+    def count_undecided(self, window: int | None, now: int) -> tuple[int, int]:
         """Return how many rewards wait for their decision, and how many waited for too long."""
         rewards = sum(self.parked.values())
         if window is None:
@@ -237,12 +237,12 @@ class History:
         late = sum(n for minute, n in self.parked.items() if (minute + 1) * MINUTE + window <= now)
         return rewards - late, late
 
-    def adopted(self, entry: Entry, groups: Iterable[tuple[int, Name | None]]) -> None:
+    def on_version(self, entry: Entry, groups: Iterable[tuple[int, Name | None]]) -> None:
         """Take notice of a version."""
         then = [GroupThen(size, arm) for size, arm in groups]
         self.versions.append(Version(entry.version or 0, entry.at, then))
 
-    def forgot(self) -> None:
+    def drop_versions(self) -> None:
         """Drop the versions that somebody who is forgotten had a part in."""
         self.versions.clear()
 
@@ -252,7 +252,7 @@ class History:
 
     # --- Files ----------------------------------------------------------------------------------
 
-    def kept(self) -> KeptHistory:
+    def to_keep(self) -> KeptHistory:
         """Return all of it for a file."""
         minutes = [
             (number, m.decisions, m.rewards, _to_kept(m.own), _to_kept(m.held))

@@ -83,7 +83,7 @@ class Ledger:
     # --- From a log, and from a snapshot ----------------------------------------------------------
 
     @classmethod
-    def replayed(
+    def replay(
         cls, settings: Settings, store: Store, start: Ledger | None = None,
         find_fit: FindFit = lambda entry: None,
     ) -> Ledger:  # fmt: skip
@@ -103,12 +103,12 @@ class Ledger:
                     raise StoreError(f"entry {number} cannot be: {error} (see verify)") from error
         return ledger
 
-    def kept(self) -> Kept:
+    def to_keep(self) -> Kept:
         """Return all but the learner; no fit may be under way."""
         return Kept(
             self.number, self.version, list(self.paused),
             [(user, list(seen.items())) for user, seen in self.shown.items()], dict(self.tally),
-            list(self._closing), list(self._under_way.items()), self.history.kept(),
+            list(self._closing), list(self._under_way.items()), self.history.to_keep(),
         )  # fmt: skip
 
     @classmethod
@@ -130,7 +130,7 @@ class Ledger:
         event = self.event(entry.event) if entry.event else None
         self.number = self.number + 1 if number is None else number
         self.tally[entry.kind] += 1
-        self.history.entered(entry)
+        self.history.on_entry(entry)
         if event is not None:
             self._about_event(entry, event)
         elif entry.kind == "arm" and entry.arm is not None:
@@ -140,10 +140,10 @@ class Ledger:
         elif entry.kind == "adopted" and self.taken is not None:
             self.learner.adopt(made or self._find_fit(entry) or Believer.fit(self.taken))
             self.taken, self.version = None, entry.version or 0
-            self.history.adopted(entry, self.learner.outline())
+            self.history.on_version(entry, self.learner.outline())
         elif entry.kind == "forgot":
             self.learner.start_anew()
-            self.history.forgot()
+            self.history.drop_versions()
             self.taken, self.version = None, entry.version or 0
 
     def event(self, id: str) -> Event:
@@ -158,39 +158,39 @@ class Ledger:
     def _about_event(self, entry: Entry, event: Event) -> None:
         before, decided = outcome(event, self.settings), event.decision is not None
         if event.rewards or event.expired:
-            self._noticed(event, -1)
+            self._count_unusual(event, -1)
         event.add(entry, self.number)
         if event.rewards or event.expired:
-            self._noticed(event)
+            self._count_unusual(event)
         if entry.kind == "rewarded":
-            self.history.rewarded(entry)
+            self.history.on_reward(entry)
         self.events.pop(entry.event, None)  # they stand in the order of their last entries
         self.events[entry.event] = event
         decision = event.decision
         if decision is None or decision.user is None or decision.arm is None:
             return
         if not decided:
-            self._decided(decision, decision.user, decision.arm)
+            self._on_decision(decision, decision.user, decision.arm)
         after = outcome(event, self.settings)
         if before != after:
             self._learn(decision.user, decision.arm, before, after)
-            self.history.learned(decision, before, after)
+            self.history.on_outcome(decision, before, after)
         if event.expired or after is not None:
             self._expect_no_more(entry.event)
         if len(self.events) > MOST_EVENTS:
             self._make_room()
 
-    def _noticed(self, event: Event, number: int = 1) -> None:
+    def _count_unusual(self, event: Event, number: int = 1) -> None:
         """Let the history know that something is unusual with an event; -1: no more."""
         if event.decision is not None:
-            self.history.changed(unusual(event, self.settings), number)
+            self.history.on_unusual(unusual(event, self.settings), number)
         elif event.rewards:
             self.history.park(event.rewards[0][0], number * len(event.rewards))
 
-    def _decided(self, decision: Entry, user: Name, arm: Name) -> None:
+    def _on_decision(self, decision: Entry, user: Name, arm: Name) -> None:
         if arm not in self.open:  # somebody else decided
             self._open = None
-        self.history.decided(decision, user, arm)
+        self.history.on_decision(decision, user, arm)
         self.learner.expect(self.number, user, arm, decision.propensity or 1.0)
         self._under_way[decision.event] = self.number
         if len(self._under_way) > MOST_UNDER_WAY:

@@ -208,9 +208,9 @@ class Reading:
         """Return what is believed, at a glance; seldom worked out anew, so it may be a bit old."""
         with self._lock:
             entries = self._look().number
-        return self._overview.beliefs(entries, self._believed)
+        return self._overview.beliefs(entries, self._work_out)
 
-    def _believed(self) -> BeliefsNow:
+    def _work_out(self) -> BeliefsNow:
         with self._lock:
             ledger, at = self._look(), self._clock()
             learner, lately = copy.deepcopy(ledger.learner), list(ledger.history.lately)

@@ -130,7 +130,7 @@ class Snapshots:
 
     def write(self, ledger: Ledger, durable: Future[None]) -> None:
         """Write a snapshot beside, as soon as all that is in it is durable."""
-        learner, kept = copy.deepcopy(ledger.learner), ledger.kept()
+        learner, kept = copy.deepcopy(ledger.learner), ledger.to_keep()
         assert isinstance(learner, Believer)
         self._last = ledger.number
         self._writing = threading.Thread(target=self._write, args=(learner, kept, durable))

@@ -173,7 +173,7 @@ class PostgresStore(TableStore, SharedStore):
     @property
     def last(self) -> int:
         """The number of the last entry."""
-        return self._last if self._has_turn else self._found()[0]
+        return self._last if self._has_turn else self._read_end()[0]
 
     def configure(self, settings: bytes) -> None:
         """Keep settings."""
@@ -239,7 +239,7 @@ class PostgresStore(TableStore, SharedStore):
             session.write([
                 (blank, ([entry for entry, _ in found],)),
                 ("DELETE FROM users WHERE number = %s", (number,)),
-                (KEEP, (end.held(), log_end.KEY)), *CLEAR,
+                (KEEP, (end.to_bytes(), log_end.KEY)), *CLEAR,
                 ("UPDATE ever SET erasures = erasures + 1", ()),
             ])  # fmt: skip
             self._end = end

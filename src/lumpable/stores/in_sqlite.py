@@ -159,7 +159,7 @@ class SQLiteStore(TableStore):
                 update = f"UPDATE log SET kind = '{ERASED}', {BLANK} WHERE number = ?"
                 self._db.executemany(update, [(entry,) for entry, _ in found])
                 self._db.execute("DELETE FROM users WHERE number = ?", (number,))
-                self._db.execute(KEEP, (end.held(), log_end.KEY))
+                self._db.execute(KEEP, (end.to_bytes(), log_end.KEY))
             self._end = end
             self._users.drop(number)
             del self._salts[number]

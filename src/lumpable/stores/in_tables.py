@@ -107,10 +107,10 @@ class TableStore(Store):
             self._users_ever = self._highest_user()
         except (TypeError, ValueError) as error:
             raise StoreError(f"{self.place}: names are damaged: {error}") from error
-        self._last, self._link, held = self._found()
+        self._last, self._link, held = self._read_end()
         self._end = log_end.read(held) or log_end.End()
 
-    def _found(self) -> tuple[int, bytes, object]:
+    def _read_end(self) -> tuple[int, bytes, object]:
         """Return the end of the chain, and what is kept of it."""
         last, link, held = self._rows(log_end.FOUND)[0]
         if last is not None and not (isinstance(last, int) and isinstance(link, bytes)):
@@ -119,7 +119,7 @@ class TableStore(Store):
 
     def _check_end(self) -> None:
         """Refuse to write after another end than that which is kept: nobody would see it again."""
-        last, link, held = self._found()
+        last, link, held = self._read_end()
         end = log_end.read(held)
         if end is None or (end.last, end.link) != (last, link.hex()):
             why = "its last entries are not what was written (see `lumpable verify`)"
@@ -150,7 +150,7 @@ class TableStore(Store):
             last, link = self._last + len(rows), next_link(self._link, [row[-1] for row in rows])
             end = self._end.after(last, link, users, arms)
             try:
-                self._write(users, arms, rows, (last, link), end.held())
+                self._write(users, arms, rows, (last, link), end.to_bytes())
             except BaseException:
                 for number, *_ in users:
                     self._users.drop(number)
@@ -262,7 +262,7 @@ class TableStore(Store):
 
     def _changed_end(self, erased: int) -> Iterator[Damage]:
         """Compare with what is kept: the end, the names, and the `erased` entries, summed."""
-        last, link, held = self._found()
+        last, link, held = self._read_end()
         end = log_end.read(held)
         if end is None:
             if held is not None or self._schema() >= self.END_SINCE:

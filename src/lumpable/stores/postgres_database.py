@@ -37,7 +37,7 @@ CREATE TABLE aside (number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind
                     name TEXT NOT NULL, content BYTEA NOT NULL, UNIQUE (kind, name));
 INSERT INTO ever VALUES (0, 0);
 INSERT INTO about VALUES ('schema', '{SCHEMA}'), ('settings digest', sha256('')),
-                         ('{log_end.KEY}', '{log_end.End().held().decode()}');
+                         ('{log_end.KEY}', '{log_end.End().to_bytes().decode()}');
 """
 KEPT = "(SELECT value FROM about WHERE key = 'settings')"
 MIGRATIONS = {
@@ -198,7 +198,9 @@ class Session:
             raise BadArgument("path", f"tables of schema {SCHEMA} or older", got)
         for older in range(version, SCHEMA) if make else ():
             query = MIGRATIONS[older]
-            end = [log_end.sum_tables(self.rows, self.rows("SELECT users FROM ever")[0][0]).held()]
+            end = [
+                log_end.sum_tables(self.rows, self.rows("SELECT users FROM ever")[0][0]).to_bytes()
+            ]
             self._db.execute(query, end if "%s" in query else None)
             new = str(older + 1).encode()
             self._db.execute("UPDATE about SET value = %s WHERE key = 'schema'", (new,))

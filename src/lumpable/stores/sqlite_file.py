@@ -57,7 +57,7 @@ def _end(db: sqlite3.Connection) -> str:
         )
     except (TypeError, ValueError) as error:
         raise sqlite3.DatabaseError(f"its tables are damaged: {error}") from error
-    return f"INSERT OR IGNORE INTO about VALUES ('{log_end.KEY}', x'{end.held().hex()}');"
+    return f"INSERT OR IGNORE INTO about VALUES ('{log_end.KEY}', x'{end.to_bytes().hex()}');"
 
 
 MIGRATIONS = {1: _own_index, 2: _settings_digest, 3: _end}

@@ -54,34 +54,34 @@ class EngineTable:
     def evidence(self) -> str:
         """Return the query of evidence: user, item, reward in millionths, times, propensity."""
         given = [role for role in ("id", "propensity") if role in self.columns.named]
-        return self._filled(" ".join(["evidence", *given]))
+        return self._fill(" ".join(["evidence", *given]))
 
     def faults(self) -> str:
         """Return the query of what is left out: fault, rows, first and last time.
 
         The fault of rows that count is "none".
         """
-        return self._filled("faults id" if self.columns.id is not None else "faults")
+        return self._fill("faults id" if self.columns.id is not None else "faults")
 
-    def reward_seen(self) -> str:
+    def reward_query(self) -> str:
         """Return a query of one reward, whose type tells what they are."""
-        return self._seen("reward")
+        return self._query_of_one("reward")
 
-    def id_seen(self) -> str:
+    def id_query(self) -> str:
         """Return a query of one event id, whose type tells what they are."""
-        return self._seen("id")
+        return self._query_of_one("id")
 
-    def times_seen(self) -> str:
+    def times_query(self) -> str:
         """Return a query of one time of a decision and that of its reward, for their types."""
-        return self._seen("time", "rewarded")
+        return self._query_of_one("time", "rewarded")
 
-    def _seen(self, *roles: str) -> str:
+    def _query_of_one(self, *roles: str) -> str:
         named = [quote_for(self.dialect, self.columns.named[role], role) for role in roles]
         there = " AND ".join(f"{name} IS NOT NULL" for name in named)
         table = table_for(self.dialect, self.table)
         return f"SELECT {', '.join(named)} FROM {table} WHERE {there} LIMIT 1"
 
-    def _filled(self, name: str) -> str:
+    def _fill(self, name: str) -> str:
         """Put names into a text, all at once: a name may look like a place for another."""
         named = self.columns.named
         places = NOTHING | {r: quote_for(self.dialect, name, r) for r, name in named.items()}

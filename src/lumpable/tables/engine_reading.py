@@ -107,7 +107,7 @@ def evidence_from(
 
 def _is_boolean(connection: Any, asked: EngineTable) -> bool:
     """Whether rewards are true and false; text is refused, since engines read it in many ways."""
-    for page in pages(connection, asked.reward_seen()):
+    for page in pages(connection, asked.reward_query()):
         for value in page[0]:
             if isinstance(value, bool | np.bool_):
                 return True
@@ -121,7 +121,7 @@ def _check_ids(connection: Any, asked: EngineTable) -> None:
     """Refuse floats as event ids: NaN is an id on some engines, and equal to nothing on others."""
     if asked.columns.id is None:
         return
-    for page in pages(connection, asked.id_seen()):
+    for page in pages(connection, asked.id_query()):
         for value in page[0]:
             if isinstance(value, float | np.floating):
                 expected = (
@@ -134,7 +134,7 @@ def _check_zones(connection: Any, asked: EngineTable) -> None:
     """Refuse times only one of which says its zone: engines would take the session's for both."""
     if asked.columns.rewarded is None:
         return
-    if len(set(have_zones(connection, asked.times_seen()))) > 1:
+    if len(set(have_zones(connection, asked.times_query()))) > 1:
         named = f"{asked.columns.time!r} and {asked.columns.rewarded!r}"
         expected = f"columns {named} that both say their zone, or both do not"
         raise BadArgument("rewarded", expected, "one that does and one that does not")
@@ -179,7 +179,7 @@ class NameCodes:
         expected = f"strings or whole numbers in column {self.column!r}"
         raise BadArgument(self.role, expected, f"{value!r:.60} ({type(value).__name__})")
 
-    def sorted(self) -> tuple[tuple[Name, ...], IntVector]:
+    def in_order(self) -> tuple[tuple[Name, ...], IntVector]:
         """Return the names, integers first, each kind in order, and the new number of each."""
         order = sorted(self.number, key=lambda name: (isinstance(name, str), name))
         new = np.empty(len(order), np.int64)
@@ -205,8 +205,8 @@ class Gathered:
 
     def events(self, accepted: Accepted, left_out: list[tuple[str, int, Any, Any]]) -> Events:
         """Return the events; equal rows are added up, as engines may tell names apart further."""
-        users, user_number = self.users.sorted()
-        items, item_number = self.items.sorted()
+        users, user_number = self.users.in_order()
+        items, item_number = self.items.in_order()
         if not self.pages:
             self.add([[]] * (4 if self.columns.propensity is None else 5))
         user, item, reward, times, *chance = map(np.concatenate, zip(*self.pages, strict=True))

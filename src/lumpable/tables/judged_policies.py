@@ -237,9 +237,9 @@ class _Judged:
         cells, weights = (np.concatenate(column) for column in zip(*rests, strict=True))
         cell, place = np.unique(cells, return_inverse=True)
         weight = np.bincount(place, weights, len(cell)).astype(np.float64)
-        return self._doubt_of(*np.divmod(cell, K), weight, self._told(cell))
+        return self._doubt_of(*np.divmod(cell, K), weight, self._count_events(cell))
 
-    def _told(self, cell: IntVector) -> FloatVector:
+    def _count_events(self, cell: IntVector) -> FloatVector:
         """Return how many events tell of each of these cells, which are in order."""
         told = self.events.user.astype(np.int64) * self.whole.arms + self.events.item
         place = np.minimum(np.searchsorted(cell, told), len(cell) - 1)

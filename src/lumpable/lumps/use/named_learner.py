@@ -113,7 +113,7 @@ class NamedLearner(ABC, Generic[Core]):
         """Return a learner that goes on apart from this one, with the same next choices."""
         twin = type(self).__new__(type(self))
         memo[id(self)] = twin
-        memo.update(self._copied())
+        memo.update(self._copies())
         twin.__setstate__(copy.deepcopy(vars(self), memo))
         return twin
 
@@ -123,9 +123,9 @@ class NamedLearner(ABC, Generic[Core]):
     @alone
     def __getstate__(self) -> dict[str, Any]:
         """Return all that a pickle holds: copied, as others may go on learning meanwhile."""
-        return copy.deepcopy(vars(self), self._copied())
+        return copy.deepcopy(vars(self), self._copies())
 
-    def _copied(self) -> dict[int, Any]:
+    def _copies(self) -> dict[int, Any]:
         """Return copies of what is long, by the ids that `deepcopy` looks for.
 
         Names, pulls and fits never change: one by one they would take long while others wait.
