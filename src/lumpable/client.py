@@ -79,7 +79,7 @@ class Client:
         activate: bool = True,
     ) -> Decided:  # fmt: skip
         """Choose an arm for a user; the same `event` gets the same decision again."""
-        body = {"user": user, "allowed": _listed("allowed", allowed), "event": _event(event),
+        body = {"user": user, "allowed": _as_list("allowed", allowed), "event": _id_or_new(event),
                 "activate": activate}  # fmt: skip
         return Decided(**self.post("/decide", body))
 
@@ -88,9 +88,9 @@ class Client:
         events: Sequence[str] | None = None, activate: bool = True,
     ) -> list[Decided]:  # fmt: skip
         """Choose for many users, in one commit."""
-        names = _listed("users", users)
-        ids = [new_id() for _ in names] if events is None else _listed("events", events)
-        body = {"users": names, "allowed": _listed("allowed", allowed), "events": ids,
+        names = _as_list("users", users)
+        ids = [new_id() for _ in names] if events is None else _as_list("events", events)
+        body = {"users": names, "allowed": _as_list("allowed", allowed), "events": ids,
                 "activate": activate}  # fmt: skip
         return [Decided(**one) for one in self.post("/decide/many", body)["decisions"]]
 
@@ -111,7 +111,7 @@ class Client:
         self, rewards: Iterable[tuple[str, float]], *, at: float | None = None, key: str = ""
     ) -> list[str]:
         """Report many rewards, in one commit: all count, or, if one is wrong, none."""
-        pairs = _listed("rewards", rewards)
+        pairs = _as_list("rewards", rewards)
         rows = [{"event": event, "value": _number(value)} for event, value in pairs]
         body = {"rewards": rows, "at": time.time() if at is None else at, "key": key}
         return list(self.post("/reward/many", body)["standings"])
@@ -125,7 +125,7 @@ class Client:
         at: float | None = None,
     ) -> Decided:  # fmt: skip
         """Report a decision that somebody else made."""
-        body = {"user": user, "arm": arm, "event": _event(event), "propensity": propensity,
+        body = {"user": user, "arm": arm, "event": _id_or_new(event), "propensity": propensity,
                 "at": time.time() if at is None else at}  # fmt: skip
         return Decided(**self.post("/observe", body))
 
@@ -225,7 +225,7 @@ class Client:
                 why = repr(error)
                 continue
             if status not in AGAIN:
-                return _read(status, answer)
+                return _read_answer(status, answer)
             why = f"{status}: {answer[:200].decode(errors='replace')}"
             wait = headers.get("Retry-After") or ""
             pause = max(pause, min(float(wait), LONGEST_PAUSE)) if wait.isdecimal() else pause
@@ -263,7 +263,7 @@ def new_id() -> str:
     return f"{time.time_ns() // 1000:014x}{secrets.token_hex(6)}"
 
 
-def _event(event: str | None) -> str:
+def _id_or_new(event: str | None) -> str:
     """Return an event's id, a new one if there is none; an empty one is a slip, not none."""
     if event == "":
         raise ValueError("event: expected a text of 1 to 200 characters, got ''")
@@ -283,14 +283,14 @@ def _number(value: Any) -> Any:
     return int(value) if isinstance(value := _plain(value), bool) else value
 
 
-def _listed(what: str, values: Any) -> Any:
+def _as_list(what: str, values: Any) -> Any:
     """Return a list, or None for None; a text is refused: it would be taken letter by letter."""
     if isinstance(values, str | bytes):
         raise ValueError(f"{what}: expected several, got one text, {values!r}"[:200])
     return None if values is None else list(values)
 
 
-def _read(status: int, answer: bytes) -> dict[str, Any]:
+def _read_answer(status: int, answer: bytes) -> dict[str, Any]:
     try:
         said: Any = json.loads(answer) if answer else {}
     except ValueError:

@@ -149,7 +149,7 @@ def keep_busy(tasks: Iterable[Task], many: int, submit: Callable[[bytes], Future
             try:
                 packed = pack(task)
             except Exception as error:
-                future = _failed(error)
+                future = _failed_future(error)
             else:
                 future = submit(packed)
             running[future] = (task.key, time.monotonic())
@@ -166,7 +166,7 @@ def keep_busy(tasks: Iterable[Task], many: int, submit: Callable[[bytes], Future
             yield Event(_answer(key, future), dict(running.values()))
 
 
-def _failed(error: Exception) -> Future[Any]:
+def _failed_future(error: Exception) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_exception(error)
     return future
@@ -198,7 +198,7 @@ def in_processes(tasks: Iterable[Task], jobs: int) -> Events:
                 with defer_interrupts(), _without_main():
                     future = pool.submit(call, packed)
             except Exception as error:  # its process has ended
-                return _failed(error)
+                return _failed_future(error)
             busy[future] = pool
             return future
 

@@ -115,8 +115,8 @@ def evidence(con: Any, rows: str, columns: Columns, accepted: Accepted) -> Event
     del found
     if not likely:  # whole numbers: sorted here, which is quicker
         (user, item, reward), times = add_up([user, item, reward], times)
-    users, user = _numbered(named_users, user)
-    items, item = _numbered(named_items, item)
+    users, user = _number_names(named_users, user)
+    items, item = _number_names(named_items, item)
     span = con.execute(f"SELECT min(t), max(t) FROM {rows}").fetchone()
     notes = [note for column, names in ((columns.user, users), (columns.item, items))
              for note in notes_on(column, names, floats=False, text=True)]  # fmt: skip
@@ -155,7 +155,7 @@ def _names(con: Any, rows: str, letter: str) -> tuple[str, str, tuple[Name, ...]
     return f"{letter}.number", join, tuple(a if a is not None else b for a, b in found)
 
 
-def _numbered(
+def _number_names(
     names: tuple[Name, ...] | None, column: IntVector
 ) -> tuple[tuple[Name, ...], IntVector]:
     """Return names and the number of each row's, where it is not known yet."""

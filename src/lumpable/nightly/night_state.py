@@ -151,9 +151,9 @@ class Nightly:
             named = {role: None if source is None else
                      name_lists.names_from(role, source, columns[role[:-1]])
                      for role, source in (("users", users), ("items", items))}  # fmt: skip
-            planned = _planned(before, learner, floor, seed, **named)
+            planned = _plan_settings(before, learner, floor, seed, **named)
             manifest = msgspec.structs.replace(before, planned=planned)
-            made = self._made(con, manifest, named["users"], named["items"])
+            made = self._make_plan(con, manifest, named["users"], named["items"])
             if out is not None:
                 plan_files.check_plan(made.plan)
             if manifest != before:
@@ -170,7 +170,7 @@ class Nightly:
             expected = f"a file outside of the state {str(self._folder.path)!r}"
             raise BadArgument("out", expected, repr(str(out)))
 
-    def _made(
+    def _make_plan(
         self, con: Any, manifest: Manifest, users: tuple[Name, ...] | None,
         items: tuple[Name, ...] | None,
     ) -> Made:  # fmt: skip
@@ -207,7 +207,7 @@ class Nightly:
             night_plans.play(session, planned, night_rows.rows_of(con, path))
 
 
-def _planned(
+def _plan_settings(
     manifest: Manifest, learner: Any, floor: float | None, seed: int | None,
     users: tuple[Name, ...] | None, items: tuple[Name, ...] | None,
 ) -> Planned:  # fmt: skip
@@ -220,7 +220,9 @@ def _planned(
     }  # fmt: skip
     was = manifest.planned
     if was is None:
-        return _begun(manifest, {k: v for k, v in told.items() if v is not None}, users, items)
+        return _first_settings(
+            manifest, {k: v for k, v in told.items() if v is not None}, users, items
+        )
     for name, value in told.items():
         if value is not None and value != getattr(was, name):
             before = getattr(was, name)
@@ -231,7 +233,7 @@ def _planned(
     return was
 
 
-def _begun(
+def _first_settings(
     manifest: Manifest, told: dict[str, Any], users: tuple[Name, ...] | None,
     items: tuple[Name, ...] | None,
 ) -> Planned:  # fmt: skip

@@ -257,11 +257,11 @@ class PostgresStore(TableStore, SharedStore):
                 changed = self._reader().changed_tables()
                 damages = [Damage("the tables", f"are not as they were made: {changed}")]
                 damages = damages if changed else []
-                return [*damages, *self._damages(), *self._changed_aside()]
+                return [*damages, *self._damages(), *self._aside_damages()]
             except (StoreError, TypeError, ValueError) as error:
                 return [Damage("the tables", f"cannot be read: {error}")]
 
-    def _changed_aside(self) -> Iterator[Damage]:
+    def _aside_damages(self) -> Iterator[Damage]:
         query = "SELECT kind, name FROM aside WHERE encode(sha256(content), 'hex') <> name"
         for kind, name in self._rows(query):
             yield Damage(f"the {kind} {name[:16]}", "is not what was put aside (it is not used)")

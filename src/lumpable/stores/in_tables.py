@@ -229,10 +229,10 @@ class TableStore(Store):
     def _damages(self) -> Iterator[Damage]:
         """Compare all that is in the tables with what was written."""
         self._read_names()  # what is there now, not what was when it was opened
-        yield from self._broken()
-        yield from self._changed_settings()
+        yield from self._chain_damages()
+        yield from self._settings_damages()
 
-    def _broken(self) -> Iterator[Damage]:
+    def _chain_damages(self) -> Iterator[Damage]:
         """Compare entries with their digests, these with the chain, and that with its end."""
         links: dict[int, bytes] = dict(self._rows("SELECT last, link FROM chain"))
         link, digests, expected, erased = b"", list[bytes](), 1, 0
@@ -258,9 +258,9 @@ class TableStore(Store):
         elif self._rows("SELECT number FROM log WHERE number < 1 LIMIT 1"):
             yield Damage("the log", "has rows before its first entry")
         else:
-            yield from self._changed_end(erased)
+            yield from self._end_damages(erased)
 
-    def _changed_end(self, erased: int) -> Iterator[Damage]:
+    def _end_damages(self, erased: int) -> Iterator[Damage]:
         """Compare with what is kept: the end, the names, and the `erased` entries, summed."""
         last, link, held = self._read_end()
         end = log_end.read(held)
@@ -280,7 +280,7 @@ class TableStore(Store):
         if end.ever != self._users_ever:
             yield Damage("the highest number of a user", "is not what was written")
 
-    def _changed_settings(self) -> Iterator[Damage]:
+    def _settings_damages(self) -> Iterator[Damage]:
         """Compare the settings with their digest, and the numbers of users with the highest."""
         held: dict[str, Any] = dict(self._rows("SELECT key, value FROM about"))
         settings, digest = held.get(SETTINGS, b""), held.get(DIGEST)

@@ -56,7 +56,7 @@ class WriterLock:
         except ImportError:
             return
         while self._handle is None:
-            handle = self._opened()
+            handle = self._open()
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -72,7 +72,7 @@ class WriterLock:
                 os.close(handle)
         self._files[self._name] = _identity(os.fstat(self._handle))
 
-    def _opened(self) -> int:
+    def _open(self) -> int:
         try:
             handle = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE)
         except FileExistsError:

@@ -62,7 +62,7 @@ class Found:
                 lines = sorted(self.bad[number].items())[:PLACES]
                 found += [(number, line, text) for line, text in lines]
             else:
-                found += self._ordered(
+                found += self._read_places(
                     f"SELECT {number} AS part, row, example FROM ({self.queries[number]}) "
                     f"WHERE fault = {fault}"
                 )
@@ -77,13 +77,13 @@ class Found:
             f"SELECT {number} AS part, row, id FROM ({query}) WHERE fault = 0"
             for number, query in enumerate(self.queries)
         )
-        return self._ordered(
+        return self._read_places(
             "SELECT part, row, id FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY "
             f"part, row) AS k FROM ({every}) JOIN (SELECT id FROM twice WHERE {some}) USING (id)) "
             f"WHERE k > {after}"
         )
 
-    def _ordered(self, sql: str) -> list[Place]:
+    def _read_places(self, sql: str) -> list[Place]:
         self.con.execute("SET preserve_insertion_order = true")  # rows are numbered as they stand
         rows: list[Place] = self.con.execute(
             f"SELECT * FROM ({sql}) ORDER BY part, row LIMIT {PLACES}"
