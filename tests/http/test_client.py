@@ -80,16 +80,22 @@ def test_what_would_be_taken_for_something_else_is_refused(shop: Served) -> None
         client: Any = caller  # whose types nobody checked
         before = client.status()["experiment"]["entries"]
         cases: tuple[tuple[Callable[[], Any], str], ...] = (
-            (lambda: client.decide("ann", event=""), "event: expected a text of 1 to 200"),
-            (lambda: client.observe("ann", "red", event=""), "event: expected a text of 1 to 200"),
-            (lambda: client.decide_many("abc"), "users: expected several, got one text, 'abc'"),
-            (lambda: client.decide("ann", "red"), "allowed: expected several, got one text"),
+            (lambda: client.decide("ann", event=""), "event: expected a string of 1 to 200"),
+            (
+                lambda: client.observe("ann", "red", event=""),
+                "event: expected a string of 1 to 200",
+            ),
+            (lambda: client.decide_many("abc"), "users: expected several, got one string, 'abc'"),
+            (lambda: client.decide("ann", "red"), "allowed: expected several, got one string"),
             (lambda: client.decide_many(["a", "b"], events="ab"), "events: expected several"),
             (lambda: client.reward_many("ab"), "rewards: expected several"),
-            (lambda: client.explain(5.0), "user: expected a text or an integer, got 5.0"),
-            (lambda: client.explain(True), "user: expected a text or an integer, got True"),
-            (lambda: client.decide(np.array(["a", "b"])), "expected texts and numbers, got array"),
-            (lambda: client.decide({1}), r"expected texts and numbers, got \{1\}"),
+            (lambda: client.explain(5.0), "user: expected a string or an integer, got 5.0"),
+            (lambda: client.explain(True), "user: expected a string or an integer, got True"),
+            (
+                lambda: client.decide(np.array(["a", "b"])),
+                "expected strings and numbers, got array",
+            ),
+            (lambda: client.decide({1}), r"expected strings and numbers, got \{1\}"),
         )
         for call, words in cases:
             with pytest.raises(ValueError, match=words):

@@ -174,7 +174,9 @@ def test_what_cannot_be_served_is_said_in_a_line(tmp_path: Path) -> None:
     file = str(tmp_path / "clicks.db")
     code, words = said(file, "--host", "0.0.0.0", "--port", "0")
     assert (code, words.count("\n")) == (2, 1)
-    assert "expected tokens (--tokens FILE, or LUMPABLE_TOKENS) where others can connect" in words
+    assert (
+        "reached from other machines and needs tokens (--tokens FILE or LUMPABLE_TOKENS)" in words
+    )
     (tmp_path / "tokens").write_text("read short\n")
     code, words = said(file, "--tokens", str(tmp_path / "tokens"))
     assert code == 2
@@ -199,10 +201,10 @@ def test_a_file_that_cannot_be_opened_ends_the_service(tmp_path: Path) -> None:
     with lb.open(file, ["red"], rewards="binary", fits="inline"):
         code, words = said(str(file), "--port", "0")
         assert code == 2
-        assert "expected a file that no other process writes" in words
+        assert "expected a file that no other process has open" in words
     code, words = said(str(file), "--port", "0", "--rewards", "0,5")
     assert code == 2
-    assert "expected 'binary', as the experiment was begun" in words
+    assert "expected 'binary', with which the experiment began" in words
     file.write_bytes(b"nonsense" * 1000)
     code, words = said(str(file), "--port", "0")
     assert code == 2

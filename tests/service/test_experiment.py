@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from abc import ABC
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,17 @@ def test_a_decision_and_its_reward() -> None:
         assert e.evidence() == [("ann", made.arm, 1_000_000, 1)]
         status = e.status()
         assert (status.decisions, status.rewards, status.counted, status.waiting) == (1, 1, 1, 0)
+
+
+def test_no_part_of_an_experiment_does_otherwise_what_another_does() -> None:
+    """It is one class in several files: what is read in one of them is what happens."""
+    parts = lb.LiveExperiment.__mro__
+    parts = parts[: parts.index(ABC)]
+    assert len(parts) > 2
+    for upper, lower in itertools.combinations(parts, 2):
+        both = {name for name in vars(upper).keys() & vars(lower) if not name.startswith("__")}
+        left_open = getattr(lower, "__abstractmethods__", frozenset[str]())
+        assert both - left_open <= {"_abc_impl"}, (upper, lower)
 
 
 def test_the_same_event_gets_the_same_decision() -> None:
@@ -345,7 +358,9 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
         assert (e.status(), e.digest(), e.best("u1"), e.groups(), e.expected("u9")) == before
         assert e.settings.window == 60_000_000
         assert e.reward(made[25].event, 1.0) == "rewarded"
-    with pytest.raises(BadArgument, match=r"window: expected 60\.0, as the experiment was begun"):
+    with pytest.raises(
+        BadArgument, match=r"window: expected 60\.0, with which the experiment began"
+    ):
         lb.open(path, window=30)
     with lb.open(path, hold_back=0.1, fits="inline") as e:
         assert e.settings.hold_back == 0.1
@@ -389,7 +404,7 @@ def test_what_was_begun_without_an_entry_may_be_begun_otherwise(tmp_path: Path) 
     lb.open(path, window=5, hold_back=0.1, fits="inline").close()
     with lb.open(path, ["a", "b"], window=10, rewards="binary", fits="inline") as e:
         assert (e.settings.window, e.settings.hold_back) == (10_000_000, 0.1)
-    with pytest.raises(BadArgument, match="as the experiment was begun"):
+    with pytest.raises(BadArgument, match="with which the experiment began"):
         lb.open(path, window=5)
 
 
@@ -398,7 +413,7 @@ def test_others_who_share_a_store_count_on_what_it_was_begun_with() -> None:
     address = postgres.server().address()
     with (
         lb.open(address, window=5, fits="inline"),
-        pytest.raises(BadArgument, match="as the experiment was begun"),
+        pytest.raises(BadArgument, match="with which the experiment began"),
     ):
         lb.open(address, window=10, fits="inline")
 

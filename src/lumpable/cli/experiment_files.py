@@ -38,7 +38,7 @@ def open_store(file: str) -> Iterator[Store]:
         with store_at(file, read_only=True) as store:
             yield store
     except StoreError as error:
-        raise click.UsageError(str(error).replace("; nothing was written", "")) from error
+        raise click.UsageError(str(error)) from error
 
 
 @click.command()
@@ -68,7 +68,7 @@ def is_whole(store: Store, file: str) -> bool:
     for damage in damages:
         say(f"{damage.where}: {damage.what}")
     if wrong:
-        say(f"snapshot: {wrong}; it will not be used, and nothing is lost by it")
+        say(f"snapshot: {wrong}; it is ignored; nothing is lost")
     if damages:
         say(f"{place_of(file)}: damaged", err=True)
     else:
@@ -91,7 +91,7 @@ def show(file: str) -> None:
     out = console()
     facts = [("entries", f"{last:,}"), ("time", ends), ("users", f"{len(users):,}")]
     if settings.learned_digest is not None:
-        cut = " (not entered whole)" if settings.learned_left else ""
+        cut = " (not entered completely)" if settings.learned_left else ""
         facts.append(("learned", f"{settings.learned_digest}{cut}"))
     out.print(grid(facts))
     values = [
@@ -131,9 +131,8 @@ def export(file: str, out: Path, log: bool) -> None:
 
     With --log it is a log that `lumpable learn` and `lumpable evidence` read as it is: user, item,
     reward, id, time and propensity of each event that taught the learner something, defaults
-    included. Where users or items are numbers and text, no file can hold both: then --out is a name
-    without an ending, a folder that gets a Parquet file for each kind. In a CSV file numbers become
-    text.
+    included. If names are both numbers and strings, --out must be a folder (a name without an
+    ending), which gets a Parquet file for each kind. In a CSV file numbers become strings.
 
     \b
     Examples:
@@ -145,7 +144,7 @@ def export(file: str, out: Path, log: bool) -> None:
     if out.is_dir() and not log:
         raise click.UsageError(f"--out: expected a file, got the folder {str(out)!r}")
     with open_store(file) as store:
-        written = (export_log if log else export_to)(store, out, now())
+        written = (export_log if log else export_to)(store, out, now(), "--out")
     say(f"{out}: {written:,} events")
 
 

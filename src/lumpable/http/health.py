@@ -112,7 +112,7 @@ class Watch:
             else ("Look at the disk: is it full, or read-only?", "disk")
         )  # fmt: skip
         do = (f"{look} Callers get 503 and may try again; the service goes on as soon as the "
-              f"{what} does. Why, is in the log on stderr and in /status.")  # fmt: skip
+              f"{what} does. The log on stderr and /status give the reason.")  # fmt: skip
         if not self._cause:
             do = ("Let the user of this process write the file, those beside it and their folder, "
                   "and start it again.")  # fmt: skip

@@ -97,8 +97,10 @@ class Entering(Changing):
         """Return the rows whose events are new, each event once; one has one user."""
         asked = dict[str, Row]()
         for row in rows:
-            if asked.setdefault(row.event, row).user != row.user:
-                raise BadArgument("event", f"one of user {row.user!r}", f"{row.event!r} of two")
+            other = asked.setdefault(row.event, row).user
+            if other != row.user:
+                got = f"{row.event!r} for {other!r} and {row.user!r}"
+                raise BadArgument("event", "one user for each event", got)
         return [row for row in asked.values() if self._decision_of(row.event, row.user) is None]
 
     def _decision_of(self, event: str, user: Name) -> Decided | None:
@@ -107,7 +109,8 @@ class Entering(Changing):
         if decision is None:
             return None
         if decision.user != user:
-            raise BadArgument("event", f"one of user {user!r}", f"{event!r}, of another user")
+            expected = f"a new event, or one that was decided for {user!r}"
+            raise BadArgument("event", expected, f"{event!r}, decided for another user")
         return as_decided(decision)
 
     def _open(self, arms: Iterable[Name], entries: list[Entry]) -> None:

@@ -57,7 +57,7 @@ def _text(name: Name | None) -> str | None:
     return None if name is None else msgspec.json.encode(name).decode()
 
 
-def export(store: Store, path: Path, now: int) -> int:
+def export(store: Store, path: Path, now: int, argument: str = "path") -> int:
     """Write a CSV or Parquet file whole; return the number of rows."""
-    row_files.check(path, "--out")
+    row_files.check(path, argument)
     return row_files.write(path, COLUMNS, (tuple(row.values()) for row in rows(store, now)))

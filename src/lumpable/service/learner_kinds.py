@@ -109,8 +109,8 @@ def check(kind: Kind, rewards: object, repeated: str, at_most: int | None) -> No
     """Refuse settings of an experiment that a learner cannot keep."""
     name = kind.name
     if repeated != "first":
-        why = f"{name!r} would learn from its start for every reward that takes another's place"
-        raise BadArgument("repeated", why=f"expected 'first', got {repeated!r}: {why}")
+        why = f"{name!r} would have to relearn everything when a reward is replaced"
+        raise BadArgument("repeated", "'first'", f"{repeated!r}: {why}")
     if at_most is not None:
         raise BadArgument("at_most", why=f"{name!r} cannot leave arms out; Lumps can")
     accepted = Accepted.of(rewards)
@@ -137,7 +137,7 @@ def _make_learner(
     signature = inspect.signature(maker).parameters
     for hidden, words in HIDDEN.items():
         if hidden in options or (hidden in signature and _is_required(signature[hidden])):
-            raise BadArgument("learner", why=f"{name!r} must know {words}, which nobody does")
+            raise BadArgument("learner", why=f"{name!r} needs {words}, which is not known here")
     known = {"contexts": users, "arms": arms, "seed": seed}
     chosen = {key: value for key, value in known.items() if key in signature} | sets | {**options}
     _check_options(name, signature, chosen)
@@ -182,7 +182,9 @@ def _plan(
         raise BadArgument("learner", why=words)
     free = make.about.guesses or make.about.name.startswith(PREFIX + "standard.")
     if "groups" not in options and not free:
-        raise BadArgument("learner", why=f"{name!r} needs groups, the most that there may be")
+        raise BadArgument(
+            "learner", why=f"{name!r} needs the option groups: at most how many there are"
+        )
     return Kind(name, partial(_make_session, name, make, options, seed), users, plan=True)
 
 

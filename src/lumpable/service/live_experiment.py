@@ -6,7 +6,7 @@ A call checks what it is given, row by row; then it is entered into the log (see
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, final, overload
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
@@ -19,10 +19,12 @@ from lumpable.stores.log_entries import Entry
 
 AT_A_TIME = 10_000
 """Rows of past decisions that go into one commit."""
+TWICE = "given twice, as an argument and as a column"
 Frame = TypeVar("Frame")
 """A frame of pandas, polars, pyarrow or another that narwhals knows."""
 
 
+@final
 class LiveExperiment(Entering):
     """Decides for users, takes rewards, learns who is alike, and loses nothing.
 
@@ -69,11 +71,14 @@ class LiveExperiment(Entering):
         {"user": "customer"}.
         """
         if self.settings.mode == "observe":
-            raise BadArgument("mode", "serve or shadow, to decide", "observe (use `observe`)")
+            why = "this experiment only observes; report decisions with `observe`"
+            raise BadArgument("mode", "serve or shadow", "observe, which takes reports", why=why)
         activate, arms = bool(activate), None if allowed is None else self._allowed(allowed)
         if framed.is_frame(users):
             if events is not None:
-                raise BadArgument("events", "a column `event` of the frame", "a list beside it")
+                raise BadArgument(
+                    "events", "none", "a list", why="a frame brings its own: the column `event`"
+                )
             return self._decide_frame(users, arms, activate, columns)
         _no_columns(columns)
         names = self._users.plains(users)
@@ -89,7 +94,7 @@ class LiveExperiment(Entering):
     ) -> Any:  # fmt: skip
         table = framed.Columns(frame, ("user",), ("event", "allowed"), columns)
         if "allowed" in table and arms is not None:
-            raise BadArgument("allowed", "a list, or a column of lists", "both")
+            raise BadArgument("allowed", "a list or a column", "both", why=TWICE)
         users, ids = self._users.plains(table.values("user")), self._ids(table)
         allowed = table.checked("allowed", self._allowed, arms)
         with self._lock:
@@ -167,7 +172,7 @@ class LiveExperiment(Entering):
         with self._changing() as entries:
             found = self._ledger.event(id)
             if found.decision is None:
-                raise BadArgument("event", "one that was decided", repr(event))
+                raise BadArgument("event", "a decided event", repr(event))
             if not found.shown:
                 self._enter(entries, Entry(kind="activated", at=self._clock(), event=id))
 
@@ -219,7 +224,7 @@ class LiveExperiment(Entering):
         table = framed.Columns(frame, ("event", "reward"), ("at", "key"), columns)
         for name, given in (("at", when is not None), ("key", key != "")):
             if name in table and given:
-                raise BadArgument(name, "one for all, or a column", "both")
+                raise BadArgument(name, "an argument or a column", "both", why=TWICE)
         ids = self._ids(table)
         values = table.checked("reward", self._micro, 0)
         times, keys = table.checked("at", time_of, when), table.checked("key", key_of, key)
@@ -273,7 +278,7 @@ class LiveExperiment(Entering):
 
 def _no_columns(columns: object) -> None:
     if columns is not None:
-        raise BadArgument("columns", "none, as there is no frame", repr(columns)[:80])
+        raise BadArgument("columns", "none", repr(columns)[:80], why="only for frames")
 
 
 def _propensity(value: float) -> float | None:

@@ -36,35 +36,36 @@ def counted_outcomes(store: Store, now: int) -> Iterator[Row]:
         yield decision.user, decision.arm, from_micro(counted), id, decision.at, decision.propensity
 
 
-def _check_out(path: Path) -> None:
+def _check_out(path: Path, argument: str = "path") -> None:
     """Refuse a name that no log can be written to, before one is read.
 
     A name without an ending is that of a folder, new or empty.
     """
     if path.suffix and not path.is_dir():
-        row_files.check(path, "--out")
+        row_files.check(path, argument)
     elif path.exists() and (not path.is_dir() or any(path.iterdir())):
         expected = "a name that ends in .csv or .parquet, or a new folder"
-        raise BadArgument("--out", expected, repr(str(path)))
+        raise BadArgument(argument, expected, repr(str(path)))
     else:
         row_files.need_parquet()
 
 
-def export_log(store: Store, path: Path, now: int) -> int:
+def export_log(store: Store, path: Path, now: int, argument: str = "path") -> int:
     """Write a CSV or Parquet file, or a folder with one for each kind of names; return the rows.
 
-    17 and "17" must stay two names, and a column of a Parquet file has one type.
+    17 and "17" must stay two names, and a column of a Parquet file has one type. `argument` is what
+    errors call the path.
     """
-    _check_out(path)
+    _check_out(path, argument)
     kinds = defaultdict[tuple[str, str], list[Row]](list)
     for row in counted_outcomes(store, now):
         kinds[_kind(row[0]), _kind(row[1])].append(row)
     if not kinds:
-        raise BadArgument("file", "an experiment with rewards", "one without any")
+        raise BadArgument("experiment", "one with rewards", "one without any")
     if path.suffix and not path.is_dir():
         if len(kinds) > 1:
-            expected = "a folder (a name without an ending), as names are numbers and text"
-            raise BadArgument("--out", expected, repr(path.name))
+            expected = "a folder (a name without an ending), as names are numbers and strings"
+            raise BadArgument(argument, expected, repr(path.name))
         targets = dict.fromkeys(kinds, path)
     else:
         path.mkdir(exist_ok=True)

@@ -63,12 +63,15 @@ def parse_settings(**given: Any) -> Settings:
     if settings.default is not None:
         Accepted.of(settings.rewards).one(settings.default / MICRO)
         if settings.window is None:
-            raise BadArgument("default", "a window after which it counts", "none")
+            raise BadArgument(
+                "default", "a window", "none", why="needs a window, after which it counts"
+            )
     kind = learner_kinds.kind_of(settings.learner, settings.seed)
     if kind is not None:
         learner_kinds.check(kind, settings.rewards, settings.repeated, settings.at_most)
     if settings.mode == "shadow" and settings.control is None:
-        raise BadArgument("control", "the arm that everybody is shown in shadow mode", "none")
+        why = "required in shadow mode: the arm that everybody is shown"
+        raise BadArgument("control", "an arm", "none", why=why)
     return settings
 
 
@@ -122,7 +125,8 @@ def encode(settings: Settings) -> bytes:
     """Return settings as they are kept; what could not be read again is refused here."""
     held = msgspec.json.encode(settings)
     if decode(held) != settings:
-        raise StoreError("the settings would not be read as they are; nothing was kept")
+        why = "the settings cannot be stored without loss; nothing was saved"
+        raise StoreError(why, "other")
     return held
 
 
@@ -131,7 +135,8 @@ def decode(held: bytes) -> Settings:
     try:
         return msgspec.json.decode(held, type=Settings) if held else Settings()
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise StoreError(f"the settings of the experiment are damaged: {error}") from error
+        why = f"the settings of the experiment are damaged: {error}"
+        raise StoreError(why, "damaged") from error
 
 
 def rewards_for_learner(settings: Settings) -> str | tuple[float, float]:

@@ -50,7 +50,9 @@ class WriterLock:
         """What names lead to, as long as it is held."""
         if path.exists() and path.stat().st_nlink > 1:
             got = f"{str(path)!r}, which has a second name (a hard link)"
-            raise BadArgument("path", "a file of one name, as each name has a lock of its own", got)
+            raise BadArgument(
+                "path", "a file without hard links, as each name has a lock of its own", got
+            )
         try:
             import fcntl
         except ImportError:
@@ -61,8 +63,8 @@ class WriterLock:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 os.close(handle)
-                expected = "a file that no other process writes"
-                raise BadArgument("path", expected, f"{str(path)!r}, which one does") from None
+                expected = "a file that no other process has open"
+                raise BadArgument("path", expected, f"{str(path)!r}, which one has") from None
             except BaseException:
                 os.close(handle)
                 raise
@@ -92,8 +94,8 @@ class WriterLock:
         """Raise if what is written now would be lost, or somebody else may write."""
         for name, file in self._files.items():
             if _file_of(name) != file:
-                why = "was removed or replaced while it was in use, so that nothing can be kept"
-                raise StoreError(f"{name} {why}; open the experiment again")
+                why = "it was removed or replaced while it was in use, so that nothing can be kept"
+                raise StoreError(f"{why}; open the experiment again", "gone", place=name)
 
     def release(self, *, unused: bool = False) -> None:
         """Let others write; if it was never used, leave no file that was made for it."""
