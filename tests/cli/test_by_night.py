@@ -139,7 +139,7 @@ def test_columns_of_a_log_are_options_of_every_command_that_reads_one(here: Path
         f"user,item,reward,at,back\nann,tea,1,{noon},{later}\nbob,tea,1,{later},{noon}\n"
     )
     events = open_learned(Path("3.csv"), time="at", rewarded="back")
-    assert (events.events, events.dirt.faults[0].rows) == (1, 1)
+    assert (len(events), events.dirt.faults[0].rows) == (1, 1)
     wrong = call("serve", "new.db", "--learned", "3.csv", "--time", "at", "--rewarded", "when")
     assert "a column 'when'" in wrong.stderr
 

@@ -107,7 +107,7 @@ def test_missing_values_are_refused_by_their_rows_and_nothing_changes(kind: str)
 def test_words_for_what_frames_and_modes_do_not_go_with() -> None:
     """An error says in a sentence what is wrong, and keeps what was expected and what came."""
     frame = pl.DataFrame({"user": ["ann"], "allowed": [["red"]]})
-    rewards = pl.DataFrame({"event": ["a"], "value": [1.0], "key": ["k"]})
+    rewards = pl.DataFrame({"event": ["a"], "reward": [1.0], "key": ["k"]})
     with opened() as e:
         for words, call in (
             ("columns: only for frames", lambda: e.decide_many(["ann"], columns={"user": "u"})),

@@ -42,7 +42,7 @@ def need_parquet() -> Any:
     return need("pyarrow.parquet", "research", "writing Parquet files")
 
 
-def write(path: Path, columns: Mapping[str, str], rows: Rows, argument: str = "path") -> int:
+def write(path: Path, columns: Mapping[str, str], rows: Rows) -> int:
     """Write rows under these columns, each with the name of its type; return how many."""
     with replacing(path) as file:
         return writer_of(path)(file, columns, rows)
