@@ -46,7 +46,8 @@ class Decided:
     event: str
     user: Name
     arm: Name
-    propensity: float
+    propensity: float | None
+    """None: somebody else decided, and did not say."""
     version: int
 
 

@@ -46,6 +46,8 @@ def test_every_call(shop: Served) -> None:
         assert client.reward_many([("a", 0.0), ("b", 1.0)]) == ["rewarded", "rewarded"]
         client.activate(two[0].event)
         assert client.observe("cid", "red", propensity=0.5).propensity == 0.5
+        assert client.observe("cid", "red", event="again").propensity is None
+        assert client.observe("cid", "red", event="again").propensity is None
         assert client.add_arm("gold")[-1] == "gold"
         assert "gold" not in client.pause_arm("gold")
         assert "gold" in client.resume_arm("gold")
@@ -55,7 +57,7 @@ def test_every_call(shop: Served) -> None:
         assert client.expected(3)[0]["rewards"] in (0, 1)
         assert len(client.policy()) == 3
         assert set(client.recommended()) == {row["user"] for row in client.policy()}
-        assert sum(span["decisions"] for span in client.activity()["spans"]) == 8
+        assert sum(span["decisions"] for span in client.activity()["spans"]) == 9
         assert client.beliefs()["users"] == 3
         assert client.health()["fine"]
         client.forget("ann")

@@ -177,7 +177,7 @@ def test_rewards_have_times_and_keys_of_their_own(kind: str) -> None:
         }
         seconds = KINDS[kind](frame | {"at": [1_005, 1_005, 1_061]})
         assert [row["standing"] for row in rows(e.reward_many(seconds))] == [
-            "rewarded", "rewarded", "waiting",
+            "rewarded", "rewarded", "late",
         ]  # fmt: skip
         times = KINDS[kind](frame | {"at": [moment] * 3})
         e.reward_many(times)

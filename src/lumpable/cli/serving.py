@@ -80,7 +80,11 @@ def learner_from_options(learner: str | None, options: tuple[str, ...]) -> dict[
 @click.option("--control", type=unset.TEXT, help="The arm shown in held-back and shadow decisions.")
 @click.option("--at-most", type=unset.INTEGER, help="How often an arm may be shown to one user.")
 @click.option("--new-arms/--no-new-arms", default=None, help="Let requests introduce new arms.")
-@click.option("--floor", type=float, help="The least probability of each allowed arm.")
+@click.option(
+    "--floor",
+    type=float,
+    help="The least probability of each allowed arm, where nothing is held back.",
+)
 @click.option("--seed", type=int, help="Random seed.")
 @click.option(
     "--learner", metavar="NAME", help=default_is("A learner or a plan, by its name.", "lumps")
@@ -184,9 +188,25 @@ def serve(
 
     def opened() -> LiveExperiment:
         experiment = open_experiment(file, arms, **settings)
-        for line in missing(experiment, file):
-            say(f"  {line}")
+        for line in (*serves(), *missing(experiment, file)):
+            say(line)
         return experiment
+
+    def serves() -> list[str]:
+        """Say what is true only now: a wrong setting or file is refused before it."""
+        where_to_look = (
+            "  no page: it needs the extra plot (pip install 'lumpable[plot]')"
+            if page is None
+            else f"  open {server.url} in a browser to see what is going on"
+        )
+        lines = [
+            f"lumpable {__version__} serves {place_of(file)} at {server.url}",
+            where_to_look,
+            f"  API: {server.url}/openapi.json; how it is: {server.url}/status; Ctrl-C stops it",
+        ]
+        if not found:
+            lines.append("  no tokens: whoever is on this machine may call it (see --tokens)")
+        return lines
 
     def ready(experiment: LiveExperiment) -> None:
         experiment.warm()
@@ -201,14 +221,6 @@ def serve(
     page = PageFiles(partial(page_files, Path(file).name)) if has(*PAGE_NEEDS) else None
     server = HttpServer(opened, address, log=log, user_feature=user_feature, page=page,
                         warmer=ready, may_write=writable)  # fmt: skip
-    say(f"lumpable {__version__} serves {place_of(file)} at {server.url}")
-    if page is None:
-        say("  no page: it needs the extra plot (pip install 'lumpable[plot]')")
-    else:
-        say(f"  open {server.url} in a browser to see what is going on")
-    say(f"  API: {server.url}/openapi.json; how it is: {server.url}/status; Ctrl-C stops it")
-    if not found:
-        say("  no tokens: whoever is on this machine may call it (see --tokens)")
     try:
         server.run()
     except StoreError as error:
@@ -281,4 +293,4 @@ def missing(experiment: LiveExperiment, file: str) -> list[str]:
         lines.append("no default: what had no reward in the window tells nothing (--default)")
     if not settings.hold_back and settings.mode == "serve":
         lines.append("nothing held back: nobody will see what this is worth (--hold-back 0.05)")
-    return lines
+    return [f"  {line}" for line in lines]

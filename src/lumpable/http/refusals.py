@@ -8,6 +8,7 @@ import msgspec
 
 from lumpable.base.errors import BadArgument
 from lumpable.http.messages import Failed, Fault
+from lumpable.service.entering import KNOWN_ARMS
 from lumpable.stores.law import StoreError, Trouble
 
 AGAIN = 1
@@ -69,6 +70,10 @@ def cause(error: StoreError) -> str:
     return CAUSES[error.kind]
 
 
+IN_HTTP = {KNOWN_ARMS: "known arms (see POST /arms/add, or serve with --new-arms)"}
+"""Expectations that name Python's functions, and how callers would say it."""
+
+
 class Refusal(Exception):
     """A request that is not served: with a status and words for the caller."""
 
@@ -91,7 +96,8 @@ def refusal(error: Exception) -> Refusal | None:
     if isinstance(error, Refusal):
         return error
     if isinstance(error, BadArgument):
-        return Refusal(400, error.argument, *expectation(error))
+        expected, got = expectation(error)
+        return Refusal(400, error.argument, IN_HTTP.get(expected, expected), got)
     if isinstance(error, StoreError):
         return later("store", "a store that takes events; nothing was done", cause(error))
     return None

@@ -35,6 +35,13 @@ def event_id(event: object, name: str = "event") -> str:
     return str(event)
 
 
+def event_ids(events: object) -> list[str]:
+    """Return several ids; one text is refused: it would be taken letter by letter."""
+    if isinstance(events, str | bytes | Mapping) or not isinstance(events, Iterable):
+        raise BadArgument("events", "several ids", f"{events!r:.60}")
+    return [event_id(event) for event in events]
+
+
 def key_of(key: object) -> str:
     """Return what tells equal rewards apart; it may be empty."""
     return event_id(key, "key") if key != "" else ""

@@ -12,9 +12,10 @@ from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.base.units import Name, to_micro
 from lumpable.service import framed
-from lumpable.service.asked import event_id, key_of, pairs_of, time_of
+from lumpable.service.asked import event_id, event_ids, key_of, pairs_of, time_of
 from lumpable.service.entering import Asked, Decided, Entering, Seen, Told
 from lumpable.service.joining import Standing
+from lumpable.service.settings import true_or_false
 from lumpable.stores.log_entries import Entry
 
 AT_A_TIME = 10_000
@@ -73,7 +74,8 @@ class LiveExperiment(Entering):
         if self.settings.mode == "observe":
             why = "this experiment only observes; report decisions with `observe`"
             raise BadArgument("mode", "serve or shadow", "observe, which takes reports", why=why)
-        activate, arms = bool(activate), None if allowed is None else self._allowed(allowed)
+        activate = true_or_false("activate", activate)
+        arms = None if allowed is None else self._allowed(allowed)
         if framed.is_frame(users):
             if events is not None:
                 raise BadArgument(
@@ -82,7 +84,7 @@ class LiveExperiment(Entering):
             return self._decide_frame(users, arms, activate, columns)
         _no_columns(columns)
         names = self._users.plains(users)
-        ids = [self._new_id() for _ in names] if events is None else list(map(event_id, events))
+        ids = [self._new_id() for _ in names] if events is None else event_ids(events)
         if len(ids) != len(names):
             raise BadArgument("events", f"an id for each of {len(names)} users", f"{len(ids)}")
         rows = [Asked(id, name, arms) for id, name in zip(ids, names, strict=True)]

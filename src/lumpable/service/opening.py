@@ -67,7 +67,8 @@ def open(
       arm if there is none
     - `at_most`: how often an arm may be shown to one user
     - `new_arms`: whether requests may introduce new arms
-    - `floor`: the least probability of each allowed arm
+    - `floor`: the least probability of each allowed arm in decisions that are not held back; over
+      all decisions it is at least `(1 - hold_back) * floor`, and propensities say what it was
     - `seed`: the random seed
     - `learner`: "lumps", another learner of the catalogue or a plan, by its name or as a mapping of
       `kind` and its options, as in {"kind": "ucb", "width": 0.3}

@@ -84,7 +84,8 @@ def _default(value: float) -> int:
     return to_micro(checks.real("default", value, "a number", -float("inf"), float("inf")))
 
 
-def _true_or_false(name: str, value: object) -> bool:
+def true_or_false(name: str, value: object) -> bool:
+    """Return what is True or False; anything else, such as "no", would count as True."""
     if not isinstance(value, bool | np.bool_):
         raise BadArgument(name, "True or False", repr(value))
     return bool(value)
@@ -113,7 +114,7 @@ PLAIN: dict[str, Callable[[Any], Any]] = {
     "hold_back": partial(_share, "hold_back", "a share in [0, 1)"),
     "control": _if_any(lambda arm: Names("control").plain(arm)),
     "at_most": _if_any(lambda value: checks.whole("at_most", value, 1, LARGEST)),
-    "new_arms": partial(_true_or_false, "new_arms"),
+    "new_arms": partial(true_or_false, "new_arms"),
     "floor": partial(_share, "floor", "a number in [0, 1)"),
     "seed": lambda value: checks.whole("seed", value, 0, LARGEST),
     "learner": learner_kinds.plain,

@@ -48,6 +48,8 @@ class WriterLock:
         self._made = False
         self._files: dict[str, tuple[int, int]] = {}
         """What names lead to, as long as it is held."""
+        if not path.parent.exists():  # else the lock would be what is missing
+            raise FileNotFoundError(f"no such folder: {str(path.parent)!r}")
         if path.exists() and path.stat().st_nlink > 1:
             got = f"{str(path)!r}, which has a second name (a hard link)"
             raise BadArgument(
