@@ -8,74 +8,20 @@ something is allocated: a profiler raises MemoryError before the n-th call of a 
 from __future__ import annotations
 
 import copy
-import math
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
-import lumpable
 from lumpable import Lumps, PolicyFinder
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.under_way import count
+from twins.cut_off import c_calls_of, cut_off, lines_of, out_of_memory
 
-ROOMS = tuple(
-    str(Path(lumpable.__file__).parent / part)
-    for part in ("lumps/use", "lumps/core", "learners/learner.py")
-)
-
-
-def cut_off(call: Callable[[], object], at: float) -> int | None:
-    """Call and interrupt at this line; if there is no such line, all is done: return how many."""
-    lines = 0
-
-    def local(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal lines
-        if event == "line":
-            lines += 1
-            if lines == at + 1:
-                raise KeyboardInterrupt
-        return local
-
-    def entered(frame: FrameType, event: str, argument: Any) -> Any:
-        return local if frame.f_code.co_filename.startswith(ROOMS) else None
-
-    before = sys.gettrace()
-    sys.settrace(entered)
-    try:
-        call()
-    except KeyboardInterrupt:
-        return None
-    finally:
-        sys.settrace(before)
-    return lines
-
-
-def out_of_memory(call: Callable[[], object], at: float) -> int | None:
-    """Call with no memory left before this call of a function in C, as `cut_off` does at lines."""
-    calls = 0
-
-    def entered(frame: FrameType, event: str, argument: Any) -> None:
-        nonlocal calls
-        if event == "c_call" and frame.f_code.co_filename.startswith(ROOMS):
-            calls += 1
-            if calls == at + 1:
-                raise MemoryError
-
-    before = sys.getprofile()
-    sys.setprofile(entered)
-    try:
-        call()
-    except MemoryError:
-        return None
-    finally:
-        sys.setprofile(before)
-    return calls
+ROOMS = "lumps/use", "lumps/core", "learners/learner.py"
 
 
 def prepared(real: bool = False) -> Lumps:
@@ -84,7 +30,7 @@ def prepared(real: bool = False) -> Lumps:
     If rewards are real, there is no room for another one either.
     """
     lumps, rng = (
-        Lumps(["red", "green"], seed=3, outstanding=8, new_arms=True, at_most=80),
+        Lumps(["red", "green"], seed=3, max_outstanding=8, new_arms=True, at_most=80),
         np.random.default_rng(1),
     )
     for t in range(126):
@@ -182,23 +128,26 @@ AMOUNTS: dict[str, Callable[[Lumps], object]] = {
 
 @pytest.mark.filterwarnings("ignore:more than 8 decisions")
 @pytest.mark.parametrize("cuts", [12, pytest.param(10_000, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("cut_off", [cut_off, out_of_memory])
+@pytest.mark.parametrize(
+    ("cut", "places_of"),
+    [(cut_off, lines_of), (out_of_memory, c_calls_of)],
+    ids=["Ctrl-C", "no memory"],
+)
 @pytest.mark.parametrize("name", [*CALLS, *AMOUNTS])
 def test_all_is_done_or_nothing(
-    name: str, cut_off: Callable[..., int | None], cuts: int, tmp_path: Path
+    name: str, cut: Callable[..., bool], places_of: Callable[..., int], cuts: int, tmp_path: Path
 ) -> None:
     """By day at a dozen lines from the first to the last, by night at every one."""
     call, first = (CALLS | AMOUNTS)[name], prepared(real=name in AMOUNTS)
     done = copy.deepcopy(first)
-    lines = cut_off(lambda: call(done), math.inf)
-    assert lines is not None
-    step = max(1, lines // cuts)
+    places = places_of(lambda: call(done), *ROOMS)
+    step = max(1, places // cuts)
     before, after = books(first), books(done)
     visits = first.core.state.group_visits.copy()
     outcomes = set()
     for at in range(0, 10_000, step):
         lumps = copy.deepcopy(first)
-        if cut_off(lambda: call(lumps), at) is not None:  # noqa: B023
+        if not cut(lambda: call(lumps), at, *ROOMS):  # noqa: B023
             break
         now = books(lumps)
         assert now in (before, after), f"line {at}"
@@ -216,7 +165,7 @@ def test_all_is_done_or_nothing(
                 sound(each)
             assert books(loaded) == books(lumps)
     assert books(lumps) == after
-    if lines > 10:  # some ask for hardly any memory
+    if places > 10:  # some ask for hardly any memory
         assert at > 10
         assert True in outcomes
 
@@ -292,7 +241,7 @@ def test_a_finder_that_is_refused_stays_finished() -> None:
         drink = finder.ask("ann")
         finder.tell("ann", drink, float(drink == "tea"))
     at = 0
-    while out_of_memory(lambda: finder.tell("bob", "water", 1.0), at) is None:
+    while out_of_memory(lambda: finder.tell("bob", "water", 1.0), at, *ROOMS):
         if "bob" in finder.contexts:
             break
         assert finder.finished

@@ -16,12 +16,11 @@ import numpy as np
 from lumpable.cli import outputs
 from lumpable.cli.show import console, grid, say, table
 from lumpable.service.changing import now
-from lumpable.service.event_files import check_ending
 from lumpable.service.exporting import export as export_to
 from lumpable.service.exporting import rows, settings_of
-from lumpable.service.log_files import check_out, export_log
+from lumpable.service.log_files import export_log
 from lumpable.service.opening import store_at
-from lumpable.service.settings import said
+from lumpable.service.settings import to_user_units
 from lumpable.service.snapshots import problem
 from lumpable.stores.law import Damage, Store, StoreError
 from lumpable.stores.postgres_database import is_address, place_of
@@ -33,7 +32,7 @@ FILE = click.argument("file", type=click.Path(dir_okay=False))
 
 
 @contextmanager
-def opened(file: str) -> Iterator[Store]:
+def open_store(file: str) -> Iterator[Store]:
     """Open a file or database to read it; what is wrong with it is bad input."""
     try:
         with store_at(file, read_only=True) as store:
@@ -53,7 +52,7 @@ def verify(ctx: click.Context, file: str) -> None:
 
     Exit codes: 0 whole, 1 damaged (also if only the snapshot is), 2 bad input.
     """
-    with opened(file) as store:
+    with open_store(file) as store:
         if not is_whole(store, file):
             ctx.exit(DAMAGED)
 
@@ -81,7 +80,7 @@ def is_whole(store: Store, file: str) -> bool:
 @FILE
 def show(file: str) -> None:
     """Print what is in the file or database of an experiment."""
-    with opened(file) as store:
+    with open_store(file) as store:
         settings, last = settings_of(store), store.last
         entries = [entry for _, entry in store.entries()]
         standings = Counter(row["standing"] for row in rows(store, now()))
@@ -95,7 +94,9 @@ def show(file: str) -> None:
         cut = " (not entered completely)" if settings.learned_left else ""
         facts.append(("learned", f"{settings.learned_digest}{cut}"))
     out.print(grid(facts))
-    values = [(name, str(value)) for name, value in said(settings).items() if name not in LEARNED]
+    values = [
+        (name, str(value)) for name, value in to_user_units(settings).items() if name not in LEARNED
+    ]
     out.print(table("Settings (window in seconds)", ("setting", "value"), values))
     out.print(table("Arms", ("arm", "last change"), [(repr(a), w) for a, w in arms.items()]))
     for title, head, counts in (
@@ -142,8 +143,7 @@ def export(file: str, out: Path, log: bool) -> None:
     outputs.check({"--out": out}, read=parts_of(file))
     if out.is_dir() and not log:
         raise click.UsageError(f"--out: expected a file, got the folder {str(out)!r}")
-    with opened(file) as store:
-        (check_out if log else check_ending)(out, "--out")
+    with open_store(file) as store:
         written = (export_log if log else export_to)(store, out, now(), "--out")
     say(f"{out}: {written:,} events")
 

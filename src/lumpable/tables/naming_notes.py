@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from lumpable.stores.log_entries import Name
+from lumpable.base.units import Name
 
 BROKEN = re.compile(r"-?\d+\.0+")
 
