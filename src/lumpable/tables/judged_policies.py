@@ -10,7 +10,7 @@ the policy that it chose, and the other half's would not know why it was chosen.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -179,17 +179,25 @@ def _blocks(core: ThreeLevels, users: int) -> list[IntVector]:
 
 def _numbers(events: Events, policy: Mapping[Name, Name]) -> IntVector:
     """Return the number of each user's item."""
+    chosen = items_of(policy, events.users, events.items)
+    number_of = {item: place for place, item in enumerate(events.items)}
+    return np.array([number_of[chosen[user]] for user in events.users], dtype=np.int64)
+
+
+def items_of(
+    policy: Mapping[Name, Name], users: Collection[Name], items: Collection[Name]
+) -> Mapping[Name, Name]:
+    """Return a policy that has an item of the log for each user of the log."""
     if not isinstance(policy, Mapping):
         raise BadArgument("policy", "a mapping from users to items", type(policy).__name__)
-    number_of = {item: place for place, item in enumerate(events.items)}
-    missing = [user for user in events.users if user not in policy]
+    missing = [user for user in users if user not in policy]
     if missing:
-        got = f"none for {len(missing):,} of {len(events.users):,}, such as {missing[0]!r}"
+        got = f"none for {len(missing):,} of {len(users):,}, such as {min(missing, key=str)!r}"
         raise BadArgument("policy", "an item for each user of the log", got)
-    unknown = {policy[user] for user in events.users} - set(number_of)
+    unknown = {policy[user] for user in users} - set(items)
     if unknown:
         raise BadArgument("policy", "items of the log", f"{min(unknown, key=str)!r}")
-    return np.array([number_of[policy[user]] for user in events.users], dtype=np.int64)
+    return policy
 
 
 # --- What the model says --------------------------------------------------------------------------

@@ -181,7 +181,9 @@ def by_betting(
     """Return the IPS value, or the difference of two, with an interval that needs no normal law.
 
     Rewards lie between `ends`, weights between 0 and `largest`. Folds are judged apart, each with
-    a part of the error; events are taken in an order drawn by lot.
+    a part of the error. Evidence has no order, so events are taken in one drawn by lot, which is
+    another one when the log has grown: the interval is for one look. `value_in_time` has intervals
+    for many.
     """
     (low, high), level = ends, 1.0 - (1.0 - level) / len(folds)
     events = sum(int(fold.times.sum()) for fold in folds)
