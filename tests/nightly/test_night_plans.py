@@ -14,10 +14,10 @@ import duckdb
 import numpy as np
 import psycopg
 import pytest
-from kits import postgres
 from made_nights import LIKES, OFFERS, contents, rows, write
 
 import lumpable as lb
+from kits import postgres
 from lumpable.live.session import Session
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.nightly import night_fits, night_plans
