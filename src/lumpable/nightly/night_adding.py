@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.words import counted
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.nightly import night_rows
+from lumpable.nightly import coming_back, night_rows
 from lumpable.nightly.night_folder import Folder, Manifest, Segment, digest_of_file
 from lumpable.tables import cleaning
 from lumpable.tables.cleaning import Columns
@@ -36,7 +37,7 @@ class Added:
     events: int
     """Events that are new."""
     again: int
-    """Events whose id was known from before."""
+    """Events whose id was known from before, or that were learned from this state."""
     against: int
     """Those of them that say something else than before; what was there first stays."""
     known: bool
@@ -78,6 +79,10 @@ class Adding:
             floats = part.types[self.columns.id] in (*FLOATS, TAGGED)
             known = [self.folder.path / one.name for one in self.manifest.segments]
             again, against = night_rows.drop_known(self.con, known, floats=floats)
+            own = coming_back.drop_own(self.con, known, self.columns, self.accepted)
+            if own:
+                notes += (f"{counted(own, 'event')} had been learned from this state: known",)
+            again += own
         with tempfile.TemporaryDirectory(prefix="lumpable-") as scratch:
             made = Path(scratch) / "rows.parquet"
             new = night_rows.write(self.con, made)

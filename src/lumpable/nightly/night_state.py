@@ -13,12 +13,13 @@ from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.live.session import Session
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.nightly import name_lists, night_plans, night_rows, plan_files
+from lumpable.nightly import coming_back, name_lists, night_plans, night_rows, plan_files
 from lumpable.nightly.night_adding import NEEDED, Added, Adding, agreed
 from lumpable.nightly.night_fits import KeptFit
 from lumpable.nightly.night_folder import Folder, Manifest, Planned, Segment
 from lumpable.nightly.night_plans import Made, NightPlan
 from lumpable.service.learner_kinds import LUMPS, plain, try_out
+from lumpable.service.log_files import LogFor
 from lumpable.stores.log_entries import Name
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.events import Events
@@ -75,6 +76,21 @@ class Nightly:
         rows = night_rows.relation(self._folder.check(manifest))
         columns = Columns(**(manifest.columns or dict(zip(NEEDED, NEEDED, strict=True))))
         return night_rows.evidence(con, rows, columns, Accepted.of(manifest.rewards))
+
+    def log_for(self, digest: str | None) -> LogFor:
+        """Return how a log is written that comes back to this state.
+
+        `digest` is that of the evidence that an experiment began with; None: with none.
+        """
+        manifest = self._folder.read()
+        columns = Columns(**(manifest.columns or dict(zip(NEEDED, NEEDED, strict=True))))
+        accepted, known = Accepted.of(manifest.rewards), ""
+        if digest is not None:
+            with database(None) as con:
+                paths = self._folder.check(manifest)
+                own = coming_back.is_own(con, digest, paths, columns, accepted)
+            known = digest if own else ""
+        return LogFor(columns.named, known, manifest.zoned is not False)
 
     # --- Evidence -----------------------------------------------------------------------------
 
