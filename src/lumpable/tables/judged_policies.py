@@ -38,6 +38,8 @@ FEW = 100.0
 """Weights that tell as much as fewer equal ones than this are worth a warning, ..."""
 HEAVY = 0.05
 """... and so is one event with more than this part of all weight."""
+WRONG = 5.0
+"""Weights whose mean is so many standard errors from 1 are not due to chance."""
 FEWEST = 4
 """Events that judge a policy, at least."""
 BELOW_1 = math.nextafter(1.0, 0.0)
@@ -100,8 +102,9 @@ def _judge(judged: _Judged, words: str, level: float) -> Value:
     few = [*_untrusted({"value": value, "lift": lift, "": [logged]}, level)]
     if events.propensity is None:
         return Value(words, tuple(value), tuple(lift), logged, None, level, (WITHOUT, *few))
-    notes, seen = few, off_policy.weights(own)
     ends, largest = _ends(events), 1.0 / float(events.propensity.min())
+    notes, seen = few, off_policy.weights(own, largest)
+    notes += [*_impossible(value, seen, ends)]
     if ends is None:
         notes.append("By betting needs rewards with known bounds: say which, as in rewards=(0, 5).")
     else:
@@ -119,6 +122,32 @@ def _judge(judged: _Judged, words: str, level: float) -> Value:
             "intervals may be too short."
         )
     return Value(words, tuple(value), tuple(lift), logged, seen, level, tuple(notes))
+
+
+def _impossible(
+    rows: Sequence[PolicyEstimate], seen: Weights, ends: tuple[float, float] | None
+) -> Iterator[str]:
+    """Say that propensities must be wrong, or that a value is none that there can be."""
+    if abs(seen.mean - 1.0) > WRONG * seen.error:
+        yield (
+            f"Propensities look wrong: weights are 1 on average if they are right, give or take "
+            f"{number(seen.error, 2)}, and here they are {number(seen.mean, 2)}. Do not trust the "
+            "methods that weigh events."
+        )
+    if ends is not None:
+        out = [row for row in rows if not (math.isnan(row.value) or _within(row.value, ends))]
+        if out:
+            named = ", ".join(f"{row.method} ({number(row.value)})" for row in out)
+            yield (
+                f"Out of what can be, as rewards lie between {number(ends[0])} and "
+                f"{number(ends[1])}: the value by {named}."
+            )
+
+
+def _within(value: float, ends: tuple[float, float]) -> bool:
+    """Whether a value lies between ends, but for rounding."""
+    slack = 1e-9 * (ends[1] - ends[0])
+    return ends[0] - slack <= value <= ends[1] + slack
 
 
 def _untrusted(kinds: Mapping[str, Sequence[PolicyEstimate]], level: float) -> Iterator[str]:
