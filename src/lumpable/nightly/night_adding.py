@@ -72,7 +72,7 @@ class Adding:
             self._gather(part, events)
         notes = self._grown(part)
         again = against = 0
-        content = "" if self.columns.id is not None else night_rows.content_of(events)
+        content = "" if self.columns.id is not None else night_rows.content_of(self.con, events)
         if content and any(content == one.content for one in self.manifest.segments):
             return Added(part.name, 0, 0, 0, True, events.dirt)
         if self.columns.id is not None:
