@@ -302,7 +302,7 @@ def test_a_day_without_events_stops_no_folder(tmp_path: Path) -> None:
     assert "event id is missing" in str(added[2].dirt)
     before = contents(tmp_path / "state")
     assert [one.events for one in state.evidence(days)] == [0] * 4
-    for name, words in (("2.csv", "it has no rows"), ("3.csv", "no event counts. 1 of 1 row")):
+    for name, words in (("2.csv", "2.csv' has no rows"), ("3.csv", "no event counts. 1 of 1 row")):
         with pytest.raises(lb.BadArgument, match=words):
             state.evidence(days / name)
         with pytest.raises(lb.BadArgument, match=words):

@@ -102,14 +102,14 @@ class Adding:
                 "in both count twice",)  # fmt: skip
 
     @staticmethod
-    def refuse_none(made: Sequence[Added]) -> None:
+    def refuse_none(made: Sequence[Added], source: Any) -> None:
         """Refuse files of which nothing counts; one among others is no harm: a day without events.
 
         Files that came before are known, and their events counted then.
         """
         if not any(one.events or one.known for one in made):
             dirt = next((one.dirt for one in made if one.dirt is not None and one.dirt.rows), None)
-            raise BadArgument("source", why="it has no rows" if dirt is None else none_counts(dirt))
+            raise BadArgument("source", why=none_counts(dirt or Dirt(0, (), ()), source))
 
     def _gather(self, part: Part, events: Events) -> None:
         """Make the table `came`, and see that it says what `events` do."""

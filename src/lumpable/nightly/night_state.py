@@ -119,7 +119,7 @@ class Nightly:
                 parts = parts_of(con, source, columns.named.values())
                 options = {"strict": strict, "memory": memory, "progress": progress}
                 made = [adding.add(part, source, **options) for part in parts]
-                adding.refuse_none(made)
+                adding.refuse_none(made, source)
             if adding.manifest.segments != before.segments:
                 self._folder.write(adding.manifest)
                 self._kept_fit.remove()  # of less evidence

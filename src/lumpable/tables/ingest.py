@@ -6,6 +6,7 @@ Nothing is held but what was added up, and DuckDB may put that on the disk.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from lumpable.tables.column_values import BROKEN, FLOATS
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
 from lumpable.tables.faults_found import Found, faults_of
-from lumpable.tables.naming_notes import notes_on, notes_on_ids
+from lumpable.tables.naming_notes import notes_on, notes_on_fault, notes_on_ids
 from lumpable.tables.packed_reading import Field, PackedReading
 from lumpable.tables.queries import Progress, database, run
 from lumpable.tables.source_parts import Part
@@ -30,6 +31,8 @@ from lumpable.tables.sources import empty_files, mixed_files, parts_of, reading
 ODD_ID = "id LIKE '%.0' AND regexp_full_match(id, '-?[0-9]+[.]0')"
 """An event id that looks like a float; most have another end, which is quick to see."""
 NO_TIMES = "NULL::BIGINT AS first, NULL::BIGINT AS last"
+NUMBERS = ("reward", "propensity")
+"""What holds numbers."""
 Names = tuple[Name, ...]
 Told = tuple[
     Names, Names, list[Any], IntVector, list[tuple[int, int, int]], tuple[int, int] | None
@@ -84,13 +87,14 @@ def read_events(
     columns = Columns(user, item, reward, time, id, propensity, rewarded)
     events = read_all(source, columns, Accepted.of(rewards), strict, memory, progress)
     if len(events.times) == 0:
-        raise BadArgument("source", why=none_counts(events.dirt))
+        raise BadArgument("source", why=none_counts(events.dirt, source))
     return events
 
 
-def none_counts(dirt: Dirt) -> str:
-    """Say that no event counts, and why."""
-    return f"no event counts. {dirt}" if dirt.rows else "it has no rows"
+def none_counts(dirt: Dirt, source: Any) -> str:
+    """Say that no event of a source counts, and why."""
+    named = repr(str(source)) if isinstance(source, str | Path) else "the frame"
+    return f"no event counts. {dirt}" if dirt.rows else f"{named} has no rows"
 
 
 def read_all(
@@ -278,7 +282,9 @@ class Reading:
             counted += [(None, REPEATED, again), (None, CONTRADICTED, against)]
         faults = faults_of(found, [row for row in counted if row[2] > 0], self.columns)
         rows = good + sum(fault.rows for fault in faults)
-        return Dirt(rows, faults, tuple(self._notes(users, items)))
+        numbers = {self.columns.named[role] for role in NUMBERS if role in self.columns.named}
+        hints = [note for fault in faults for note in notes_on_fault(fault, numbers)]
+        return Dirt(rows, faults, (*self._notes(users, items), *hints))
 
     def _notes(self, users: Names, items: Names) -> list[str]:
         text = any(part.text for part in self.parts)
