@@ -312,7 +312,7 @@ def test_the_query_of_the_docs_gives_everybody_an_action(learned: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/how-to/nightly.md").read_text(encoding="utf-8")
     [query] = re.findall(r"```sql\n(.+?)```", page, re.DOTALL)
     plan = lb.Nightly(learned).plan(USERS)
-    table = [(None, plan.default, plan.default_propensity, plan.version)]
+    table: list[tuple[Any, ...]] = [(None, plan.default, plan.default_propensity, plan.version)]
     table += [(*row, plan.version)
               for row in zip(plan.users, plan.actions, plan.propensity, strict=True)]  # fmt: skip
     make = (

@@ -13,11 +13,12 @@ from scipy import stats
 import lumpable as lb
 from lumpable import BadArgument, value_in_time
 from lumpable.base.arrays import FloatVector
+from lumpable.stores.log_entries import Name
 from lumpable.tables.betting import betting_interval
 
 CHANCE = 1e-9
 """A test of a law fails by chance with less than this probability."""
-POLICY = {"u0": "tea", "u1": "coffee", "u2": "tea"}
+POLICY: dict[Name, Name] = {"u0": "tea", "u1": "coffee", "u2": "tea"}
 MEAN = {"tea": 0.7, "coffee": 0.4}
 
 
@@ -85,7 +86,7 @@ def test_rewards_of_a_range_and_whole_numbers_as_names() -> None:
     frame = log(300, 4).with_columns(
         user=pl.col("user").str.slice(1).cast(int), reward=4.0 * pl.col("reward") - 1.0
     )
-    policy = {int(user[1:]): item for user, item in POLICY.items()}
+    policy: dict[Name, Name] = {int(str(user)[1:]): item for user, item in POLICY.items()}
     [one] = value_in_time(frame, policy, least=0.2, rewards=(-1, 3), looks=[300])
     [unit] = value_in_time(log(300, 4), POLICY, least=0.2, looks=[300])
     ends = [(end + 1) / 4 for end in (one.value, one.low, one.high)]

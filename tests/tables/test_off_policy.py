@@ -256,6 +256,7 @@ def test_propensities_that_cannot_be_are_said_to_be_wrong(wrong: float, mean: fl
         found.append([note for note in value.notes if note.startswith(("Propens", "Out of"))])
     assert found[0] == []
     assert found[1][0].startswith("Propensities look wrong: weights are 1 on average")
+    assert value.weights is not None
     assert value.weights.mean == pytest.approx(mean, rel=0.2)
     assert [note[:6] for note in found[1][1:]] == (["Out of"] if mean > 1.0 else [])
     said = found[1][-1]

@@ -156,7 +156,8 @@ def line_numbers(path: Path, at: Iterable[int]) -> dict[int, int]:
             done = 0
             while len(found) < len(places):
                 start = max(done, places[len(found)] - 1 - begin)
-                start = start if start >= len(block) else BLANK.match(block, start).end()
+                if start < len(block) and (blank := BLANK.match(block, start)) is not None:
+                    start = blank.end()
                 if start >= len(block):
                     break  # it is in a later block, or its blank lines go on there
                 line += _ends(block, done, start, last)

@@ -6,12 +6,13 @@ Nothing is held but what was added up, and DuckDB may put that on the disk.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lumpable.base.arrays import IntVector
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.stores.log_entries import Name
@@ -19,6 +20,7 @@ from lumpable.tables import cleaning
 from lumpable.tables.adding_up import added_up, numbered
 from lumpable.tables.cleaning import CONTRADICTED, REPEATED, UNREADABLE, Columns
 from lumpable.tables.column_values import BROKEN, FLOATS
+from lumpable.tables.differing_ids import MOST, all_differ
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
 from lumpable.tables.faults_found import Found, faults_of
@@ -31,6 +33,8 @@ from lumpable.tables.sources import empty_files, mixed_files, parts_of, reading
 ODD_ID = "id LIKE '%.0' AND regexp_full_match(id, '-?[0-9]+[.]0')"
 """An event id that looks like a float; most have another end, which is quick to see."""
 NO_TIMES = "NULL::BIGINT AS first, NULL::BIGINT AS last"
+LIKELY = 1 << 20
+"""Propensities that differ, of which more are not numbered."""
 NUMBERS = ("reward", "propensity")
 """What holds numbers."""
 Names = tuple[Name, ...]
@@ -136,6 +140,10 @@ class Reading:
         }
         """The columns that hold names of users and of items."""
         extra = ["p"] if columns.propensity is not None else []
+        self.grouped = True
+        """Whether rows were grouped, and the table `told` is there."""
+        self.most = MOST if columns.id is not None else math.inf
+        """Rows that can be read without being grouped."""
         self.keys = ", ".join([*self.named["u"], *self.named["i"], "m", *extra])
         """What must be the same for rows to be added up."""
 
@@ -159,9 +167,11 @@ class Reading:
 
     def _packed(self) -> Told | None:
         """Read rows as one whole number each, if that is possible: this is quicker."""
-        plain = self.columns.id is None and self.columns.propensity is None
         kinds = all(len(names) == 1 for names in self.named.values())
-        if not (plain and kinds and all(part.rows is not None for part in self.parts)):
+        known = all(part.rows is not None for part in self.parts)
+        if not (kinds and known and sum(part.rows or 0 for part in self.parts) <= self.most):
+            return None
+        if self.columns.id is not None and not all_differ(self.con, self.queries):
             return None
         every = " UNION ALL ".join(f"FROM ({query}) WHERE fault = 0" for query in self.queries)
         named = {letter: self._names(letter, every) for letter in self.named}
@@ -171,12 +181,35 @@ class Reading:
             Field(sql, (0, len(names) - 1) if names else ()) for names, sql, _ in named.values()
         ]
         joins = " ".join(join for _, _, join in named.values())
+        fields.append(Field("m"))
+        likely = self._likely() if self.columns.propensity is not None else None
+        if likely is not None:
+            if not 0 < len(likely) <= LIKELY:
+                return None
+            fields.append(Field("likely.number", (0, len(likely) - 1)))
+            joins += " JOIN likely ON c.p = likely.p"
         reading = PackedReading(self.con, self.parts, self.queries, self.progress)
-        found = reading.rows([*fields, Field("m")], joins)
+        found = reading.rows(fields, joins)
         if found is None:
             return None
         users, items = self._numbered(named, found.keys)
+        if likely is not None:
+            found.keys[3] = likely[found.keys[3]]
+        self.grouped = False
         return users, items, found.keys, found.times, found.wrong, found.span
+
+    def _likely(self) -> FloatVector:
+        """Number the propensities that there are, in a table; return them in order.
+
+        Also those of rows that cannot count for another reason, as it is quicker not to look.
+        """
+        source = " UNION ALL ".join(f"SELECT p FROM ({query})" for query in self.queries)
+        self.con.execute(
+            "CREATE OR REPLACE TEMP TABLE likely AS SELECT p, row_number() OVER (ORDER BY p) - 1 "
+            f"AS number FROM (SELECT DISTINCT p FROM ({source}) WHERE p > 0 AND p <= 1)"
+        )
+        found = self.con.execute("SELECT p FROM likely ORDER BY number").fetchnumpy()
+        return np.asarray(np.ma.getdata(found["p"]), np.float64)
 
     def _grouped(self) -> Told:
         """Read and group rows."""
@@ -273,7 +306,7 @@ class Reading:
         counted: list[tuple[int | None, int, int]] = [*wrong]
         found = Found(self.con, self.parts, self.queries)
         counted += [(part, UNREADABLE, lines) for part, lines in found.unreadable().items()]
-        if self.columns.id is not None:
+        if self.columns.id is not None and self.grouped:
             again, against = self._one(
                 "SELECT coalesce(sum(n - 1) FILTER (versions = 1), 0)::BIGINT, "
                 "coalesce(sum(n) FILTER (versions > 1), 0)::BIGINT - "
@@ -295,10 +328,10 @@ class Reading:
             notes += notes_on(column, names, floats=floats, text=text)
         if self.columns.id is not None:
             types = {part.types[self.columns.id] for part in self.parts}
-            odd = self._one(f"SELECT min(id) FROM told WHERE fault = 0 AND {ODD_ID}")[0]
-            notes += notes_on_ids(
-                self.columns.id, odd if text else None, not types.isdisjoint(FLOATS)
-            )
+            odd = None
+            if text and self.grouped:  # fields of a CSV file are always grouped
+                odd = self._one(f"SELECT min(id) FROM told WHERE fault = 0 AND {ODD_ID}")[0]
+            notes += notes_on_ids(self.columns.id, odd, not types.isdisjoint(FLOATS))
         if any(self.truths):
             notes.append(f"{self.columns.reward}: the words true and false are read as 1 and 0")
         return notes
