@@ -10,7 +10,7 @@ import os
 import random
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -20,6 +20,7 @@ from kits.served import Breakable, served
 from kits.service import Clock, opened, settings
 from lumpable.http.health import ENOUGH, LONGER, NEVER, OFTEN, QUIET, SURPRISE, Seen, Watch
 from lumpable.http.life import may_write
+from lumpable.http.refusals import CAUSES
 from lumpable.http.tokens import Tokens
 from lumpable.service import fits_beside
 from lumpable.service.activity import activity
@@ -27,7 +28,7 @@ from lumpable.service.fits_beside import Beside
 from lumpable.service.history import FADES, History
 from lumpable.service.lately import lately
 from lumpable.service.live_experiment import LiveExperiment
-from lumpable.stores.law import StoreError
+from lumpable.stores.law import StoreError, Trouble
 from lumpable.stores.log_entries import Entry
 
 
@@ -274,7 +275,8 @@ class Named(Breakable):
         try:
             return super().append(entries)
         except StoreError:
-            raise StoreError("/srv/ann/clicks.db: database or disk is full") from None
+            place = "/srv/ann/clicks.db"
+            raise StoreError("database or disk is full", "full", place=place) from None
 
 
 def test_no_caller_without_a_role_is_told_where_the_file_is() -> None:
@@ -298,26 +300,56 @@ def test_no_caller_without_a_role_is_told_where_the_file_is() -> None:
         assert not shop.get("/status", Authorization="Bearer a-token-of-some-more").json["trouble"]
 
 
+class Faulty(Breakable):
+    """A store that fails in a way that nobody foresaw, or finds that it is damaged."""
+
+    def append(self, entries: Any) -> int:
+        if self.full:
+            raise self.error
+        return super().append(entries)
+
+    error: Exception = RuntimeError("ann is a secret")
+
+
+def test_the_log_says_why_and_names_nobody() -> None:
+    store = Faulty()
+    with served(lambda: opened(store)) as shop:
+        store.full = True
+        refused = shop.post("/decide", {"user": "ann"})
+        assert (refused.status, refused.error["got"]) == (503, CAUSES["other"])
+        store.error = StoreError("entry 7 of 'ann' is damaged", "damaged", place="clicks.db")
+        assert shop.post("/decide", {"user": "ann"}).error["got"] == CAUSES["damaged"]
+        store.full = False
+    unforeseen, damaged = (line for line in shop.log if line["what"] == "store")
+    assert unforeseen["error"] == "RuntimeError"
+    assert any("append" in where for where in unforeseen["where"])
+    assert damaged["cause"] == CAUSES["damaged"]
+    assert "ann" not in "\n".join(shop.lines)
+
+
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("kind", "told"),
     [
-        ("c.db: attempt to write a readonly database; nothing was written", "read-only"),
-        ("c.db: disk I/O error; nothing was written", "the disk reports an error"),
-        ("c.db: the store is closed", "the service is stopping"),
-        ('postgresql://u@h/d: connection to server at "10.1.2.3", port 5432 failed: refused',
-         "the database server is away"),
-        ("entry 7 cannot be: KeyError('ann') (see verify)", "damaged (see lumpable verify)"),
-        ("not written: RuntimeError('ann')", "not written; the log on stderr says why"),
+        ("read-only", "read-only"), ("disk", "the disk reports an error"),
+        ("files", "too many open files"), ("gone", "the file was removed or replaced"),
+        ("closed", "the service is stopping"), ("away", "the database server is away"),
+        ("damaged", "damaged (see lumpable verify)"),
+        ("other", "not written; the log on stderr says why"),
     ],
 )  # fmt: skip
-def test_words_of_stores(said: str, told: str) -> None:
+def test_words_for_what_went_wrong(kind: Trouble, told: str) -> None:
     watch = Watch()
-    watch.failed(StoreError(said))
+    watch.failed(StoreError("entry 7 of 'ann'", kind, place="/srv/ann/clicks.db"))
     (found,) = watch.concerns()
     assert found.what == f"the last call could not be written: {told}"
     assert "disk: is it full" in found.do
     watch.written()
     assert watch.concerns() == []
+
+
+def test_whatever_goes_wrong_has_words_of_its_own() -> None:
+    assert set(CAUSES) == set(get_args(Trouble))
+    assert len(set(CAUSES.values())) == len(CAUSES)
 
 
 def test_a_store_that_others_share_is_a_server() -> None:

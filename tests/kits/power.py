@@ -23,6 +23,8 @@ from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
 
 SECTOR = 512
+OURS = {apsw.IOError: sqlite3.SQLITE_IOERR, apsw.FullError: sqlite3.SQLITE_FULL}
+"""Errors that the disk raises, which have no code yet."""
 _names = itertools.count()
 
 
@@ -245,4 +247,6 @@ def _as_usual() -> Iterator[None]:
     except apsw.ConstraintError as error:
         raise sqlite3.IntegrityError(str(error)) from error
     except apsw.Error as error:
-        raise sqlite3.OperationalError(f"{type(error).__name__} {error}") from error
+        usual = sqlite3.OperationalError(f"{type(error).__name__} {error}")
+        usual.sqlite_errorcode = OURS.get(type(error)) or vars(error)["result"]
+        raise usual from error

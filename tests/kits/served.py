@@ -115,6 +115,6 @@ class Breakable(MemoryStore):
 
     def append(self, entries: Any) -> int:
         if self.full:
-            raise StoreError("disk full")
+            raise StoreError("disk full", "full")
         kept: list[Entry] = list(entries)
         return super().append(kept)

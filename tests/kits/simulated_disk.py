@@ -60,12 +60,12 @@ class Mounted(Store):
 
     def _for_reading(self) -> Disk:
         if self.dead:
-            raise StoreError("the process is gone")
+            raise StoreError("the process is gone", "closed")
         return self._disk
 
     def _for_writing(self) -> Disk:
         if self.dead:
-            raise StoreError("the process is gone")
+            raise StoreError("the process is gone", "closed")
         return self._disk
 
     def die(self) -> None:
@@ -77,7 +77,7 @@ class Mounted(Store):
     def _write(self, change: Callable[[Disk], int]) -> int:
         disk, fault, self.next = self._for_writing(), self.next, ""
         if fault == Fault.REFUSED:
-            raise StoreError("the disk is full; nothing was written")
+            raise StoreError("the disk is full; nothing was written", "full")
         after = fault in (Fault.CUT_AFTER, Fault.LOST_AFTER)
         result = change(disk) if after or not fault else 0
         if fault in (Fault.CUT_BEFORE, Fault.CUT_AFTER):
@@ -85,7 +85,7 @@ class Mounted(Store):
         elif fault:
             self.lose()
         if fault:
-            raise StoreError(f"{fault} it was written")
+            raise StoreError(f"{fault} it was written", "away" if "lost" in fault else "disk")
         return result
 
     @property
@@ -137,13 +137,13 @@ class Shared(Mounted, SharedStore):
     def _for_reading(self) -> Disk:
         if self.lost_reading:
             self.lost_reading = False
-            raise StoreError("the session that reads was lost")
+            raise StoreError("the session that reads was lost", "away")
         return super()._for_reading()
 
     def _for_writing(self) -> Disk:
         if self.lost_writing:
             self.lost_writing = self._has_turn = self._is_elected = False
-            raise StoreError("the session that writes was lost")
+            raise StoreError("the session that writes was lost", "away")
         return super()._for_writing()
 
     def die(self) -> None:
@@ -184,7 +184,7 @@ class Shared(Mounted, SharedStore):
     def _write(self, change: Callable[[Disk], int]) -> int:
         self._for_writing()
         if not self._has_turn:
-            raise StoreError("another process may write now")
+            raise StoreError("another process may write now", "busy")
         return super()._write(change)
 
     # --- Aside --------------------------------------------------------------------------------

@@ -84,6 +84,8 @@ class Processes:
                     raise self.broken(f"refused, and nothing is wrong with it: {error}") from error
         except StoreError as error:
             self.say(f"  {worker.name}: {running.name} failed: {error}")
+            if error.kind == "other":
+                raise self.broken(f"nobody knows why: {error}") from error
             running.failed = error
         else:
             if not running.call.dead:

@@ -2,7 +2,8 @@
 
 A worker reads jobs from its pipe, a JSON line each, does them, and says so when they are durable.
 It tries again what fails with `StoreError`, but for a deadlock or a conflict of transactions, which
-may never reach a caller; that, and any other error, ends it, and is shown.
+may never reach a caller, and for what nobody can tell the cause of; these, and any other error, end
+it, and are shown.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def again(work):
         try:
             return work()
         except StoreError as error:
-            if never(error):
+            if never(error) or error.kind == "other":
                 raise RuntimeError("callers may not see this") from error
             failures += 1
             time.sleep(0.05)

@@ -216,6 +216,25 @@ def test_a_wild_reward_counts_as_the_fence() -> None:
     assert cells.s == pytest.approx(total)
 
 
+@pytest.mark.parametrize("share", [0.003, 0.006, 0.01, 0.02, 0.05])
+def test_rare_amounts_are_fenced_among_themselves(share: float) -> None:
+    """The outer half percent of all rewards would begin within the usual purchases."""
+    rng = np.random.default_rng(6)
+    size = (200, 10, 25)
+    rewards = np.where(rng.random(size) < share, rng.lognormal(3.0, 1.0, size), 0.0)
+    score, amounts = scoring(drawn(rewards)), rewards[rewards > 0.0]
+    assert (amounts > score.high).mean() <= OUTER
+    assert score.high >= (1.0 + FENCE) * np.quantile(amounts, 0.95)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.5])
+def test_beside_few_ones_others_are_wild_all_the_same(share: float) -> None:
+    rng = np.random.default_rng(7)
+    rewards = (rng.random((200, 10, 25)) < share).astype(np.float64)
+    rewards[:13, 0, 0] = 1000.0
+    assert scoring(drawn(rewards)).high == 1.0 + FENCE
+
+
 # --- Cells ----------------------------------------------------------------------------------------
 
 

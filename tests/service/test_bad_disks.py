@@ -37,17 +37,18 @@ def test_every_write_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with disk.used(monkeypatch):
         e = opened(SQLiteStore(tmp_path / "log.db"))
         e._store._db.execute("PRAGMA wal_autocheckpoint = 5")  # type: ignore[attr-defined]
-        before, answered, refused = disk.steps, set[str](), list[str]()
+        before, answered, refused = disk.steps, set[str](), list[StoreError]()
         for k in range(60):
             disk.fails = frozenset({disk.steps + 1 + k % 9})
             try:
                 answered.add(e.decide(f"u{k % 4}", event=f"{k}").event)
             except StoreError as error:
-                refused.append(str(error))
+                refused.append(error)
         disk.fails = frozenset()
         assert disk.steps > before
         assert len(refused) > 5
-        assert all("IOError" in words for words in refused)
+        assert {error.kind for error in refused} == {"disk"}
+        assert all("IOError" in str(error) for error in refused)
         e.decide("ann", event="after")
         closed(e)
     assert answered | {"after"} <= acknowledged(tmp_path / "log.db")
@@ -61,8 +62,9 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         disk.full = True
         for call in (lambda: e.decide("bob", event="x"), lambda: e.reward(first.event, 1.0),
                      lambda: e.add_arm("new"), lambda: e.forget("ann")):  # fmt: skip
-            with pytest.raises(StoreError, match="Full"):
+            with pytest.raises(StoreError, match="Full") as refused:
                 call()
+            assert refused.value.kind == "full"
         disk.full = False
         assert e.decide("ann", event=first.event) == first
         assert e.reward(first.event, 1.0) == "rewarded"
@@ -116,8 +118,9 @@ def test_a_disk_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     path = tmp_path / "clicks.db"
     with lb.open(path, ["red"], fits="at once") as e:
         e._store._db.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
-        with pytest.raises(StoreError, match="readonly"):
+        with pytest.raises(StoreError, match="readonly") as refused:
             e.decide("ann")
+        assert refused.value.kind == "read-only"
         e._store._db.execute("PRAGMA query_only = OFF")  # type: ignore[attr-defined]
         e.decide("ann")
 
@@ -126,8 +129,9 @@ def test_a_disk_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
 
     with monkeypatch.context() as patch:
         patch.setattr("os.open", none_left)
-        with pytest.raises(StoreError, match="Too many open files"):
+        with pytest.raises(StoreError, match="Too many open files") as refused:
             lb.open(path)
+        assert refused.value.kind == "files"
     with monkeypatch.context() as patch:
         patch.setattr(sqlite3, "connect", none_left)
         with pytest.raises(StoreError, match="Too many open files"):
@@ -150,8 +154,9 @@ def test_an_import_that_fails_is_an_error_of_the_store(monkeypatch: pytest.Monke
 
     with monkeypatch.context() as patch:
         patch.setattr(learner, "ask", ask)
-        with pytest.raises(StoreError, match="Too many open files"):
+        with pytest.raises(StoreError, match="Too many open files") as refused:
             e.decide_many(["bob", "cid"], events=["b", "c"])
+        assert refused.value.kind == "files"
         assert e.status().decisions == 1
     with monkeypatch.context() as patch:
         patch.setattr(learner, "tell", lambda *_: (_ for _ in ()).throw(OSError(24, "Too many")))
@@ -205,8 +210,9 @@ def test_erasing_waits_for_readers(tmp_path: Path) -> None:
         reader = sqlite3.connect(tmp_path / "log.db", isolation_level=None)
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM log").fetchone()
-        with pytest.raises(StoreError, match="erase it again"):
+        with pytest.raises(StoreError, match="erase it again") as refused:
             e.forget("zanzibar-ann")
+        assert refused.value.kind == "busy"
         reader.close()
         e.forget("zanzibar-ann")
         for file in tmp_path.iterdir():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from abc import ABC
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,17 @@ def test_a_decision_and_its_reward() -> None:
         assert e.evidence() == [("ann", made.arm, 1_000_000, 1)]
         status = e.status()
         assert (status.decisions, status.rewards, status.counted, status.waiting) == (1, 1, 1, 0)
+
+
+def test_no_part_of_an_experiment_does_otherwise_what_another_does() -> None:
+    """It is one class in several files: what is read in one of them is what happens."""
+    parts = lb.LiveExperiment.__mro__
+    parts = parts[: parts.index(ABC)]
+    assert len(parts) > 2
+    for upper, lower in itertools.combinations(parts, 2):
+        both = {name for name in vars(upper).keys() & vars(lower) if not name.startswith("__")}
+        left_open = getattr(lower, "__abstractmethods__", frozenset[str]())
+        assert both - left_open <= {"_abc_impl"}, (upper, lower)
 
 
 def test_the_same_event_gets_the_same_decision() -> None:

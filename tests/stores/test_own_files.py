@@ -32,8 +32,9 @@ def test_a_file_that_is_taken_away_is_noticed(tmp_path: Path, gone: str, replace
     if replaced:
         (tmp_path / gone).touch()
     for _ in range(2):
-        with pytest.raises(StoreError, match="removed or replaced"):
+        with pytest.raises(StoreError, match="removed or replaced") as error:
             store.append([decided("b")])
+        assert (error.value.kind, error.value.place) == ("gone", str(tmp_path / gone))
     store.close()
 
 
@@ -54,10 +55,10 @@ def test_a_lock_that_is_taken_away_lets_one_process_write(tmp_path: Path) -> Non
         (tmp_path / "log.db.lock").unlink()
         with SQLiteStore(tmp_path / "log.db") as second:
             second.append([decided("b")])
-            with pytest.raises(StoreError, match=r"log\.db\.lock was removed"):
+            with pytest.raises(StoreError, match=r"log\.db\.lock: it was removed"):
                 first.append([decided("c")])
             second.append([decided("d", "dan", "blue")])
-            with pytest.raises(StoreError, match=r"log\.db\.lock was removed"):
+            with pytest.raises(StoreError, match=r"log\.db\.lock: it was removed"):
                 list(first.entries())
             assert not second.verify()
 

@@ -54,8 +54,9 @@ def cut(
             store = SQLiteStore(before / "log.db")
             assert store._rows("PRAGMA wal_autocheckpoint") == [(0,)]  # none in commits
             work(store, rng, acknowledged, beside)
-        except StoreError:
-            assert disk.cut
+        except StoreError as error:
+            kind = error.kind
+            assert (disk.cut, kind) == (True, "disk")
         if counts is not None:
             counts.update(cut=disk.cut, cut_in_checkpoints=beside.cut, made=beside.whole,
                           overtaken=beside.overtaken)  # fmt: skip

@@ -41,7 +41,7 @@ def opened(file: str) -> Iterator[Store]:
         with store_at(file, read_only=True) as store:
             yield store
     except StoreError as error:
-        raise click.UsageError(str(error).replace("; nothing was written", "")) from error
+        raise click.UsageError(str(error)) from error
 
 
 @click.command()

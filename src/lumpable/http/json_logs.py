@@ -38,9 +38,14 @@ class Log:
 
     def bug(self, error: BaseException, id: str, route: str) -> None:
         """Write where an error came from; not its words, which may name somebody."""
-        where = [f"{frame.filename}:{frame.lineno} {frame.name}"
-                 for frame in traceback.extract_tb(error.__traceback__)]  # fmt: skip
-        self.say("bug", "error", id=id, route=route, error=type(error).__name__, where=where)
+        self.say("bug", "error", id=id, route=route, **origin(error))
+
+
+def origin(error: BaseException) -> dict[str, Any]:
+    """Return what an error is and where it came from, without its words."""
+    where = [f"{frame.filename}:{frame.lineno} {frame.name}"
+             for frame in traceback.extract_tb(error.__traceback__)]  # fmt: skip
+    return {"error": type(error).__name__, "where": where}
 
 
 class Forwarder(logging.Handler):

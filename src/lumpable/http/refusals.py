@@ -8,7 +8,7 @@ import msgspec
 
 from lumpable.base.errors import BadArgument
 from lumpable.http.messages import Failed, Fault
-from lumpable.stores.law import StoreError
+from lumpable.stores.law import StoreError, Trouble
 
 AGAIN = 1
 """Seconds after which to try again what the store could not do."""
@@ -29,7 +29,6 @@ STATUSES = {
 }
 EXPECTED = re.compile(r"(?:Expected (?P<expected>.*?)(?:, got (?P<got>.*?))?|(?P<why>.*?))"
                       r"(?: - at `(?P<place>.*)`)?", re.DOTALL)  # fmt: skip
-SENTENCE = re.compile(r"expected (?P<expected>.*?)(?:, (?:but|got) (?P<got>.*))?", re.DOTALL)
 WHY = (
     (re.compile(r"JSON is malformed: (.*)", re.DOTALL), "JSON", "{}"),
     (re.compile(r"Input data was truncated"), "JSON", "nothing, or JSON that breaks off"),
@@ -45,32 +44,29 @@ WHY = (
 """What a decoder says that names no expectation, what was expected then, and what came."""
 
 
-CAUSES = (
-    (r"full|No space", "disk full"),
-    (r"readonly|read-only|[Pp]ermission", "read-only"),
-    (r"is closed", "the service is stopping"),
-    (r"damaged|malformed|not a database|cannot be", "damaged (see lumpable verify)"),
-    (r"another process|locked", "in use by another process"),
-    (r"connect|server|SSL", "the database server is away"),
-    (r"disk|I/O|[Ii]nput/output|unable to open", "the disk reports an error"),
-)
-"""Words of a store, and what callers are told: a store names its file or address, ..."""
-UNNAMED = "not written; the log on stderr says why"
-"""... and other words may name somebody."""
+CAUSES: dict[Trouble, str] = {
+    "full": "disk full",
+    "read-only": "read-only",
+    "disk": "the disk reports an error",
+    "files": "too many open files",
+    "gone": "the file was removed or replaced",
+    "busy": "in use by another process",
+    "damaged": "damaged (see lumpable verify)",
+    "away": "the database server is away",
+    "closed": "the service is stopping",
+    "decided": "the event was decided meanwhile",
+    "other": "not written; the log on stderr says why",
+}
+"""What callers are told of a store, whose own words may name its file, its address, or somebody."""
 
 
 def cause(error: StoreError) -> str:
     """Return why a store could not do it, without any name in it.
 
-    >>> cause(StoreError("/srv/ann/clicks.db: database or disk is full; nothing was written"))
+    >>> cause(StoreError("database or disk is full", "full", place="/srv/ann/clicks.db"))
     'disk full'
     """
-    words = str(error).rpartition(": ")[2] if ": " in str(error) else str(error)
-    for said in (words, str(error)):
-        for pattern, short in CAUSES:
-            if re.search(pattern, said):
-                return short
-    return UNNAMED
+    return CAUSES[error.kind]
 
 
 class Refusal(Exception):
@@ -102,19 +98,14 @@ def refusal(error: Exception) -> Refusal | None:
 
 
 def expectation(error: BadArgument) -> tuple[str, str]:
-    """Return what was expected and what came, also of an error that says so in a sentence.
+    """Return what was expected and what came, also of an error that only says why.
 
-    >>> expectation(BadArgument("allowed", why="expected an arm that may be chosen, but none may"))
-    ('an arm that may be chosen', 'none may')
     >>> expectation(BadArgument("learner", why="'ucb' finds no groups; Lumps does"))
     ('something that this experiment can do', "'ucb' finds no groups; Lumps does")
     """
     if error.expected:
         return error.expected, error.got
-    found = SENTENCE.fullmatch(error.why)
-    if found is None:
-        return "something that this experiment can do", error.why
-    return found["expected"], found["got"] or ""
+    return "something that this experiment can do", error.why
 
 
 def unreadable(error: Exception, whole: str = "body") -> Refusal:

@@ -15,10 +15,10 @@ from starlette.types import Scope
 from lumpable.http import messages as m
 from lumpable.http.guard import bearer, roles_of
 from lumpable.http.health import Seen, Watch
-from lumpable.http.json_logs import Log
+from lumpable.http.json_logs import Log, origin
 from lumpable.http.life import Life
 from lumpable.http.metrics import Meter
-from lumpable.http.refusals import UNNAMED, Refusal, cause, later, refusal
+from lumpable.http.refusals import Refusal, cause, later, refusal
 from lumpable.http.tokens import Role, Tokens
 from lumpable.stores.law import StoreError
 
@@ -35,6 +35,16 @@ def plain(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     raise NotImplementedError(type(value).__name__)
+
+
+def logged(error: StoreError) -> dict[str, Any]:
+    """Return what the log says of a store that could not do it, without anybody's name."""
+    if error.kind == "other":
+        return origin(error.__cause__ or error)
+    known = {"error": type(error).__name__, "cause": cause(error)}
+    if error.kind == "damaged":  # its words may be what stands in the file
+        return known
+    return known | {"said": str(error).splitlines()[0]}
 
 
 class Service:
@@ -99,9 +109,7 @@ class Service:
         known = refusal(error)
         if isinstance(error, StoreError):
             self.watch.failed(error)
-            short = cause(error)
-            why = {} if short == UNNAMED else {"cause": short, "said": str(error).splitlines()[0]}
-            self.log.say("store", "error", route=route, error=type(error).__name__, **why)
+            self.log.say("store", "error", route=route, **logged(error))
         if known is None:
             id = secrets.token_hex(8)
             self.log.bug(error, id, route)

@@ -32,7 +32,7 @@ from lumpable.service.settings import Settings
 from lumpable.service.snapshots import Snapshots
 from lumpable.service.turns import Turns
 from lumpable.service.writer import Writer
-from lumpable.stores.law import Store, StoreError
+from lumpable.stores.law import Store, StoreError, kind_of
 from lumpable.stores.log_entries import Entry
 
 PORTION = 50
@@ -124,7 +124,7 @@ class Changing(Reading):
                 if self._snapshots.due(self._ledger) and self._turns.elected():
                     self._snapshots.write(self._ledger, self._writer.so_far())
         except OSError as error:
-            raise StoreError(f"{error}; nothing was written") from error
+            raise StoreError(f"{error}; nothing was written", kind_of(error)) from error
         finally:
             self._rest()
         unwaited: list[Future[None]] | None = getattr(self._own, "unwaited", None)
@@ -167,7 +167,7 @@ class Changing(Reading):
     def _recover(self) -> None:
         """Go on from what is durable, if a commit failed or memory may differ from the log."""
         if self._closed:
-            raise StoreError("the experiment is closed")
+            raise StoreError("the experiment is closed", "closed")
         if self._doubtful and self._writer.failure is None:
             self._writer.so_far().result()
         if self._doubtful or self._writer.failure is not None:

@@ -110,7 +110,7 @@ def check(kind: Kind, rewards: object, repeated: str, at_most: int | None) -> No
     name = kind.name
     if repeated != "first":
         why = f"{name!r} would learn from its start for every reward that takes another's place"
-        raise BadArgument("repeated", why=f"expected 'first', got {repeated!r}: {why}")
+        raise BadArgument("repeated", "'first'", f"{repeated!r}: {why}")
     if at_most is not None:
         raise BadArgument("at_most", why=f"{name!r} cannot leave arms out; Lumps can")
     accepted = Accepted.of(rewards)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
+from lumpable.lumps.use.limits import no_arm
 from lumpable.service.history import History, KeptHistory
 from lumpable.service.joining import Event, outcome, unusual
 from lumpable.service.minds import Mind, mind_of
@@ -99,7 +99,8 @@ class Ledger:
                 try:
                     ledger.apply(entry, number)
                 except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-                    raise StoreError(f"entry {number} cannot be: {error} (see verify)") from error
+                    why = f"entry {number} cannot be: {error} (see verify)"
+                    raise StoreError(why, "damaged") from error
         return ledger
 
     def kept(self) -> Kept:
@@ -266,7 +267,7 @@ class Ledger:
             if sum(most - seen[arm] for arm in left) < times:
                 left = []
         if not left:
-            raise BadArgument("allowed", why=f"expected an arm that may be chosen, but {why}")
+            raise no_arm(why)
         return left
 
     def forget(self, user: Name) -> None:

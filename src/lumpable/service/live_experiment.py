@@ -6,7 +6,7 @@ A call checks what it is given, row by row; then it is entered into the log (see
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, final, overload
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
@@ -22,6 +22,7 @@ Frame = TypeVar("Frame")
 """A frame of pandas, polars, pyarrow or another that narwhals knows."""
 
 
+@final
 class LiveExperiment(Entering):
     """Decides for users, takes rewards, learns who is alike, and loses nothing.
 

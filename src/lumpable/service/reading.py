@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,7 +97,7 @@ class Status:
     version: int
 
 
-class Reading:
+class Reading(ABC):
     """The half of an experiment that changes nothing."""
 
     def __init__(self, ledger: Ledger, clock: Callable[[], int]) -> None:
@@ -105,9 +106,9 @@ class Reading:
         """Rewards that came once more, since it was opened: the log has each of them once."""
         self._overview = Overview()
 
+    @abstractmethod
     def _look(self) -> Ledger:
         """Return what is known now, under the lock."""
-        return self._ledger
 
     def _learner(self) -> Mind:
         with self._lock:

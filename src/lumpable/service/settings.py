@@ -122,7 +122,8 @@ def encoded(settings: Settings) -> bytes:
     """Return settings as they are kept; what could not be read again is refused here."""
     held = msgspec.json.encode(settings)
     if decoded(held) != settings:
-        raise StoreError("the settings would not be read as they are; nothing was kept")
+        why = "the settings would not be read as they are; nothing was kept"
+        raise StoreError(why, "other")
     return held
 
 
@@ -131,7 +132,8 @@ def decoded(held: bytes) -> Settings:
     try:
         return msgspec.json.decode(held, type=Settings) if held else Settings()
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise StoreError(f"the settings of the experiment are damaged: {error}") from error
+        why = f"the settings of the experiment are damaged: {error}"
+        raise StoreError(why, "damaged") from error
 
 
 def told_rewards(settings: Settings) -> str | tuple[float, float]:

@@ -21,7 +21,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.ledger import Kept, Ledger
 from lumpable.service.settings import LASTING, Settings, told_rewards
-from lumpable.stores.law import SharedStore, Store, StoreError
+from lumpable.stores.law import SharedStore, Store, StoreError, kind_of
 
 EVERY = 50_000
 """Entries after which another snapshot is written."""
@@ -84,7 +84,8 @@ class InFile:
         try:
             files.remove(self._path)
         except OSError as error:
-            raise StoreError(f"{self._path}: {error}; nothing was erased") from error
+            why = f"{error}; nothing was erased"
+            raise StoreError(why, kind_of(error), place=str(self._path)) from error
 
 
 class InStore:

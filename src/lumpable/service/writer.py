@@ -104,7 +104,7 @@ class Writer:
             if self._failure is not None:
                 done.set_exception(self._failure)
             elif self._closing:
-                done.set_exception(StoreError("the experiment is closed"))
+                done.set_exception(StoreError("the experiment is closed", "closed"))
             else:
                 self._queue.append((entries, done))
         self._bell.put(None)
@@ -169,7 +169,11 @@ class Writer:
             return batch
 
     def _fail(self, batch: list[Handed], error: BaseException) -> None:
-        failure = error if isinstance(error, StoreError) else StoreError(f"not written: {error!r}")
+        if isinstance(error, StoreError):
+            failure = error
+        else:
+            failure = StoreError(f"not written: {error!r}", "other")
+            failure.__cause__ = error
         with self._lock:
             self._failure = failure
             lost, self._queue = batch + self._queue, []

@@ -31,6 +31,7 @@ from lumpable.stores.postgres_database import (
     Statement,
     checked,
     connected,
+    kind_of,
     place_of,
     rows_into,
 )
@@ -87,8 +88,7 @@ class PostgresStore(TableStore, SharedStore):
         """Raise what goes wrong as an error of the store, and let go of sessions that are lost."""
         from psycopg import Error
 
-        if self._closed:
-            raise StoreError(f"{self.place}: the store is closed")
+        self._check_open()
         try:
             yield
         except Error as error:
@@ -96,7 +96,8 @@ class PostgresStore(TableStore, SharedStore):
                 self._leave()
             if self._reading is not None and self._reading.broken:
                 self._reading = None
-            raise StoreError(f"{self.place}: {str(error).strip()}") from error
+            why, kind = str(error).strip(), kind_of(error)
+            raise StoreError(why, kind, place=self.place) from error
 
     def _leave(self) -> None:
         """End the session that writes, and with it the turn and the election."""
@@ -157,7 +158,7 @@ class PostgresStore(TableStore, SharedStore):
         """Return the session that has the turn: another one must not write."""
         session = self._writing
         if session is None or not self._has_turn:
-            raise StoreError(f"{self.place}: another process may write now")
+            raise StoreError("another process may write now", "busy", place=self.place)
         return session
 
     def elected(self) -> bool:
@@ -205,7 +206,8 @@ class PostgresStore(TableStore, SharedStore):
         except StoreError as error:
             cause = error.__cause__
             if isinstance(cause, UniqueViolation) and cause.diag.constraint_name == DECISIONS:
-                raise AlreadyDecided(f"{self.place}: an event was decided before") from cause
+                why = "an event was decided before"
+                raise AlreadyDecided(why, place=self.place) from cause
             raise
         was_users, erasures, was_arms = self._known
         self._known = was_users + len(users), erasures, was_arms + len(arms)

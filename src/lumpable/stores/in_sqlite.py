@@ -50,7 +50,7 @@ class SQLiteStore(TableStore):
         self.path, self._read_only = Path(path), read_only
         self._checkpoints: Checkpoints | None = None
         self._owner: WriterLock | None = None
-        with store_errors(self.path), contextlib.ExitStack() as undo:
+        with self._errors(), contextlib.ExitStack() as undo:
             file = checked(self.path)
             if not read_only:
                 self._owner = WriterLock(file)
@@ -70,6 +70,9 @@ class SQLiteStore(TableStore):
         if self._checkpoints is not None:
             self._db.execute("PRAGMA wal_autocheckpoint = 0")
 
+    def _errors(self) -> contextlib.AbstractContextManager[None]:
+        return store_errors(self.path, read_only=self._read_only)
+
     def _highest_user(self) -> int:
         highest = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'users'")
         return highest[0][0] if highest else 0
@@ -81,9 +84,10 @@ class SQLiteStore(TableStore):
     @contextlib.contextmanager
     def _change(self) -> Iterator[None]:
         """Run a transaction: when the block is over it is durable, or nothing of it was done."""
-        with self._lock, store_errors(self.path):
-            if self._closed or self._owner is None:
-                raise StoreError(f"{self.path}: the store is closed, or only read")
+        with self._lock, self._errors():
+            self._check_open()
+            if self._owner is None:
+                raise StoreError("the store is only read", "read-only", place=self.place)
             self._owner.check()
             if self._db.in_transaction:  # the disk failed so badly that it was not rolled back
                 self._db.execute("ROLLBACK")
@@ -99,7 +103,8 @@ class SQLiteStore(TableStore):
                 raise
 
     def _rows(self, query: str, *given: Any) -> list[Row]:
-        with self._lock, store_errors(self.path):
+        with self._lock, self._errors():
+            self._check_open()
             return self._db.execute(query, given).fetchall()
 
     def _write(
@@ -121,8 +126,8 @@ class SQLiteStore(TableStore):
         except sqlite3.IntegrityError as error:
             if "log.event" not in str(error):
                 why = "another process wrote it, or it is damaged"
-                raise StoreError(f"{self.path}: {why}: {error}") from error
-            raise AlreadyDecided(f"{self.path}: an event was decided before") from error
+                raise self._damaged(f"{why}: {error}") from error
+            raise AlreadyDecided("an event was decided before", place=self.place) from error
 
     def _entry(self, row: Row) -> Entry:
         """Make an entry; names that are unknown were given by another process, or are damaged."""
@@ -173,7 +178,7 @@ class SQLiteStore(TableStore):
         """Leave nothing in the write-ahead log, where what was erased may still stand."""
         if self._rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] != 0:
             why = "somebody reads the file, and what was erased may still be in its log"
-            raise StoreError(f"{self.path}: {why}; erase it again")
+            raise StoreError(f"{why}; erase it again", "busy", place=self.place)
 
     def verify(self) -> list[Damage]:
         """Check SQLite's own structure, the tables, and all that is in them."""

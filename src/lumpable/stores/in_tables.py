@@ -94,6 +94,14 @@ class TableStore(Store):
     def _schema(self) -> int:
         """Return the version of the tables."""
 
+    def _check_open(self) -> None:
+        """Refuse to go on when it was closed."""
+        if self._closed:
+            raise StoreError("the store is closed", "closed", place=self.place)
+
+    def _damaged(self, why: str) -> StoreError:
+        return StoreError(why, "damaged", place=self.place)
+
     # --- Names and the chain ----------------------------------------------------------------------
 
     def _read_names(self) -> None:
@@ -105,7 +113,7 @@ class TableStore(Store):
             self._arms = Numbered(self._rows(log_end.ARMS))
             self._users_ever = self._highest_user()
         except (TypeError, ValueError) as error:
-            raise StoreError(f"{self.place}: names are damaged: {error}") from error
+            raise self._damaged(f"names are damaged: {error}") from error
         self._last, self._link, held = self._found()
         self._end = log_end.read(held) or log_end.End()
 
@@ -113,7 +121,7 @@ class TableStore(Store):
         """Return the end of the chain, and what is kept of it."""
         last, link, held = self._rows(log_end.FOUND)[0]
         if last is not None and not (isinstance(last, int) and isinstance(link, bytes)):
-            raise StoreError(f"{self.place}: the chain is damaged")
+            raise self._damaged("the chain is damaged")
         return last or 0, link or b"", held
 
     def _check_end(self) -> None:
@@ -121,8 +129,7 @@ class TableStore(Store):
         last, link, held = self._found()
         end = log_end.read(held)
         if end is None or (end.last, end.link) != (last, link.hex()):
-            why = "its last entries are not what was written (see `lumpable verify`)"
-            raise StoreError(f"{self.place}: {why}")
+            raise self._damaged("its last entries are not what was written (see `lumpable verify`)")
 
     # --- Writing ----------------------------------------------------------------------------------
 
@@ -136,7 +143,7 @@ class TableStore(Store):
         """What `configure` wrote last."""
         found = self._rows("SELECT value FROM about WHERE key = ?", SETTINGS)
         if found and not isinstance(found[0][0], bytes):
-            raise StoreError(f"{self.place}: its settings are damaged")
+            raise self._damaged("its settings are damaged")
         return found[0][0] if found else b""
 
     def append(self, entries: Sequence[Entry]) -> int:
@@ -216,7 +223,7 @@ class TableStore(Store):
             plain = (kind, at, event or "", who, what, value, propensity, version, shown, detail)
             return msgspec.convert(plain, Entry)
         except (KeyError, TypeError, msgspec.ValidationError) as error:
-            raise StoreError(f"{self.place}: entry {number} is damaged: {error!r}") from error
+            raise self._damaged(f"entry {number} is damaged: {error!r}") from error
 
     def digest(self, number: int) -> bytes:
         """Return the digest of an entry."""

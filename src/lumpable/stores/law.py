@@ -2,23 +2,54 @@
 
 from __future__ import annotations
 
+import errno
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 from lumpable.stores.log_entries import Entry, Name
+
+Trouble = Literal[
+    "full", "read-only", "disk", "files", "gone", "busy", "damaged", "away", "closed", "decided",
+    "other",
+]  # fmt: skip
+"""What went wrong: no space; no right to write; a disk that fails; too many open files; a file that
+was removed or replaced; somebody else who writes or reads; not what was written; a server that is
+not reached; a store that was closed; a second decision of an event; and what nobody foresaw."""
+OF_SYSTEM: dict[int, Trouble] = {
+    errno.ENOSPC: "full", errno.EDQUOT: "full", errno.EROFS: "read-only", errno.EACCES: "read-only",
+    errno.EPERM: "read-only", errno.EIO: "disk", errno.EMFILE: "files", errno.ENFILE: "files",
+    errno.ESTALE: "gone",
+}  # fmt: skip
+"""What the numbers of the operating system's errors mean to a store."""
 
 
 class StoreError(Exception):
     """The store could not do it: a full disk, a lost server. Nothing of it was done.
 
-    It may be tried again when the cause is gone.
+    It may be tried again when the cause is gone. `kind` says what went wrong, for programs, and
+    `why` for people; `place`, a file or an address, is not for everybody.
+
+    >>> print(StoreError("database or disk is full", "full", place="/srv/clicks.db"))
+    /srv/clicks.db: database or disk is full
     """
+
+    def __init__(self, why: str, kind: Trouble = "other", *, place: str = "") -> None:
+        self.why, self.kind, self.place = why, kind, place
+        super().__init__(f"{place}: {why}" if place else why)
+
+
+def kind_of(error: OSError) -> Trouble:
+    """Return what went wrong where the operating system says so."""
+    return OF_SYSTEM.get(error.errno or 0, "other")
 
 
 class AlreadyDecided(StoreError):
     """An event has a decision already; the batch was refused as a whole."""
+
+    def __init__(self, why: str, kind: Trouble = "decided", *, place: str = "") -> None:
+        super().__init__(why, kind, place=place)
 
 
 @dataclass(frozen=True, slots=True)

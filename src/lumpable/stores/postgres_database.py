@@ -12,6 +12,7 @@ from typing import Any
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.stores import log_end
+from lumpable.stores.law import Trouble
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # errors say it, once
 SCHEMA = 3
@@ -76,6 +77,13 @@ SESSION = (
     "SET tcp_keepalives_count = 3",
 )  # fmt: skip
 """Durable; who waits for a turn waits; a machine that is gone loses its turn in half a minute."""
+TROUBLES: tuple[tuple[str, Trouble], ...] = (
+    ("53100", "full"), ("25006", "read-only"), ("42501", "read-only"), ("58030", "disk"),
+    ("XX001", "damaged"), ("XX002", "damaged"), ("42", "damaged"), ("3F", "damaged"),
+    ("23505", "busy"), ("40", "busy"), ("55P03", "busy"), ("08", "away"), ("28", "away"),
+    ("3D", "away"), ("53300", "away"), ("57P", "away"),
+)  # fmt: skip
+"""What PostgreSQL's codes mean that begin so (42: our queries are right, so the tables are not)."""
 Row = tuple[Any, ...]
 Statement = tuple[str, Sequence[Any]]
 
@@ -93,6 +101,15 @@ def place_of(address: str) -> str:
     """
     plain = re.sub(r"(?<=//)([^/@:]*):[^/@]*@", r"\1@", address)
     return re.sub(r"([?&])password=[^&]*&?", r"\1", plain).rstrip("?&")
+
+
+def kind_of(error: Any) -> Trouble:
+    """Return what went wrong by PostgreSQL's code; it gives none when it is not reached."""
+    from psycopg import InterfaceError, OperationalError
+
+    if error.sqlstate is None:
+        return "away" if isinstance(error, InterfaceError | OperationalError) else "other"
+    return next((kind for code, kind in TROUBLES if error.sqlstate.startswith(code)), "other")
 
 
 class Session:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lumpable.base.errors import BadArgument
 from lumpable.stores import log_end
-from lumpable.stores.law import StoreError
+from lumpable.stores.law import StoreError, Trouble, kind_of
 from lumpable.stores.log_entries import digest_of_settings
 from lumpable.stores.writer_lock import PRIVATE
 
@@ -33,6 +33,15 @@ CREATE TABLE chain (last INTEGER PRIMARY KEY, link BLOB NOT NULL);
 """As they were first."""
 WRITING = ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON")
 """Every commit is synced, and what is deleted is overwritten."""
+TROUBLES: dict[int, Trouble] = {
+    sqlite3.SQLITE_FULL: "full", sqlite3.SQLITE_READONLY: "read-only",
+    sqlite3.SQLITE_PERM: "read-only", sqlite3.SQLITE_AUTH: "read-only",
+    sqlite3.SQLITE_IOERR: "disk", sqlite3.SQLITE_CANTOPEN: "disk", sqlite3.SQLITE_BUSY: "busy",
+    sqlite3.SQLITE_LOCKED: "busy", sqlite3.SQLITE_PROTOCOL: "busy",
+    sqlite3.SQLITE_CORRUPT: "damaged", sqlite3.SQLITE_NOTADB: "damaged",
+    sqlite3.SQLITE_ERROR: "damaged",
+}  # fmt: skip
+"""What SQLite's codes mean. (The last: our queries are right, so the tables are not.)"""
 
 
 def _own_index(db: sqlite3.Connection) -> str:
@@ -110,7 +119,9 @@ def _reading(path: Path) -> sqlite3.Connection:
                 raise
             if log.exists() and log.stat().st_size > 0:
                 why = f"its last commits are in {log.name!r}, and its folder cannot be written"
-                raise sqlite3.OperationalError(f"{why}: copy both, and read the copy") from error
+                shut = sqlite3.OperationalError(f"{why}: copy both, and read the copy")
+                shut.sqlite_errorcode = sqlite3.SQLITE_READONLY
+                raise shut from error
         except BaseException:
             db.close()
             raise
@@ -192,11 +203,20 @@ def _as_made(version: int) -> frozenset[tuple[str, str, str | None]]:
 
 
 @contextlib.contextmanager
-def store_errors(path: Path) -> Iterator[None]:
+def store_errors(path: Path, *, read_only: bool) -> Iterator[None]:
     """Raise what goes wrong with the file as an error of the store."""
+    so = "" if read_only else "; nothing was written"
     try:
         yield
     except (sqlite3.IntegrityError, FileNotFoundError):
         raise
-    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # words of a damaged file, too
-        raise StoreError(f"{path}: {error}; nothing was written") from error
+    except OSError as error:
+        raise StoreError(f"{error}{so}", kind_of(error), place=str(path)) from error
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise StoreError(f"{error}{so}", _kind_of(error), place=str(path)) from error
+
+
+def _kind_of(error: sqlite3.Error | UnicodeDecodeError) -> Trouble:
+    """Return what went wrong by SQLite's code; without one, nobody can read what is there."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return "damaged" if code is None else TROUBLES.get(code & 0xFF, "other")

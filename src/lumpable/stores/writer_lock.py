@@ -92,8 +92,8 @@ class WriterLock:
         """Raise if what is written now would be lost, or somebody else may write."""
         for name, file in self._files.items():
             if _file_of(name) != file:
-                why = "was removed or replaced while it was in use, so that nothing can be kept"
-                raise StoreError(f"{name} {why}; open the experiment again")
+                why = "it was removed or replaced while it was in use, so that nothing can be kept"
+                raise StoreError(f"{why}; open the experiment again", "gone", place=name)
 
     def release(self, *, unused: bool = False) -> None:
         """Let others write; if it was never used, leave no file that was made for it."""

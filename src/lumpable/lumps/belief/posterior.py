@@ -27,7 +27,7 @@ from lumpable.lumps.model.evidence import MOST_LOST, lost_part
 from lumpable.lumps.model.fit import Fit, Scale
 from lumpable.lumps.model.fitted import coins_of, with_worth
 from lumpable.lumps.model.rivals import Rival, refit, rivals
-from lumpable.lumps.model.scores import scored
+from lumpable.lumps.model.scores import evened, scored
 
 DRAWS = 4000
 """Draws for the probability that an arm is the best: its standard error is at most 0.008."""
@@ -239,7 +239,7 @@ def _of_worth(counts: Counts, fit: Fit) -> Posterior:
     cells = scored(counts, fit.scale.score)
     found = with_worth(counts, fit, fit.scale.score, cells, fit.scale.phi).scale
     assert found is not None
-    worth = found.worth
+    cells, worth = evened(counts, cells), found.worth
     weight = np.ones(len(cells.n)) if math.isinf(worth.own) else worth.own / (worth.own + cells.n)
     member = np.ascontiguousarray(fit.member)  # each layout would be compiled for
     lost = likelihoods.information_lost(

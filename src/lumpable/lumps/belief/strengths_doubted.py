@@ -183,9 +183,10 @@ def _squares(
 ) -> tuple[FloatMatrix, FloatMatrix]:
     """Return squares of rewards around averages, and their degrees of freedom."""
     if math.isfinite(worth.own):  # contexts deviate: only what is within cells is noise
-        return gathered(counts, cells.s_squares, cells.n - 1.0, member)
+        return gathered(counts, cells.s_squares, cells.rewards - 1.0, member)
     pulls, totals = gathered(counts, cells.n, cells.s, member)
     gap = cells.s / cells.n - totals.sum() / pulls.sum()
     squares, first = gathered(counts, cells.s_squares + cells.n * gap**2, cells.n * gap, member)
     squares -= np.divide(first**2, pulls, out=np.zeros_like(first), where=pulls > 0.0)
-    return np.maximum(squares, 0.0), np.maximum(pulls - 1.0, 0.0)
+    rewards, _ = gathered(counts, cells.rewards, cells.rewards, member)
+    return np.maximum(squares, 0.0), np.maximum(rewards - 1.0, 0.0)

@@ -20,6 +20,7 @@ from lumpable.lumps.model.scores import (
     Cells,
     Score,
     arm_dispersion,
+    evened,
     group_dispersion,
     scored,
     scoring,
@@ -84,7 +85,8 @@ def with_worth(counts: Counts, fit: Fit, score: Score, cells: Cells, phi: FloatV
     """Return a fit of coins with what its groups' arms are worth."""
     own = own_strength(fit.m0, counts, phi)
     factor = factors_of(tempered(counts, cells, phi), fit)
-    return replace(fit, scale=Scale(score, phi, worth(counts, cells, fit.member, own, factor)))
+    found = worth(counts, evened(counts, cells), fit.member, own, factor)
+    return replace(fit, scale=Scale(score, phi, found))
 
 
 def factors_of(coins: Counts, fit: Fit) -> FloatMatrix:

@@ -10,6 +10,7 @@ psi_i, too. Rewards of 0 and 1 are their own scores, also beside a few wild ones
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -23,6 +24,9 @@ OUTER = 0.005
 """The outer parts of all rewards: beyond them, scores are 0 and 1."""
 FENCE = 3.0
 """Rewards farther beyond the outer parts than this many times the distance of these are wild."""
+RARE_AMOUNTS, ONE_VALUE = 0.1, 0.9
+"""Amounts are rare if no more than this part of all rewards differs from the usual one, and not
+this part of these has one value."""
 MIDDLE = 0.1, 0.9
 LIGHT = 0.45
 """Tails are light if the middle four fifths of what rewards differ from their cells' averages take
@@ -44,6 +48,8 @@ FEW = 4.0
 """Arms and contexts with fewer degrees of freedom take the dispersion of all."""
 UNLIKE = 0.25
 """Contexts have a noise of their own if their variances, over the usual one, vary by this."""
+ASTRAY = 2.5
+"""Averages that go by noise are astray if they are so many standard errors from plain ones."""
 DOUBT = 2.0
 """Their noise is taken for so many standard errors larger than it seems."""
 
@@ -65,7 +71,10 @@ class Score(NamedTuple):
 class Cells(NamedTuple):
     """What scores and rewards say of each cell of counts."""
 
+    rewards: FloatVector
+    """How many there were, ..."""
     n: FloatVector
+    """... and how many of a usual context tell as much (see `evened`)."""
     u: FloatVector
     """The sum of scores, and the squares around their average."""
     u_squares: FloatVector
@@ -81,7 +90,7 @@ def scoring(counts: Counts) -> Score:
     """Return the score of these rewards."""
     value, weight = all_values(counts)
     low, high = outer_ends(value, weight)
-    fence = fence_of(low, high)
+    fence = fence_of(*_beside_the_usual(value, weight, (low, high)))
     if low == high:
         return Score(np.array([low]), np.array([0.5]), *fence)
     at_ends = weight[(value == low) | (value == high)].sum() / weight.sum()
@@ -105,6 +114,23 @@ def outer_ends(value: FloatVector, weight: FloatVector) -> tuple[float, float]:
         ends = _quantiles(value[other], weight[other], (OUTER, 1.0 - OUTER))
         low, high = min(low, ends[0]), max(high, ends[1])
     return low, high
+
+
+def _beside_the_usual(
+    value: FloatVector, weight: FloatVector, ends: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the ends with all but the outer half percents of amounts that are rare.
+
+    Where nearly all rewards are one value, as where few visits end in a purchase, the outer half
+    percent of all rewards begins within the usual amounts. Beside coins, others are wild.
+    """
+    usual = int(np.argmax(weight))
+    rest = np.where(np.arange(len(value)) == usual, 0.0, weight)
+    amounts = float(rest.sum())
+    if not 0.0 < amounts <= RARE_AMOUNTS * weight.sum() or rest.max() >= ONE_VALUE * amounts:
+        return ends
+    low, high = _quantiles(value[rest > 0.0], rest[rest > 0.0], (OUTER, 1.0 - OUTER))
+    return min(low, ends[0]), max(high, ends[1])
 
 
 def fence_of(low: float, high: float) -> tuple[float, float]:
@@ -190,7 +216,7 @@ def scored(counts: Counts, score: Score) -> Cells:
     u, u_squares, s, s_squares = sums
     ends = np.clip([0.0, 1.0], score.low, score.high)
     all_values = np.append(kept, ends), np.append(others.times, [zero.sum(), one.sum()])
-    return Cells(counts.n, u, u_squares, s, s_squares, _telling(*all_values))
+    return Cells(counts.n, counts.n, u, u_squares, s, s_squares, _telling(*all_values))
 
 
 def _telling(value: FloatVector, times: FloatVector) -> float:
@@ -299,6 +325,36 @@ def context_noise(counts: Counts, cells: Cells) -> FloatVector:
     each = cells.s_squares, free * of_arm[counts.arm], free
     own, likely, free = (np.bincount(counts.row, x, counts.contexts).astype(float) for x in each)
     return _own_noise(own, likely, free, 2.0 / cells.telling)
+
+
+def evened(counts: Counts, cells: Cells) -> Cells:
+    """Return the cells as if all contexts were equally noisy: rewards of noisy ones count less.
+
+    Where those who are noisier get more, or less, such an average would be one of the quiet ones
+    only: then all rewards count alike.
+    """
+    noise = context_noise(counts, cells)
+    if (noise == 1.0).all() or _goes_with_mean(counts, cells, noise):
+        return cells
+    each = noise[counts.row]
+    return cells._replace(n=cells.n / each, s=cells.s / each, s_squares=cells.s_squares / each)
+
+
+def _goes_with_mean(counts: Counts, cells: Cells, noise: FloatVector) -> bool:
+    """Whether averages that go by noise differ from plain ones by more than chance.
+
+    Hausman, "Specification tests in econometrics", Econometrica 46(6), 1978.
+    """
+    pulls, totals, squares = (
+        np.bincount(counts.arm, x) for x in (cells.n, cells.s, cells.s_squares)
+    )
+    free = np.bincount(counts.arm, cells.n - 1.0)
+    mean, variance = totals / np.maximum(pulls, 1.0), squares / np.maximum(free, 1.0)
+    away = cells.s - cells.n * mean[counts.arm]
+    each = 1.0 / cells.n.sum() - 1.0 / noise / float((cells.n / noise[counts.row]).sum())
+    each = each[counts.row]
+    chance = float((each**2 * cells.n * variance[counts.arm] * noise[counts.row]).sum())
+    return abs(float((each * away).sum())) > ASTRAY * math.sqrt(chance)
 
 
 def _own_noise(

@@ -3,9 +3,10 @@
     p_j ~ N(p0, t0^2),  theta_gj ~ N(p_j, tau^2),  the average of n rewards ~ N(theta_gj, v_gj / n)
 
 Who is in which group comes from scores; here are the rewards themselves. Their noise v_gj differs
-by arm and group, as it does for counts, durations and amounts of money. Contexts deviate from their
-group as their scores do: own rewards count against the group's mean as m0 scores would. With one
-group there is no middle level: theta_j ~ N(p0, tau^2). Wild rewards count as the fence.
+by arm and group, as it does for counts, durations and amounts of money. Where contexts differ
+widely in noise, a reward of a noisy one counts for less than one. Contexts deviate from their group
+as their scores do: own rewards count against the group's mean as m0 scores would. With one group
+there is no middle level: theta_j ~ N(p0, tau^2). Wild rewards count as the fence.
 """
 
 from __future__ import annotations
@@ -205,14 +206,15 @@ def _noise(counts: Counts, cells: Cells, member: FloatMatrix, own: float) -> Flo
     Contexts that deviate tell about the noise within cells only; alike ones by all their rewards.
     """
     n, mean = cells.n, cells.s / cells.n
-    around = _around(counts, cells, np.ones((counts.contexts, 1)))[0].sum()
+    around = _around(counts, cells, np.ones((counts.contexts, 1))).sum()
     all_noise = max(float(around) / max(counts.rewards - 1.0, 1.0), 1e-200)
     all_noise = max(all_noise, 1e-24 * float((n * mean**2).sum() / n.sum()))
     if math.isinf(own):
-        squares, pulls = _around(counts, cells, member)
-        free = np.maximum(pulls - 1.0, 0.0)
+        squares = _around(counts, cells, member)
+        rewards, _ = gathered(counts, cells.rewards, cells.rewards, member)
+        free = np.maximum(rewards - 1.0, 0.0)
     else:
-        squares, free = gathered(counts, cells.s_squares, n - 1.0, member)
+        squares, free = gathered(counts, cells.s_squares, cells.rewards - 1.0, member)
         within = (squares.sum() + PRIOR_FREEDOM * all_noise) / (free.sum() + PRIOR_FREEDOM)
         all_noise = max(float(within), 1e-12 * all_noise)
     each, common = 2.0 / cells.telling, np.full(counts.arms, all_noise)
@@ -222,14 +224,14 @@ def _noise(counts: Counts, cells: Cells, member: FloatMatrix, own: float) -> Flo
     return draw_together(squares / np.maximum(free, 1e-9), free, each, towards)
 
 
-def _around(counts: Counts, cells: Cells, member: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return the squares of rewards around the average of their arm and group, and their number."""
+def _around(counts: Counts, cells: Cells, member: FloatMatrix) -> FloatMatrix:
+    """Return the squares of rewards around the average of their arm and group."""
     pulls, totals = gathered(counts, cells.n, cells.s, member)
     origin = totals.sum() / pulls.sum()  # or squares of large rewards would lose their differences
     mean = cells.s / cells.n - origin
     squares, first = gathered(counts, cells.s_squares + cells.n * mean**2, cells.n * mean, member)
     squares -= np.divide(first**2, pulls, out=np.zeros_like(first), where=pulls > 0.0)
-    return np.maximum(squares, 0.0), pulls
+    return np.maximum(squares, 0.0)
 
 
 def _top(y: FloatVector, spread: FloatVector, usual: float) -> tuple[float, float]:

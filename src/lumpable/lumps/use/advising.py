@@ -13,6 +13,7 @@ from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.beliefs import Expected
 from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use.believing import BelievingLearner
+from lumpable.lumps.use.limits import no_arm
 from lumpable.lumps.use.locking import alone
 
 
@@ -35,8 +36,7 @@ class AdvisingLearner(BelievingLearner):
         named, name = self._named, self._named.contexts.plain(context)
         (choices,) = self._open_to([name], named.mask(allowed))
         if not choices.any():
-            why = f"{name!r} was shown each of them as often as `at_most` allows"
-            raise BadArgument("allowed", why=f"expected an arm that may be chosen, but {why}")
+            raise no_arm(f"{name!r} was shown each of them as often as `at_most` allows")
         return advice.advise(
             self.core, np.array([named.place(name)]), [choices], level, context_names=[name],
             arm_names=named.arms.listed,

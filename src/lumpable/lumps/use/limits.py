@@ -101,11 +101,20 @@ class Limits:
         return left(context, mask, self.room(context))
 
 
+def no_arm(why: str) -> BadArgument:
+    """Return the error that no arm may be chosen.
+
+    >>> print(no_arm("there are none"))
+    allowed: expected an arm that may be chosen, but there are none
+    """
+    expected = "an arm that may be chosen"
+    return BadArgument("allowed", expected, why, why=f"expected {expected}, but {why}")
+
+
 def left(context: Name, mask: BoolVector, room: FloatVector) -> BoolVector:
     """Return which of these arms have room for one more time; at least one."""
     open: BoolVector = mask & (room >= 1.0)
     count = np.count_nonzero(open)
     if count == 0:
-        why = f"{context!r} was shown each of them as often as `at_most` allows"
-        raise BadArgument("allowed", why=f"expected an arm that may be chosen, but {why}")
+        raise no_arm(f"{context!r} was shown each of them as often as `at_most` allows")
     return mask if count == np.count_nonzero(mask) else open

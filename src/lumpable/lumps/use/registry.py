@@ -20,6 +20,7 @@ from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.growth import grow
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.under_way import Name
+from lumpable.lumps.use.limits import no_arm
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.notes import Notes
 from lumpable.lumps.use.rewards import Accepted, rewards_of
@@ -184,8 +185,7 @@ class Named(Generic[Core]):
                 mask[self.arms.number[name]] = True
             mask &= self.open
         if np.count_nonzero(mask) == 0:  # faster than any()
-            why = "there are none" if not self.open.any() else "none of the allowed ones may"
-            raise BadArgument("allowed", why=f"expected an arm that may be chosen, but {why}")
+            raise no_arm("none of the allowed ones may" if self.open.any() else "there are none")
         return mask
 
     # --- Rounds -------------------------------------------------------------------------------
