@@ -471,14 +471,17 @@ def test_a_column_of_which_every_field_is_missing_has_no_type() -> None:
 def test_what_does_not_fit_into_memory_goes_to_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same evidence, with files of DuckDB on the disk meanwhile, which are gone afterwards."""
+    """The same evidence, with files of DuckDB on the disk meanwhile, which are gone afterwards.
+
+    One id comes twice, so that rows are grouped.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "disk"))
     (tmp_path / "disk").mkdir()
     rng = np.random.default_rng(8)
     number = 120_000
     frame = pl.DataFrame({
         "user": [f"user {k}" for k in rng.integers(10**9, size=number)], "item": "x",
-        "reward": 1, "id": [f"a long id of an event, {k}" for k in range(number)],
+        "reward": 1, "id": [f"a long id of an event, {max(k, 1)}" for k in range(number)],
     })  # fmt: skip
     frame.write_parquet(tmp_path / "log.parquet")
     spilled = list[int]()

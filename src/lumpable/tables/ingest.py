@@ -171,8 +171,11 @@ class Reading:
         known = all(part.rows is not None for part in self.parts)
         if not (kinds and known and sum(part.rows or 0 for part in self.parts) <= self.most):
             return None
-        if self.columns.id is not None and not all_differ(self.con, self.queries):
-            return None
+        if self.columns.id is not None:
+            if self.progress is not None:
+                self.progress(0.0, "looking for event ids that came twice")
+            if not all_differ(self.con, self.queries):
+                return None
         every = " UNION ALL ".join(f"FROM ({query}) WHERE fault = 0" for query in self.queries)
         named = {letter: self._names(letter, every) for letter in self.named}
         if any(join and not names for names, _, join in named.values()):
