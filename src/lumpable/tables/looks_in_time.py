@@ -33,7 +33,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ValueLook:
     """What was known of a policy's value after the first events of a log."""
 
     events: int
@@ -67,7 +67,7 @@ def value_in_time(
     rewards: str | tuple[float, float] = "binary",
     looks: Sequence[int] | None = None,
     level: float = 0.95,
-) -> list[Look]:
+) -> list[ValueLook]:
     """Return what a fixed policy is worth per event, with intervals that hold all at once.
 
     With probability `level` no look ever has the truth outside, so you may look at a growing log as
@@ -113,7 +113,7 @@ def value_in_time(
     found = []
     for n in at:
         ends = (float(x[:n].mean()), *betting_interval(x[:n], level))
-        found.append(Look(n, *(accepted.low + unit * end for end in ends)))
+        found.append(ValueLook(n, *(accepted.low + unit * end for end in ends)))
     return found
 
 
