@@ -46,15 +46,16 @@ class Chosen:
     event: str
     user: Name
     arm: Name
-    propensity: float
+    propensity: float | None
+    """None: somebody else decided, and did not say."""
     version: int
 
 
 class Client:
     """Calls a service; threads may share it, each has a connection of its own.
 
-    `url` is such as "http://127.0.0.1:8000". What fails for want of a network or of a ready server
-    is sent up to `tries` times, with a pause that grows; then `Unreachable` is raised.
+    `url` is such as "http://127.0.0.1:8000". A call that fails because the network or the server is
+    not ready is sent up to `tries` times, with growing pauses; then `Unreachable` is raised.
     """
 
     def __init__(
@@ -203,7 +204,7 @@ class Client:
         if user is not None:
             user = _plain(user)
             if isinstance(user, bool) or not isinstance(user, str | int):
-                raise ValueError(f"user: expected a text or an integer, got {user!r}")
+                raise ValueError(f"user: expected a string or an integer, got {user!r}")
             kind = "integer" if isinstance(user, int) else "string"
             path += "?" + urllib.parse.urlencode({"user": user, "type": kind})
         return self._call("GET", path, None)
@@ -266,15 +267,15 @@ def new_id() -> str:
 def _event(event: str | None) -> str:
     """Return an event's id, a new one if there is none; an empty one is a slip, not none."""
     if event == "":
-        raise ValueError("event: expected a text of 1 to 200 characters, got ''")
+        raise ValueError("event: expected a string of 1 to 200 characters, got ''")
     return new_id() if event is None else event
 
 
 def _plain(value: Any) -> Any:
-    """Return a number or a text, also one of numpy, as JSON has it."""
+    """Return a number or a string, also one of numpy, as JSON has it."""
     found = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
     if found is not None and not isinstance(found, str | int | float):
-        raise ValueError(f"expected texts and numbers, got {value!r}"[:200])
+        raise ValueError(f"expected strings and numbers, got {value!r}"[:200])
     return found
 
 
@@ -284,9 +285,9 @@ def _number(value: Any) -> Any:
 
 
 def _listed(what: str, values: Any) -> Any:
-    """Return a list, or None for None; a text is refused: it would be taken letter by letter."""
+    """Return a list, or None for None; a string is refused: it would be taken letter by letter."""
     if isinstance(values, str | bytes):
-        raise ValueError(f"{what}: expected several, got one text, {values!r}"[:200])
+        raise ValueError(f"{what}: expected several, got one string, {values!r}"[:200])
     return None if values is None else list(values)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ from click.testing import CliRunner, Result
 import lumpable as lb
 from lumpable.cli import main
 from lumpable.cli.by_night import evidence
+from lumpable.cli.engine_commands import evidence as sql_evidence
+from lumpable.cli.engine_commands import faults as sql_faults
 from lumpable.cli.from_log import learn
 from lumpable.cli.learned_paths import learned_at
 from lumpable.cli.options import accepted_rewards
 from lumpable.cli.serving import serve
 from lumpable.service.learned_entries import evidence_in
+from lumpable.tables.cleaning import Columns
 
 EVENTS = "customer,offer,clicked,event\nann,tea,1,e1\nbob,tea,0,e2\nann,juice,0,e3\n"
 COLUMNS = ("--user", "customer", "--item", "offer", "--reward", "clicked", "--id", "event")
@@ -39,10 +43,10 @@ def test_a_night_as_it_is_typed(here: Path) -> None:
     assert first.exit_code == 0, first.output
     assert "1.csv: 3 new events" in first.output
     again = call("evidence", "--state", "state", "1.csv")
-    assert "it is there already; nothing counts twice" in again.output
+    assert "already added; nothing counts twice" in again.output
     later = call("evidence", "--state", "state", "2.csv")
     assert "clicked is missing" in later.output
-    assert "3 were there already (1 of them say something else now" in later.output
+    assert "3 already known (1 of them say something else now" in later.output
     made = call("plan", "--state", "state", "--users", "users.csv", "--out", "plan.csv")
     assert "1 of 2 users have no events yet" in made.output
     assert Path("plan.csv").read_text().startswith("user,action,propensity,version\n,")
@@ -55,12 +59,12 @@ def test_a_night_as_it_is_typed(here: Path) -> None:
     ("words", "error"),
     [
         (("evidence", "--state", "none"), "a folder with a state"),
-        (("evidence", "--state", "none", "--user", "a"), "a file, as options are given"),
+        (("evidence", "--state", "none", "--user", "a"), "SOURCE: required with these options"),
         (("evidence", "--state", "users.csv", "1.csv"), "which is a file"),
         (("evidence", "--state", "s", "1.csv", *COLUMNS, "--rewards", "a:b"), "0:5"),
         (("plan", "--state", "s", "--users", "users.csv", "--out", "p.txt"), ".csv or .parquet"),
         (("plan", "--state", "s", "--users", "users.csv", "--out", "p.csv"), "a column 'user'"),
-        (("plan", "--state", "s/t", "--out", "p.csv"), "around it"),
+        (("plan", "--state", "s/t", "--out", "p.csv"), "inside an existing one"),
         (("plan", "--state", "s", "--out", "p.csv", "--learner-option", "a=1"), "--learner"),
     ],
 )  # fmt: skip
@@ -106,22 +110,38 @@ def test_a_service_begins_with_a_log_of_other_columns(here: Path) -> None:
     told = lb.read_events("2.csv", **columns)
     found = evidence_in(learned_at(Path("2.csv"), **columns))
     assert (found.digest, len(found.users)) == (told.digest, 2)
-    options = {one.opts[0] for one in serve.params} & {*COLUMNS, "--time", "--propensity"}
-    assert options == {"--user", "--item", "--reward", "--id", "--time", "--propensity"}
     left_out = call("serve", "new.db", "--learned", "2.csv", *COLUMNS, "--mode", "x")
     assert left_out.exit_code == 2
     assert call("evidence", "--state", "state", "1.csv", *COLUMNS).exit_code == 0
     lb.learn(told).save("offers.lumps")
     for words, error in [
         (("--user", "customer"), "--user is a column of a log: it needs --learned"),
-        (("--learned", "state", "--item", "offer"), "a log, as columns are named"),
-        (("--learned", "offers.lumps", "--id", "event"), "a log, as columns are named"),
+        (
+            ("--learned", "state", "--item", "offer"),
+            "--item: only for logs, and 'state' is not one",
+        ),
+        (("--learned", "offers.lumps", "--id", "event"), "--id: only for logs"),
         (("--learned", "1.csv", "--user", "client"), "a column 'client'"),
     ]:
         result = call("serve", "new.db", *words)
         assert result.exit_code == 2, result.output
         assert error in result.stderr
     assert not Path("new.db").exists()
+
+
+def test_columns_of_a_log_are_options_of_every_command_that_reads_one(here: Path) -> None:
+    """Also of a service that begins with a log, which is told when rewards came."""
+    roles = {field.name for field in fields(Columns)}
+    for command in (learn, evidence, serve, sql_evidence, sql_faults):
+        assert roles <= {one.name for one in command.params}, command.name
+    noon, later = "2026-01-01T12:00", "2026-01-01T13:00"
+    Path("3.csv").write_text(
+        f"user,item,reward,at,back\nann,tea,1,{noon},{later}\nbob,tea,1,{later},{noon}\n"
+    )
+    events = learned_at(Path("3.csv"), time="at", rewarded="back")
+    assert (events.events, events.dirt.faults[0].rows) == (1, 1)
+    wrong = call("serve", "new.db", "--learned", "3.csv", "--time", "at", "--rewarded", "when")
+    assert "a column 'when'" in wrong.stderr
 
 
 @pytest.mark.parametrize("rewards", ["0:5", "0,5", " 0 : 5 "])
@@ -218,7 +238,7 @@ def test_an_experiment_begins_with_a_log_or_a_saved_learner(here: Path) -> None:
 
 def test_a_refused_beginning_leaves_no_file(here: Path) -> None:
     assert call("evidence", "--state", "state", "1.csv", *COLUMNS).exit_code == 0
-    with pytest.raises(lb.BadArgument, match="which has none"):
+    with pytest.raises(lb.BadArgument, match="has no events"):
         lb.open("new.db", learned=lb.Nightly("nothing"))
     with pytest.raises(lb.BadArgument, match="at most 1 users"):
         lb.open("new.db", ["tea"], learned=lb.Nightly("state"), learner={"kind": "ucb", "users": 1})

@@ -90,6 +90,10 @@ def test_help_is_as_wide_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(pages) == 1
 
 
+def test_help_fits_into_a_terminal_of_80_columns() -> None:
+    assert max(map(len, help_page().splitlines())) <= 80
+
+
 def test_help_of_all_says_what_to_type() -> None:
     text = call("--help").stdout
     assert "lumpable demo" in text

@@ -93,7 +93,7 @@ def test_a_demo_that_runs_is_left_alone(tmp_path: Path) -> None:
     result = call("demo", "--folder", str(tmp_path))
     lock.release()
     assert result.exit_code == 2
-    assert "expected a file that no other process writes" in result.stderr
+    assert "expected a file that no other process has open" in result.stderr
     assert file.read_text() == "mine"
 
 

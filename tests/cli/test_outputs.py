@@ -180,7 +180,7 @@ def test_other_endings_are_refused_before_anything_is_read(
     before = contents(here)
     result = call("export", "clicks.db", "--out", name, *log)
     assert result.exit_code == 2
-    assert "a name that ends in .csv or .parquet" in result.stderr
+    assert "--out: expected a name that ends in .csv or .parquet" in result.stderr
     assert contents(here) == before
 
 
@@ -191,7 +191,7 @@ def test_names_of_both_kinds_need_a_folder(here: Path, ending: str) -> None:
             e.reward(e.observe("ann", arm).event, 1.0)
     result = call("export", "both.db", "--log", "--out", f"back.{ending}")
     assert result.exit_code == 2
-    assert "a folder (a name without an ending), as names are numbers and text" in result.stderr
+    assert "a folder (a name without an ending), as names are numbers and strings" in result.stderr
     assert not Path(f"back.{ending}").exists()
     assert call("export", "both.db", "--log", "--out", "back").exit_code == 0
     assert lb.read_events("back").items == (17, "tea")

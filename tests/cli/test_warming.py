@@ -67,7 +67,7 @@ def test_no_room_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nowhere_to_keep_it_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     result = called(monkeypatch, Part("decisions", place=None))
     assert result.exit_code == 2
-    assert "a folder that can be written; there is none" in result.stderr
+    assert "a writable folder; there is none" in result.stderr
 
 
 @pytest.mark.nightly

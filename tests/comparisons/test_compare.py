@@ -826,7 +826,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path, jobs: str) -
     assert "Traceback" not in stderr
     last = stderr.splitlines()[-1]
     assert last.startswith("stopped after ")
-    assert f"of 8 cells, which are in {out}; to go on from there: lumpable compare" in last
+    assert f"of 8 cells, which are in {out}; to resume: lumpable compare" in last
     assert not parts.exists()
     done = len({row["seed"] for row in compared.rows(out)})
     assert 2 <= done < 8
@@ -972,8 +972,8 @@ def test_a_breakdown_says_what_is_left_and_a_new_run_goes_on(
         patch.setattr(jobs.Workers, "carry_out", carry_out)
         result = call(file, "--out", out)
     assert result.exit_code == 1
-    said = "broken off: BrokenProcessPool: a worker is gone; 1 of 3 cells came, left are "
-    assert said + "mine in small (2 seeds)\nto go on from there: lumpable" in result.stderr
+    said = "interrupted: BrokenProcessPool: a worker is gone; 1 of 3 cells came, left are "
+    assert said + "mine in small (2 seeds)\nto resume: lumpable" in result.stderr
     assert {row["seed"] for row in compared.rows(out)} == {0}
     result = call(file, "--jobs", "1", "--out", out)
     assert (result.exit_code, result.stderr) == (0, "2 cells to run, 1 were done before\n")

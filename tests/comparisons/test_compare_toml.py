@@ -224,8 +224,8 @@ def test_nothing_at_all_is_refused(tmp_path: Path) -> None:
         (("--horizon", "-3"), "expected a whole number from 1 to 9.22e18, got '-3'"),
         (("--jobs", "0"), "--jobs"),
         (("--backend", "slurm"), "slurm"),
-        (("--address", "tcp://x:1"), "address: expected it with backend dask or ray, got local"),
-        (("--quick",), "quick: expected it with suite, got a file"),
+        (("--address", "tcp://x:1"), "address: only with dask or ray"),
+        (("--quick",), "--quick: only with `suite`"),
     ],
 )
 def test_options_are_refused(tmp_path: Path, words: tuple[str, ...], said: str) -> None:

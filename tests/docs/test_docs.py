@@ -6,13 +6,14 @@ import ast
 import fnmatch
 import functools
 import html
+import inspect
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args, get_type_hints
 
 import click
 import pytest
@@ -301,6 +302,37 @@ def test_the_reference_has_every_public_name() -> None:
     shown = set(re.findall(r"(?m)^::: lumpable\.(\w+)$|`lumpable\.(\w+)`", pages))
     names = {first or second for first, second in shown} | {"learners"}
     assert set(lb.__all__) - names == set()
+
+
+def parts_of(hint: object) -> Iterator[type]:
+    """Yield the classes of the package in a type."""
+    if isinstance(hint, type) and hint.__module__.startswith("lumpable."):
+        yield hint
+    for part in get_args(hint):
+        yield from parts_of(part)
+
+
+def handed_out(owners: Iterable[type]) -> set[type]:
+    """Return the classes that public methods hand out, and those of their fields."""
+    hints = [
+        get_type_hints(thing.fget if isinstance(thing, property) else thing).get("return")
+        for owner in owners
+        for name, thing in inspect.getmembers(owner)
+        if not name.startswith("_") and (inspect.isfunction(thing) or isinstance(thing, property))
+    ]
+    found: set[type] = set()
+    while new := {part for hint in hints for part in parts_of(hint)} - found - {*owners}:
+        found |= new
+        hints = [hint for one in new for hint in get_type_hints(one).values()]
+    return found
+
+
+def test_the_reference_has_what_public_methods_hand_out() -> None:
+    shown = set(re.findall(r"(?m)^::: \S*?[.~]?(\w+)$", "\n".join(map(text, REFERENCE))))
+    owners = (lb.Lumps, lb.PolicyFinder, lb.LiveExperiment, lb.Learned, lb.Nightly, lb.Events)
+    rows = {one.__name__ for one in handed_out(owners)}
+    assert {"Group", "Activity", "Weights"} <= rows
+    assert rows - shown == set()
 
 
 def test_lumps_comes_first_in_the_reference() -> None:

@@ -46,6 +46,8 @@ def test_every_call(shop: Served) -> None:
         assert client.reward_many([("a", 0.0), ("b", 1.0)]) == ["rewarded", "rewarded"]
         client.activate(two[0].event)
         assert client.observe("cid", "red", propensity=0.5).propensity == 0.5
+        assert client.observe("cid", "red", event="again").propensity is None
+        assert client.observe("cid", "red", event="again").propensity is None
         assert client.add_arm("gold")[-1] == "gold"
         assert "gold" not in client.pause_arm("gold")
         assert "gold" in client.resume_arm("gold")
@@ -55,7 +57,7 @@ def test_every_call(shop: Served) -> None:
         assert client.expected(3)[0]["rewards"] in (0, 1)
         assert len(client.policy()) == 3
         assert set(client.recommended()) == {row["context"] for row in client.policy()}
-        assert sum(span["decisions"] for span in client.activity()["spans"]) == 8
+        assert sum(span["decisions"] for span in client.activity()["spans"]) == 9
         assert client.beliefs()["users"] == 3
         assert client.health()["fine"]
         client.forget("ann")
@@ -80,16 +82,22 @@ def test_what_would_be_taken_for_something_else_is_refused(shop: Served) -> None
         client: Any = caller  # whose types nobody checked
         before = client.status()["experiment"]["entries"]
         cases: tuple[tuple[Callable[[], Any], str], ...] = (
-            (lambda: client.decide("ann", event=""), "event: expected a text of 1 to 200"),
-            (lambda: client.observe("ann", "red", event=""), "event: expected a text of 1 to 200"),
-            (lambda: client.decide_many("abc"), "users: expected several, got one text, 'abc'"),
-            (lambda: client.decide("ann", "red"), "allowed: expected several, got one text"),
+            (lambda: client.decide("ann", event=""), "event: expected a string of 1 to 200"),
+            (
+                lambda: client.observe("ann", "red", event=""),
+                "event: expected a string of 1 to 200",
+            ),
+            (lambda: client.decide_many("abc"), "users: expected several, got one string, 'abc'"),
+            (lambda: client.decide("ann", "red"), "allowed: expected several, got one string"),
             (lambda: client.decide_many(["a", "b"], events="ab"), "events: expected several"),
             (lambda: client.reward_many("ab"), "rewards: expected several"),
-            (lambda: client.explain(5.0), "user: expected a text or an integer, got 5.0"),
-            (lambda: client.explain(True), "user: expected a text or an integer, got True"),
-            (lambda: client.decide(np.array(["a", "b"])), "expected texts and numbers, got array"),
-            (lambda: client.decide({1}), r"expected texts and numbers, got \{1\}"),
+            (lambda: client.explain(5.0), "user: expected a string or an integer, got 5.0"),
+            (lambda: client.explain(True), "user: expected a string or an integer, got True"),
+            (
+                lambda: client.decide(np.array(["a", "b"])),
+                "expected strings and numbers, got array",
+            ),
+            (lambda: client.decide({1}), r"expected strings and numbers, got \{1\}"),
         )
         for call, words in cases:
             with pytest.raises(ValueError, match=words):

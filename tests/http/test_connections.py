@@ -100,7 +100,7 @@ def test_a_large_head_is_refused_in_words(shop: Served, lines: int) -> None:
         raw.sendall(HEAD + each * lines + b"\r\n")
         answer = answer_to(raw)
     assert answer.startswith(b"HTTP/1.1 431 ")
-    assert b'{"error":{"what":"head","expected":"at most 32,768 bytes","got":"more"}}' in answer
+    assert b'{"error":{"what":"headers","expected":"at most 32,768 bytes","got":"more"}}' in answer
     assert b"x-content-type-options: nosniff" in answer
 
 

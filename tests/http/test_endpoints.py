@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -74,9 +75,12 @@ def test_activation_and_observation(shop: Served, clock: Clock) -> None:
     assert shop.post("/activate", {"event": "shown"}).json == {"event": "shown"}
     seen = shop.post("/observe", {"user": "bob", "arm": "red", "event": "o", "propensity": 0.25})
     assert seen.json["propensity"] == 0.25
+    unsaid = shop.post("/observe", {"user": "bob", "arm": "red", "event": "p"}).json
+    assert unsaid["propensity"] is None
+    assert shop.post("/decide", {"user": "bob", "event": "p"}).json == unsaid
     clock.now += 61
     shop.post("/decide", {"user": "cid"})
-    assert shop.get("/status").json["experiment"]["counted"] == 2  # two defaults
+    assert shop.get("/status").json["experiment"]["counted"] == 3  # three defaults
 
 
 def test_arms_and_users_come_and_go(shop: Served) -> None:
@@ -156,6 +160,32 @@ def test_a_rank_names_each_action_once(shop: Served) -> None:
         400, {"what": "actions", "expected": "each id once", "got": "'red' more than once"},
     )  # fmt: skip
     assert shop.get("/status").json["experiment"]["decisions"] == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "what", "expected"),
+    [
+        ({"eventId": "a/b"}, "eventId", "an id without a slash"),
+        ({"eventId": "bob's"}, "eventId", "a new event, or one that was decided for 'ann'"),
+        ({"actions": [{"id": "pink"}]}, "actions", "known arms (see POST /arms/add, or serve with"),
+        ({"excludedActions": ["red"]}, "excludedActions", "an action that is left"),
+        ({"contextFeatures": [{"user": 1.5}]}, "user", "int | str"),
+    ],
+)
+def test_a_rank_that_is_refused_names_what_was_sent(
+    shop: Served, given: dict[str, Any], what: str, expected: str
+) -> None:
+    """And so does a reward."""
+    shop.post("/decide", {"user": "bob", "event": "bob's"})
+    asked = {"contextFeatures": [{"user": "ann"}], "actions": [{"id": "red"}]} | given
+    refused = shop.post("/personalizer/v1.0/rank", asked)
+    assert (refused.status, refused.error["what"]) == (400, what)
+    assert refused.error["expected"].startswith(expected)
+    reward = shop.post("/personalizer/v1.0/events/bob's/reward", {"value": 1e10})
+    activated = shop.send("POST", "/personalizer/v1.0/events/nobody/activate", None, {})
+    assert (reward.status, reward.error["what"]) == (400, "value")
+    assert (activated.status, activated.error["what"]) == (400, "eventId")
+    assert shop.get("/status").json["experiment"]["decisions"] == 1
 
 
 def test_a_rank_that_is_repeated_names_an_action_that_is_offered(shop: Served) -> None:

@@ -198,6 +198,25 @@ def test_rewards_of_nobody_and_late_ones() -> None:
         assert words(e) == []
 
 
+@pytest.mark.parametrize("skew", [-3_600.0, 3_600.0])
+def test_a_clock_that_is_wrong_is_named(skew: float) -> None:
+    """Whoever sends `at` by a clock of their own: behind ours, or ahead of it."""
+    clock = Clock(100_000.0)
+    with opened(clock=clock, window=600, default=0.0) as e:
+        stood = {e.reward(id, 1.0, at=clock.now + skew) for id in decided(e, ENOUGH)}
+        assert stood == {"predated" if skew < 0 else "late"}
+        what = (
+            "are dated more than 600 seconds before their decision"
+            if skew < 0
+            else "come after the window of 600 seconds"
+        )
+        assert words(e) == [f"100% of rewards {what}, and do not count"]
+        watch = Watch()
+        watch.seen = Seen.of(e)
+        assert "clock" in watch.concerns()[0].do
+        assert ("sooner" in watch.concerns()[0].do) == (skew > 0)
+
+
 def test_a_control_arm_that_cannot_be_shown() -> None:
     gone = "the control arm 'red' is paused, removed or unknown, so"
     for given, so in (

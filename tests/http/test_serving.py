@@ -18,6 +18,7 @@ from click.testing import CliRunner
 import lumpable as lb
 from kits.served import served
 from lumpable.base import extras
+from lumpable.base.errors import BadArgument
 from lumpable.cli import serving
 from lumpable.cli.main import main
 from lumpable.cli.serving import described
@@ -100,11 +101,15 @@ def test_without_what_draws_there_is_no_page(
     assert extras.has("json", "csv")
     assert not extras.has("json", "no_such_module")
     monkeypatch.setattr(serving, "page_files", lambda title: {})  # none is asked for
-    (tmp_path / "torn.db").write_text("no database")
+
+    def enough(_: LiveExperiment) -> None:
+        raise BadArgument("file", why="enough")
+
+    monkeypatch.setattr(LiveExperiment, "warm", enough)  # after it was opened
     for here, line in ((True, "in a browser"), (False, "no page: it needs the extra plot")):
         monkeypatch.setattr(serving, "has", lambda *modules, here=here: here)
-        code, words = said(str(tmp_path / "torn.db"), "--port", "0")
-        assert code == 2
+        code, words = said(str(tmp_path / "clicks.db"), "--port", "0")
+        assert (code, "serves" in words, "enough" in words) == (2, True, True)
         assert line in words
 
 
@@ -174,7 +179,9 @@ def test_what_cannot_be_served_is_said_in_a_line(tmp_path: Path) -> None:
     file = str(tmp_path / "clicks.db")
     code, words = said(file, "--host", "0.0.0.0", "--port", "0")
     assert (code, words.count("\n")) == (2, 1)
-    assert "expected tokens (--tokens FILE, or LUMPABLE_TOKENS) where others can connect" in words
+    assert (
+        "reached from other machines and needs tokens (--tokens FILE or LUMPABLE_TOKENS)" in words
+    )
     (tmp_path / "tokens").write_text("read short\n")
     code, words = said(file, "--tokens", str(tmp_path / "tokens"))
     assert code == 2
@@ -185,6 +192,19 @@ def test_what_cannot_be_served_is_said_in_a_line(tmp_path: Path) -> None:
     for wrong in (["--rewards", "1"], ["--window", "x"], ["--port", "70000"], ["--mode", "x"]):
         assert said(file, *wrong)[0] == 2
     assert not Path(file).exists()
+
+
+def test_nothing_is_said_to_be_served_before_it_is(tmp_path: Path) -> None:
+    file = str(tmp_path / "clicks.db")
+    for words, what in (
+        ([file, "--hold-back", "2"], "Error: hold_back: expected a share"),
+        ([file, "--tokens", "nobody"], "Error: tokens: expected a file of text that can be read"),
+        ([str(tmp_path / "none" / "c.db")], f"Error: no such folder: '{tmp_path / 'none'}'"),
+    ):
+        command = [sys.executable, "-m", "lumpable", "serve", *words, "--port", "0"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(what)
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
@@ -199,10 +219,10 @@ def test_a_file_that_cannot_be_opened_ends_the_service(tmp_path: Path) -> None:
     with lb.open(file, ["red"], rewards="binary", fits="at once"):
         code, words = said(str(file), "--port", "0")
         assert code == 2
-        assert "expected a file that no other process writes" in words
+        assert "expected a file that no other process has open" in words
     code, words = said(str(file), "--port", "0", "--rewards", "0,5")
     assert code == 2
-    assert "expected 'binary', as the experiment was begun" in words
+    assert "expected 'binary', with which the experiment began" in words
     file.write_bytes(b"nonsense" * 1000)
     code, words = said(str(file), "--port", "0")
     assert code == 2

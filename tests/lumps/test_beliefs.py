@@ -362,6 +362,7 @@ def test_open_memberships_are_said_to_be_open() -> None:
     said = summary.summary(learner)
     assert said.startswith("3 groups are likely, but who is in which is open")
     assert "33 %" in said
+    assert "the likeliest group of each account has" in summary.summary(learner, "account")
 
 
 def test_the_explained_share_is_that_of_the_world() -> None:

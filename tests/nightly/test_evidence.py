@@ -358,7 +358,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     source = write(tmp_path / "1.csv", rows(5))
     with (
         state._folder.writing(),
-        pytest.raises(lb.BadArgument, match="no other process writes"),
+        pytest.raises(lb.BadArgument, match="no other process has open"),
     ):
         state.evidence(source)
     state.evidence(source)

@@ -111,7 +111,7 @@ def test_a_file_of_users_is_that_file(learned: Path, tmp_path: Path) -> None:
 
 def test_before_any_evidence(tmp_path: Path) -> None:
     state = lb.Nightly(tmp_path / "state")
-    with pytest.raises(lb.BadArgument, match="items: expected some"):
+    with pytest.raises(lb.BadArgument, match="items: expected names"):
         state.plan(USERS)
     assert not (tmp_path / "state").exists()
     plan = state.plan(USERS, list(OFFERS))
@@ -129,16 +129,16 @@ def test_a_bad_plan_is_refused_and_changes_nothing(learned: Path, tmp_path: Path
     refused: list[tuple[dict[str, Any], str]] = [
         ({"users": []}, "at least one name"),
         ({"users": [1.5]}, "strings or whole numbers"),
-        ({"users": ["\ud800"]}, "text of whole characters"),
+        ({"users": ["\ud800"]}, "strings of whole characters"),
         ({"memory": "lots"}, "a size such as"),
         ({"users": tmp_path / "users.csv"}, "1 rows without one"),
         ({"users": tmp_path / "users.csv", "user": "who"}, "a column 'who'"),
         ({"users": tmp_path / "ragged.csv"}, "2 that cannot, from line 3 on"),
         ({"users": tmp_path / "latin.csv"}, "1 that cannot, from line 3 on"),
         ({"users": tmp_path / "quote.csv"}, "3 that cannot, from line 3 on"),
-        ({"users": [17, "17"], "out": tmp_path / "plan.csv"}, "differ as text"),
+        ({"users": [17, "17"], "out": tmp_path / "plan.csv"}, "differ as strings"),
         ({"out": tmp_path / "plan.txt"}, "ends in .csv or .parquet"),
-        ({"out": tmp_path / "none" / "plan.csv"}, "a folder that is there"),
+        ({"out": tmp_path / "none" / "plan.csv"}, "a file in an existing folder"),
         ({"out": tmp_path / "folder.csv"}, "expected a file"),
         ({"out": learned / "plan.csv"}, "a file outside of the state"),
         ({"seed": -1}, "seed"),

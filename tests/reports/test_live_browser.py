@@ -174,6 +174,31 @@ def test_names_are_text_and_never_html(chrome: Chrome) -> None:
         assert sorted(heads[2:]) == sorted([EVIL, "1", '"1"'])
 
 
+@pytest.mark.filterwarnings("ignore:.*are two names")
+def test_integers_of_more_than_53_bits_are_exact(chrome: Chrome) -> None:
+    """As arms and as users; a text of the same digits is another arm."""
+    arms = 2**53, 2**53 + 1, str(2**53 + 1), -(2**63)
+    e = opened_experiment(arms=arms, rewards="binary", repeated="sum")
+    for k in range(600):
+        made = e.decide(2**63 - 1 - k % 40)
+        e.reward(made.event, float((made.arm == arms[k % 2]) != (k % 9 == 0)))
+    shown = [str(arm) if isinstance(arm, int) else f'"{arm}"' for arm in arms]
+    with served(lambda: e, page=files) as running, seen(chrome, running.url) as it:
+        it.drawn()
+        heads = it.page.evaluate(
+            "[...document.querySelectorAll('#table-matrix thead th')].map(x => x.textContent)"
+        )
+        assert sorted(heads[2:]) == sorted(shown)
+        glance = e.beliefs().glance
+        best = [str(group.best_arm) for group in e.groups()]
+        assert [row[2] for row in it.rows("table-arms") if row[0]] == best
+        assert {str(row.context) for row in glance.doubtful} == {
+            row[0] for row in it.rows("table-users")
+        }
+        last = it.rows("table-versions")[0][3]
+        assert all(arm in last for arm in best)
+
+
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.nightly), "dark"])
 def test_everything_can_be_read(chrome: Chrome, shop: Served, scheme: str) -> None:
     """Every text has a contrast of at least 4.5 to what is behind it; by night in both schemes."""

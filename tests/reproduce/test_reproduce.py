@@ -352,7 +352,7 @@ def test_a_stopped_run_goes_on(
     assert not (tmp_path / "reproduce" / "index.html").exists()
     if sent == signal.SIGINT:
         # claim 4 is kept before its picture is drawn, and counted after that
-        last = "stopped after [01] of 2 claims; to go on from there: lumpable reproduce --only 4-5"
+        last = "stopped after [01] of 2 claims; to resume: lumpable reproduce --only 4-5"
         assert re.fullmatch(last, stopped.stderr.splitlines()[-1])
     steps: list[runner.Step] = []
     rows = run([4, 5], folder=tmp_path / "reproduce", jobs=1, claims=claims, watch=steps.append)

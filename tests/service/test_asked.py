@@ -10,6 +10,7 @@ import pytest
 from kits.service import opened
 from lumpable.base.errors import BadArgument
 from lumpable.service.asked import time_of
+from lumpable.service.exporting import rows
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,36 @@ def test_errors_name_their_argument() -> None:
     for allowed in ("red", [None], 5):
         with pytest.raises(BadArgument, match=r"^allowed: "):
             e.decide("ann", allowed)  # type: ignore[arg-type]
+
+
+def test_a_text_is_not_several_events_and_no_word_is_true_or_false() -> None:
+    e = opened()
+    for events in ("abc", b"abc", {"a": 1, "b": 2, "c": 3}, 5):
+        with pytest.raises(BadArgument, match=r"^events: expected several ids"):
+            e.decide_many(["x", "y", "z"], events=events)  # type: ignore[arg-type]
+    for activate in ("no", 0, None):
+        with pytest.raises(BadArgument, match=r"^activate: expected True or False"):
+            e.decide("x", activate=activate)  # type: ignore[arg-type]
+    assert e.status().decisions == 0
+    assert e.decide("x", event="one", activate=np.bool_(False)).event == "one"  # type: ignore[arg-type]
+    assert e._ledger.event("one").shown is False
+
+
+def test_errors_speak_of_users_and_of_what_was_given() -> None:
+    e, without = opened(), opened(arms=())
+    for ask in (e.explain, e.best, e.expected):
+        with pytest.raises(BadArgument, match=r"^user: expected a string"):
+            ask(None)  # type: ignore[arg-type]
+    for look in (without.policy, without.lift, without.recommended, lambda: without.explain("x")):
+        with pytest.raises(BadArgument, match=r"^arms: expected an arm that may be chosen"):
+            look()
+    with pytest.raises(BadArgument, match=r"^allowed: expected known arms"):
+        e.best("x", ["unheard of"])
+
+
+def test_who_says_no_propensity_gets_none() -> None:
+    e = opened()
+    made = e.observe("ann", "red", event="theirs")
+    assert made.propensity is None
+    assert e.decide("ann", event="theirs") == e.observe("ann", "green", event="theirs") == made
+    assert next(rows(e._store, 0))["propensity"] is None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lumpable as lb
@@ -197,6 +198,51 @@ def test_an_arm_is_shown_at_most_so_often() -> None:
         assert len(e.decide_many(["bob"] * 5)) == 5
 
 
+def test_rows_of_a_user_take_from_each_other_what_both_may_show() -> None:
+    """Each with arms of its own: all that can be done whatever the others show, and no more."""
+    for allowed in (
+        [["red"], ["green"]], [["red"], ["red", "blue"], ["red", "green"]],
+        [["pink"], ["gold"], ["red", "green"], ["red", "green"]],
+    ):  # fmt: skip
+        with opened(at_most=1, arms=("red", "green", "blue", "pink", "gold")) as e:
+            frame = pd.DataFrame({"user": ["ann"] * len(allowed), "allowed": allowed})
+            shown = list(e.decide_many(frame)["arm"])
+            assert len(set(shown)) == len(shown)
+            assert all(arm in arms for arm, arms in zip(shown, allowed, strict=True))
+    for allowed in ([["red"], ["red"]], [["red", "green"], ["red"]]):
+        with opened(at_most=1) as e:
+            frame = pd.DataFrame({"user": ["ann", "ann"], "allowed": allowed})
+            with pytest.raises(BadArgument, match="as often as `at_most` allows"):
+                e.decide_many(frame)
+            assert e.status().decisions == 0
+
+
+def test_in_the_shadow_only_the_control_arm_is_used_up() -> None:
+    with opened(at_most=2, mode="shadow", control="red") as e:
+        with pytest.raises(BadArgument, match="'ann' was shown the control arm 'red' as often as"):
+            e.decide_many(["ann"] * 3)
+        assert e.status().decisions == 0
+        e.decide_many(["ann"] * 2)
+        with pytest.raises(BadArgument, match="'ann' was shown the control arm 'red' as often as"):
+            e.decide("ann")
+        with pytest.raises(BadArgument, match="the control arm 'red' among them"):
+            e.decide("bob", ["green"])
+        e.pause_arm("red")
+        with pytest.raises(BadArgument, match=r"^control: .*'red', which is paused"):
+            e.decide("bob")
+
+
+def test_a_repeated_event_may_name_arms_that_nobody_knows() -> None:
+    with opened() as e:
+        made = e.decide("ann", event="same")
+        assert e.decide("ann", ["pink"], event="same") == made
+        assert "pink" not in e.status().arms
+    with opened(new_arms=True) as e:
+        made = e.decide("ann", event="same")
+        assert e.decide("ann", ["pink"], event="same") == made
+        assert "pink" not in e.status().arms  # it was not asked for a decision
+
+
 def test_the_best_arm_too_is_shown_at_most_so_often() -> None:
     with opened(at_most=2, arms=("red", "green")) as e:
         for k in range(6):
@@ -216,7 +262,7 @@ def test_hold_back_and_floor_say_how_likely_an_arm_was() -> None:
         e.reward(e.observe("ann", "red").event, 1.0)  # no ties: the learner wants red
         made = e.decide_many(["ann"] * 400)
         by_arm = Counter(d.arm for d in made)
-        wanted = {d.arm: d.propensity for d in made}
+        wanted = {d.arm: d.propensity or 0.0 for d in made}
         best = max(wanted, key=wanted.__getitem__)
         assert wanted == {
             arm: pytest.approx(0.3 / 3 + 0.7 * (0.8 if arm == best else 0.1)) for arm in wanted
@@ -358,7 +404,9 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
         assert (e.status(), e.digest(), e.best("u1"), e.groups(), e.expected("u9")) == before
         assert e.settings.window == 60_000_000
         assert e.reward(made[25].event, 1.0) == "rewarded"
-    with pytest.raises(BadArgument, match=r"window: expected 60\.0, as the experiment was begun"):
+    with pytest.raises(
+        BadArgument, match=r"window: expected 60\.0, with which the experiment began"
+    ):
         lb.open(path, window=30)
     with lb.open(path, hold_back=0.1, fits="at once") as e:
         assert e.settings.hold_back == 0.1
@@ -402,7 +450,7 @@ def test_what_was_begun_without_an_entry_may_be_begun_otherwise(tmp_path: Path) 
     lb.open(path, window=5, hold_back=0.1, fits="at once").close()
     with lb.open(path, ["a", "b"], window=10, rewards="binary", fits="at once") as e:
         assert (e.settings.window, e.settings.hold_back) == (10_000_000, 0.1)
-    with pytest.raises(BadArgument, match="as the experiment was begun"):
+    with pytest.raises(BadArgument, match="with which the experiment began"):
         lb.open(path, window=5)
 
 
@@ -411,7 +459,7 @@ def test_others_who_share_a_store_count_on_what_it_was_begun_with() -> None:
     address = postgres.server().address()
     with (
         lb.open(address, window=5, fits="at once"),
-        pytest.raises(BadArgument, match="as the experiment was begun"),
+        pytest.raises(BadArgument, match="with which the experiment began"),
     ):
         lb.open(address, window=10, fits="at once")
 
@@ -485,6 +533,7 @@ def test_an_explanation_says_what_the_group_is_like() -> None:
         said = e.explain("u4")
         rows = {(row.group, row.arm): row for row in e._learner().means()}  # type: ignore[attr-defined]
         assert len(e.groups()) == 2
+        assert min(said.probability or 0.0, said.advice.probability_best) > 0.99
         assert said.in_group == rows[said.group, "red"]
         assert said.runner_up_in_group == rows[said.group, said.advice.runner_up]
         own, there, other = said.advice, said.in_group, said.runner_up_in_group
@@ -493,11 +542,11 @@ def test_an_explanation_says_what_the_group_is_like() -> None:
         assert there.low < there.mean < there.high
         assert abs(there.mean - 0.9) < 8 * (0.9 * 0.1 / 200) ** 0.5  # eight standard errors
         assert str(said) == (
-            f"'u4' is in group {said.group} with probability {said.probability:.2f}, by 40 rewards "
+            f"'u4' is in group {said.group} with a probability of over 99 %, by 40 rewards "
             f"of their own. In this group 'red' brings {there.mean:.3g} ({there.low:.3g} to "
             f"{there.high:.3g}), {other.arm!r} {other.mean:.3g} ({other.low:.3g} to "
             f"{other.high:.3g}). For them 'red' brings {own.mean:.3g} ({own.low:.3g} to "
-            f"{own.high:.3g}) and is best with probability {own.probability_best:.2f}; next comes "
+            f"{own.high:.3g}) and is best with a probability of over 99 %; next comes "
             f"{own.runner_up!r} with {own.runner_up_mean:.3g}."
         )
 
@@ -519,3 +568,9 @@ def test_a_failed_commit_is_as_if_nothing_happened(tmp_path: Path) -> None:
         assert e.status().entries == store.last
         assert e.status().decisions == before[1].decisions + 1
         assert not store.verify()
+
+
+def test_a_floor_holds_for_what_is_not_held_back() -> None:
+    with opened(floor=0.05, hold_back=0.5, control="red", seed=3) as e:
+        seen = {d.propensity for d in e.decide_many(["ann"] * 400) if d.propensity is not None}
+        assert min(seen) == 0.5 * 0.05

@@ -31,6 +31,8 @@ def test_one_user_is_explained_as_all_are(monkeypatch: pytest.MonkeyPatch) -> No
             )  # fmt: skip
             there = [m for m in means if (m.group, m.arm) == (row.group, found.advice.best_arm)]
             assert found.in_group == (there[0] if there else None)
+            assert "with a probability of" in str(found)
+            assert "1.00" not in str(found)
         assert e.explain("nobody yet").rewards == e.explain("unheard of").rewards == 0
         assert len(asked) == len(rows)
         assert None not in asked

@@ -88,17 +88,40 @@ def test_missing_values_are_refused_by_their_rows_and_nothing_changes(kind: str)
             e.reward_many(make({"event": ["a", "b"], "value": [1.0, None]}))
         with pytest.raises(BadArgument, match=r"value: .* none in row 1$"):
             e.reward_many(make({"event": ["a", "b"], "value": [1.0, float("nan")]}))
-        with pytest.raises(BadArgument, match=r"event: expected a text .*, got 7 in row 0"):
+        with pytest.raises(BadArgument, match=r"event: expected a string .*, got 7 in row 0"):
             e.reward_many(make({"event": [7], "value": [1.0]}))
         with pytest.raises(BadArgument, match=r"a column 'user', got \['usr'\]; the nearest"):
             e.decide_many(make({"usr": ["ann"]}))
         with pytest.raises(BadArgument, match=r"columns: .*'usr'"):
             e.decide_many(make({"user": ["ann"]}), columns={"usr": "user"})
-        with pytest.raises(BadArgument, match="one of user 'bob'"):
+        same = "one user for each event, got 'same' for 'ann' and 'bob'"
+        with pytest.raises(BadArgument, match=same):
             e.decide_many(make({"user": ["ann", "bob"], "event": ["same", "same"]}))
         with pytest.raises(BadArgument, match="known arms"):
             e.decide_many(make({"user": ["ann", "bob"], "allowed": [["red"], ["pink"]]}))
         assert e.status().entries == before
+
+
+def test_words_for_what_frames_and_modes_do_not_go_with() -> None:
+    """An error says in a sentence what is wrong, and keeps what was expected and what came."""
+    frame = pl.DataFrame({"user": ["ann"], "allowed": [["red"]]})
+    rewards = pl.DataFrame({"event": ["a"], "value": [1.0], "key": ["k"]})
+    with opened() as e:
+        for words, call in (
+            ("columns: only for frames", lambda: e.decide_many(["ann"], columns={"user": "u"})),
+            ("allowed: given twice, as an argument and as a column",
+             lambda: e.decide_many(frame, allowed=["red"])),
+            ("key: given twice, as an argument and as a column",
+             lambda: e.reward_many(rewards, key="k")),
+        ):  # fmt: skip
+            with pytest.raises(BadArgument) as raised:
+                call()
+            assert str(raised.value) == words
+            assert raised.value.expected
+            assert raised.value.got
+    words = "mode: this experiment only observes; report decisions with `observe`"
+    with opened(mode="observe") as e, pytest.raises(BadArgument, match=words):
+        e.decide("ann")
 
 
 def test_types_of_columns_stay_what_they_were() -> None:
@@ -152,7 +175,7 @@ def test_rewards_have_times_and_keys_of_their_own(kind: str) -> None:
         }
         seconds = KINDS[kind](frame | {"at": [1_005, 1_005, 1_061]})
         assert [row["standing"] for row in rows(e.reward_many(seconds))] == [
-            "rewarded", "rewarded", "waiting",
+            "rewarded", "rewarded", "late",
         ]  # fmt: skip
         times = KINDS[kind](frame | {"at": [moment] * 3})
         e.reward_many(times)
@@ -195,6 +218,6 @@ def test_many_past_decisions_go_in_by_parts(monkeypatch: pytest.MonkeyPatch) -> 
         with pytest.raises(BadArgument, match="known arms"):
             e.observe_many(wrong)
         twice = frame.with_columns(event=pl.Series([f"{k % 24}" for k in range(25)]))
-        with pytest.raises(BadArgument, match="of two"):
+        with pytest.raises(BadArgument, match="one user for each event, got '0' for 0 and 24"):
             e.observe_many(twice)
         assert e.status().entries == before

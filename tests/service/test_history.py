@@ -143,7 +143,7 @@ def test_sums_are_those_of_the_log() -> None:
         assert found[who].squares == round(sum(v * v for v in values) * MICRO**2)
     going = e.activity()
     assert going.unusual == {
-        "late": 0, "early": 0, "orphan": 0, "repeated": 0, "missed": 0,
+        "late": 0, "predated": 0, "early": 0, "orphan": 0, "repeated": 0, "missed": 0,
         "defaulted": 300 - len(told), "sent_again": len(told),
     }  # fmt: skip
     assert sum(span.decisions for span in going.spans) == 301
@@ -168,8 +168,13 @@ def test_what_is_unusual_is_counted() -> None:
     clock.now += 101
     e.reward("late", 1.0)
     counts = e.activity().unusual
-    assert counts == {"late": 1, "early": 1, "orphan": 0, "repeated": 1, "missed": 2,
+    assert counts == {"late": 1, "predated": 0, "early": 1, "orphan": 0, "repeated": 1, "missed": 2,
                       "defaulted": 0, "sent_again": 0}  # fmt: skip
+    e.reward("late", 1.0, at=899.0)  # decided at 1,000
+    e.reward("missed", 1.0, at=850.0)
+    e.reward("missed", 0.0, at=1_101.0)
+    counts = e.activity().unusual
+    assert (counts["late"], counts["predated"], counts["missed"]) == (2, 2, 2)
     clock.now += 60  # the minute is over, too
     counts = e.activity().unusual
     assert (counts["early"], counts["orphan"]) == (0, 1)
@@ -221,6 +226,28 @@ def test_a_snapshot_that_counted_less_is_of_no_use(tmp_path: Path) -> None:
     path.write_bytes(learner.to_bytes(msgspec.json.encode(older)))  # and without a digest
     with opened(store, snapshot=path) as e:
         assert e.activity().unusual["early"] == 1
+
+
+@pytest.mark.parametrize(("dated", "sides"), [(899.0, True), (899.0, False), (1_101.0, False)])
+def test_a_snapshot_that_did_not_tell_late_from_predated(
+    tmp_path: Path, dated: float, sides: bool
+) -> None:
+    """Of an earlier version, too: whichever of both they were is looked up in the log."""
+    path, store = tmp_path / "here", MemoryStore()
+    with opened(store, snapshot=path, window=100) as e:
+        e.reward(e.decide("ann").event, 1.0, at=dated)
+        found = e.activity()
+    learner, said = Believer.from_bytes(path.read_bytes())
+    older = msgspec.json.decode(said)
+    if not sides:
+        older["kept"]["history"].pop("sides")
+        older["kept"]["history"] |= {"unusual": {"late": 1}, "told": [histories.LATE]}
+    path.write_bytes(learner.to_bytes(msgspec.json.encode(older)))
+    with opened(store, snapshot=path, window=100, arms=()) as e:
+        assert e.activity().unusual == found.unusual
+        assert e.activity().lately == found.lately
+        e.reward("e0", 1.0, at=1_000.0)
+        assert e.activity().unusual == found.unusual
 
 
 def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,11 @@ def test_neither_order_nor_repetition_matters(
         ([PREFETCHED], 111, "missed"),
         ([DECIDED, rewarded(105, 1)], 200, "rewarded"),
         ([DECIDED, rewarded(150, 1)], 200, "late"),
+        ([DECIDED, rewarded(150, 1)], 105, "late"),  # of later than the window, which is open
+        ([DECIDED, rewarded(89, 1)], 105, "predated"),
+        ([DECIDED, rewarded(89, 1)], 200, "predated"),
+        ([DECIDED, rewarded(89, 1), rewarded(150, 1)], 200, "late"),
+        ([DECIDED, rewarded(89, 1), rewarded(90, 1)], 105, "rewarded"),
         ([rewarded(150, 1)], 160, "early"),
         ([rewarded(150, 1)], 161, "orphan"),
     ],

@@ -140,11 +140,11 @@ def test_an_empty_path_is_not_the_current_folder(
         lambda: lb.Nightly("state").evidence(""), lambda: lb.Nightly("state").plan(users=""),
     ]  # fmt: skip
     for call in calls:
-        with pytest.raises(BadArgument, match="got an empty text"):
+        with pytest.raises(BadArgument, match="got an empty string"):
             call()
     for words in (["learn", ""], ["evidence", "", "--state", "s"], ["evidence", "--state", ""]):
         result = CliRunner().invoke(main, words)
-        assert (result.exit_code, "empty text" in result.stderr) == (2, True), result.output
+        assert (result.exit_code, "empty string" in result.stderr) == (2, True), result.output
     assert read_events(".").events == 1
     assert [path.name for path in tmp_path.iterdir()] == ["log.csv"]
 

@@ -280,9 +280,15 @@ def test_dirt_is_one_table_and_strict_refuses_it(
         (("log.csv", "--item", "offers"), "expected a column 'offers' in log.csv"),
         (("log.csv", "--item", "offer", "--rewards", "1:x"), "any, binary or a range such as 0:5"),
         (("log.csv", "--item", "offer", "--policy", "p.txt"), "ends in .csv or .parquet"),
-        (("log.csv", "--item", "offer", "--html", "no/page.html"), "a folder that is there"),
+        (
+            ("log.csv", "--item", "offer", "--html", "no/page.html"),
+            "--html: expected a file in an existing folder",
+        ),
         (("log.csv", "--item", "offer", "--html", "page.pdf"), "ends in .html"),
-        (("log.csv", "--item", "offer", "--save", "no/a.lumps"), "a folder that is there"),
+        (
+            ("log.csv", "--item", "offer", "--save", "no/a.lumps"),
+            "--save: expected a file in an existing folder",
+        ),
         (("log.csv", "--item", "offer", "--save", "."), "expected a file"),
         (("log.csv", "--item", "offer", "--memory", "lots"), "a size such as '4GB'"),
     ],

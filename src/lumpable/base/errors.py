@@ -34,6 +34,10 @@ class BadArgument(ValueError):
         again = partial(type(self), why=self.why, place=self.place)
         return again, (self.argument, self.expected, self.got)
 
+    def named(self, argument: str) -> BadArgument:
+        """Return the same error of an argument that is called otherwise."""
+        return type(self)(argument, self.expected, self.got, why=self.why, place=self.place)
+
     def at(self, place: str) -> BadArgument:
         """Return the same error with the place where it stands."""
         return type(self)(self.argument, self.expected, self.got, why=self.why, place=place)

@@ -62,6 +62,17 @@ def short(number: float) -> str:
     return f"{float(mantissa):g}e{int(exponent)}"
 
 
+def percent(probability: float) -> str:
+    """Write a probability that was estimated, and never as certain.
+
+    >>> percent(0.62), percent(0.9999), percent(0.0)
+    ('62 %', 'over 99 %', 'under 1 %')
+    """
+    if probability > 0.99:
+        return "over 99 %"
+    return f"{100 * probability:.0f} %" if probability >= 0.01 else "under 1 %"
+
+
 def plural(word: str) -> str:
     """Return what several are called; words come from the heads of columns, so guess little.
 

@@ -11,7 +11,13 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.cli import outputs
 from lumpable.cli.from_log import Named, dirt_table, progress_shown
-from lumpable.cli.options import accepted_rewards
+from lumpable.cli.options import (
+    column_options,
+    default_is,
+    memory_option,
+    rewards_option,
+    strict_option,
+)
 from lumpable.cli.serving import described
 from lumpable.cli.show import console, grid, say, table
 
@@ -26,36 +32,31 @@ STATE = click.option(
     required=True,
     type=Named(path_type=Path),
     metavar="FOLDER",
-    help="Where all is kept; it is made if it is not there.",
+    help="The state's folder; created if missing.",
 )
 
 
 @click.command("evidence")
 @click.argument("source", required=False, type=Named(path_type=Path))
 @STATE
-@click.option("--user", help="The column that says who.  [user]")
-@click.option("--item", help="The column that says what.  [item]")
-@click.option("--reward", help="The column that says what came of it.  [reward]")
-@click.option("--time", help="A column of times; of contradicting events the first counts.")
-@click.option("--id", help="A column of event ids; an event counts in the night it first came.")
-@click.option("--propensity", help="A column of probabilities with which items were chosen.")
-@click.option("--rewarded", help="A column of times of rewards; none may come before its --time.")
-@click.option("--rewards", help="Which are accepted: any, binary, or a range such as 0:5.  [any]")
-@click.option("--strict", is_flag=True, help="Refuse a log with rows that cannot count.")
-@click.option("--memory", metavar="SIZE", help="What reading may hold in memory, such as 4GB.")
+@column_options(filled=False)
+@rewards_option(filled=False)
+@strict_option
+@memory_option
 def evidence(
-    source: Path | None, state: Path, rewards: str | None, strict: bool, **options: Any
-) -> None:
+    source: Path | None, state: Path, rewards: str | tuple[float, float] | None, strict: bool,
+    **options: Any,
+) -> None:  # fmt: skip
     """Add events to a state, or, without SOURCE, say what is in it.
 
     SOURCE is a CSV or Parquet file, or a folder of them, as `lumpable learn` takes it. The columns
-    are remembered from the first time on. To run it again changes nothing: events are known by
-    their ids (--id) or, without ids, files by what is in them. If it is killed, the state is as
-    before or as after.
+    are remembered from the first time on. Running it again changes nothing: events are known by
+    their ids (--id) or, without ids, files by their contents. If it is killed, the state is either
+    as before or as after.
 
     \b
     Examples:
-      lumpable evidence --state state/ monday.csv --user customer --item offer --id event
+      lumpable evidence --state state/ monday.csv --user customer --item offer
       lumpable evidence --state state/ tuesday.csv
       lumpable evidence --state state/
 
@@ -67,13 +68,14 @@ def evidence(
     if source is None:
         given = [name for name, value in options.items() if value is not None]
         if given or strict or rewards is not None:
-            raise BadArgument("SOURCE", "a file, as options are given", "none")
+            raise BadArgument(
+                "SOURCE", "a file or folder", "none", why="required with these options"
+            )
         show_state(nightly, state)
         return
     with progress_shown() as progress:
-        accepted = None if rewards is None else accepted_rewards(rewards)
         added = nightly.evidence(
-            source, rewards=accepted, strict=strict, progress=progress, **options
+            source, rewards=rewards, strict=strict, progress=progress, **options
         )
     for one in added:
         say_added(one)
@@ -94,9 +96,9 @@ def say_added(one: Added) -> None:
     if not one.events and not one.known:
         words = f"{one.source}: no event counts"
     if one.known and not one.again:
-        words = f"{one.source}: it is there already; nothing counts twice"
+        words = f"{one.source}: already added; nothing counts twice"
     if one.again:
-        words += f", {one.again:,} were there already"
+        words += f", {one.again:,} already known"
     if one.against:
         words += f" ({one.against:,} of them say something else now; what came first stays)"
     say(words)
@@ -123,26 +125,34 @@ def show_state(nightly: Nightly, state: Path) -> None:
 @STATE
 @click.option(
     "--users", type=click.Path(path_type=Path), metavar="FILE",
-    help="A column of users, .csv or .parquet.  [all that had events]",
+    help=default_is("File with a column of users, .csv or .parquet.", "all with events"),
 )  # fmt: skip
 @click.option(
     "--items", type=click.Path(path_type=Path), metavar="FILE",
-    help="A column of items, .csv or .parquet.  [all that had events]",
+    help=default_is("File with a column of items, .csv or .parquet.", "all with events"),
 )  # fmt: skip
-@click.option("--user", help="The column of --users.  [as in the evidence, else user]")
-@click.option("--item", help="The column of --items.  [as in the evidence, else item]")
+@click.option(
+    "--user", metavar="NAME",
+    help=default_is("Column of --users.", "as in the evidence, else user"),
+)  # fmt: skip
+@click.option(
+    "--item", metavar="NAME",
+    help=default_is("Column of --items.", "as in the evidence, else item"),
+)  # fmt: skip
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), metavar="FILE",
     help="The plan: .csv or .parquet.",
 )  # fmt: skip
-@click.option("--learner", metavar="NAME", help="lumps, or a plan of the paper.  [lumps]")
+@click.option(
+    "--learner", metavar="NAME", help=default_is("lumps, or a plan of the paper.", "lumps")
+)
 @click.option(
     "--learner-option", "learner_options", multiple=True, metavar="NAME=VALUE",
-    help="An option of the plan; once for each.",
+    help="An option of the plan; repeat for more.",
 )  # fmt: skip
 @click.option("--floor", type=float, help="The least probability of each item.")
-@click.option("--seed", type=int, help="Of all chance.  [0]")
-@click.option("--memory", metavar="SIZE", help="What reading may hold in memory, such as 4GB.")
+@click.option("--seed", type=int, help=default_is("Random seed.", "0"))
+@memory_option
 def plan(
     state: Path, out: Path, learner: str | None, learner_options: tuple[str, ...], **given: Any
 ) -> None:
@@ -157,8 +167,8 @@ def plan(
     \b
     Examples:
       lumpable plan --state state/ --users users.parquet --out plan.parquet
-      lumpable plan --state state/ --users users.csv --items offers.csv --out plan.csv \\
-        --learner pac.near_uniform --learner-option groups=4 \\
+      lumpable plan --state state/ --users users.csv --items offers.csv \\
+        --out plan.csv --learner pac.near_uniform --learner-option groups=4 \\
         --learner-option epsilon=0.2 --learner-option delta=0.1
 
     Exit codes: 0 done, 2 bad input, 130 stopped by Ctrl-C.

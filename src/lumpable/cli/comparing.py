@@ -12,7 +12,7 @@ import click
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted, runs, time_left
 from lumpable.cli import bars, outputs, show
-from lumpable.cli.options import rounds
+from lumpable.cli.options import default_is, rounds
 
 if TYPE_CHECKING:
     from lumpable.comparisons.comparison import Comparison
@@ -33,9 +33,9 @@ SHOWN = 10
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("rows.parquet"),
     show_default=True,
-    help="Where the rows go; what it holds is not run again.",
+    help="Where the rows go; cells that it holds are not run again.",
 )
-@click.option("--quick", is_flag=True, help="With suite: a look of a few minutes.")
+@click.option("--quick", is_flag=True, help="With suite: a short version of a few minutes.")
 @click.option(
     "--seeds", type=click.IntRange(min=1), help="How many seeds, instead of what the file says."
 )
@@ -48,7 +48,7 @@ SHOWN = 10
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="How many cells are run at a time.  [default: as many as there are cores]",
+    help=default_is("How many cells are run at a time.", "one for each core"),
 )
 @click.option(
     "--backend",
@@ -74,7 +74,7 @@ def compare(
 
     FILE.toml names learners, worlds, a horizon and seeds; examples/compare.toml shows how. `suite`
     is the comparison that comes with the package. Every finished cell (a learner in a world with a
-    seed) is kept at once: a run that was stopped goes on where it was, and more seeds or learners
+    seed) is kept at once: an interrupted run continues where it stopped, and more seeds or learners
     add only their cells. Cells that failed or were not run are tried again.
 
     \b
@@ -93,7 +93,7 @@ def compare(
     if experiment != toml.SUITE and not Path(experiment).exists():
         raise BadArgument("", why=f"no such file: {experiment!r}{toml.nearest_file(experiment)}")
     if quick and experiment != toml.SUITE:
-        raise BadArgument("quick", "it with suite", "a file")
+        raise BadArgument("--quick", "suite", repr(experiment), why="only with `suite`")
     if experiment != toml.SUITE:
         outputs.check({"--out": out}, read=[Path(experiment)])
     changes = {"seeds": seeds, "horizon": horizon}
@@ -104,7 +104,7 @@ def compare(
     else:
         plan = toml.read(experiment, changes)
     store = Store(out)
-    again = f"to go on from there: {shlex.join(['lumpable', *sys.argv[1:]])}"
+    again = f"to resume: {shlex.join(['lumpable', *sys.argv[1:]])}"
     last = Step(0, 0, 0, None, None)
     with bars.progress(QUIET) as (say, advance):
 
@@ -122,7 +122,7 @@ def compare(
             words = f"stopped after {far}, which are in {out}; {again}"
             raise KeyboardInterrupt(words) from None
         except Broken as error:
-            show.say(f"broken off: {error}\n{again}", err=True)
+            show.say(f"interrupted: {error}\n{again}", err=True)
             ctx.exit(FAILED)
     found = Comparison(table)
     conclude(found, out)

@@ -7,14 +7,18 @@ from typing import Any
 import click
 
 from lumpable.base.errors import BadArgument
-from lumpable.cli.options import accepted_rewards, stack
+from lumpable.cli.options import column_options, rewards_option, stack
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.engine_queries import DIALECTS, EngineTable
 
 table_options = stack(
     click.option(
-        "--dialect", type=click.Choice(DIALECTS), required=True, help="Whose SQL to write."
+        "--dialect",
+        type=click.Choice(DIALECTS),
+        required=True,
+        metavar="NAME",
+        help=f"Whose SQL to write: {', '.join(DIALECTS)}.",
     ),
     click.option(
         "--table",
@@ -22,25 +26,10 @@ table_options = stack(
         show_default=True,
         help='The table of events, such as events, sales.events or sales."my.events".',
     ),
-    click.option("--user", default="user", show_default=True, help="The column that says who."),
-    click.option("--item", default="item", show_default=True, help="The column that says what."),
-    click.option(
-        "--reward", default="reward", show_default=True, help="The column with what came of it."
-    ),
-    click.option("--time", help="A column of times; of contradicting events the first counts."),
-    click.option("--id", help="A column of event ids; a repeated event counts once."),
-    click.option("--propensity", help="A column of probabilities with which items were chosen."),
-    click.option(
-        "--rewarded", help="A column of times of rewards; none may come before its --time."
-    ),
-    click.option(
-        "--rewards",
-        default="any",
-        show_default=True,
-        help="Which are accepted: any, binary, or a range such as 0:5.",
-    ),
+    column_options(),
+    rewards_option(),
     click.option("--boolean", is_flag=True, help="The rewards are true and false, not numbers."),
-    click.option("--shard", metavar="K/N", help="Only the users of shard K of N, from 0/N on."),
+    click.option("--shard", metavar="K/N", help="Only users in shard K of N (K from 0)."),
 )
 
 
@@ -53,8 +42,8 @@ def evidence(**given: Any) -> None:
 
     \b
     Examples:
-      lumpable sql evidence --dialect spark --table events --user customer --item offer \\
-        --reward clicked --boolean
+      lumpable sql evidence --dialect spark --table events --user customer \\
+        --item offer --reward clicked --boolean
       lumpable sql evidence --dialect duckdb --table events --shard 0/16
     """
     click.echo(_asked(**given).evidence(), nl=False)
@@ -75,9 +64,9 @@ def faults(**given: Any) -> None:
 
 
 def _asked(
-    dialect: str, table: str, rewards: str, boolean: bool, shard: str | None, **columns: Any
+    dialect: str, table: str, rewards: Any, boolean: bool, shard: str | None, **columns: Any
 ) -> EngineTable:
-    accepted = Accepted.of(accepted_rewards(rewards))
+    accepted = Accepted.of(rewards)
     return EngineTable(dialect, table, Columns(**columns), accepted, boolean, _shard(shard))
 
 

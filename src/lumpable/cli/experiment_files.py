@@ -71,7 +71,7 @@ def is_whole(store: Store, file: str) -> bool:
     for damage in damages:
         say(f"{damage.where}: {damage.what}")
     if wrong:
-        say(f"snapshot: {wrong}; it will not be used, and nothing is lost by it")
+        say(f"snapshot: {wrong}; it is ignored; nothing is lost")
     if damages:
         say(f"{place_of(file)}: damaged", err=True)
     else:
@@ -94,7 +94,7 @@ def show(file: str) -> None:
     out = console()
     facts = [("entries", f"{last:,}"), ("time", ends), ("users", f"{len(users):,}")]
     if settings.learned_digest is not None:
-        cut = " (not entered whole)" if settings.learned_left else ""
+        cut = " (not entered completely)" if settings.learned_left else ""
         facts.append(("learned", f"{settings.learned_digest}{cut}"))
     out.print(grid(facts))
     values = [(name, str(value)) for name, value in said(settings).items() if name not in LEARNED]
@@ -140,9 +140,8 @@ def export(file: str, out: Path, log: bool, state: Path | None) -> None:
 
     With --log it is a log that `lumpable learn` and `lumpable evidence` read as it is: user, item,
     reward, id, time and propensity of each event that taught the learner something, defaults
-    included. Where users or items are numbers and text, no file can hold both: then --out is a name
-    without an ending, a folder that gets a Parquet file for each kind. In a CSV file numbers become
-    text.
+    included. If names are both numbers and strings, --out must be a folder (a name without an
+    ending), which gets a Parquet file for each kind. In a CSV file numbers become strings.
 
     \b
     Examples:
@@ -158,11 +157,11 @@ def export(file: str, out: Path, log: bool, state: Path | None) -> None:
     if out.is_dir() and not log:
         raise click.UsageError(f"--out: expected a file, got the folder {str(out)!r}")
     with opened(file) as store:
-        (check_out if log else check_ending)(out)
+        (check_out if log else check_ending)(out, "--out")
         if log:
-            written = export_log(store, out, now(), _log_for(store, state))
+            written = export_log(store, out, now(), "--out", _log_for(store, state))
         else:
-            written = export_to(store, out, now())
+            written = export_to(store, out, now(), "--out")
     say(f"{out}: {counted(written, 'event')}")
 
 

@@ -12,7 +12,7 @@ import click
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import between, counted, distinct, figure, plural
 from lumpable.cli import bars, outputs
-from lumpable.cli.options import accepted_rewards
+from lumpable.cli.options import column_options, memory_option, rewards_option, strict_option
 from lumpable.cli.show import console, say
 
 if TYPE_CHECKING:
@@ -33,31 +33,20 @@ class Named(click.Path):
     """A path that has a name: the system takes an empty one for the current folder."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Refuse an empty text."""
+        """Refuse an empty string."""
         if value == "":
-            self.fail("expected the name of a file or folder, got an empty text", param, ctx)
+            self.fail("expected the name of a file or folder, got an empty string", param, ctx)
         return super().convert(value, param, ctx)
 
 
 @click.command("learn")
 @click.argument("source", type=Named(path_type=Path))
-@click.option("--user", default="user", show_default=True, help="The column that says who.")
-@click.option("--item", default="item", show_default=True, help="The column that says what.")
+@column_options()
+@rewards_option()
+@strict_option
 @click.option(
-    "--reward", default="reward", show_default=True, help="The column that says what came of it."
+    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the answer as a page."
 )
-@click.option("--time", help="A column of times; of contradicting events the first counts.")
-@click.option("--id", help="A column of event ids; a repeated event counts once.")
-@click.option("--propensity", help="A column of probabilities with which items were chosen.")
-@click.option("--rewarded", help="A column of times of rewards; none may come before its --time.")
-@click.option(
-    "--rewards",
-    default="any",
-    show_default=True,
-    help="Which are accepted: any, binary, or a range such as 0:5.",
-)
-@click.option("--strict", is_flag=True, help="Refuse a log with rows that cannot count.")
-@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page.")
 @click.option(
     "--policy",
     "policy_file",
@@ -65,17 +54,19 @@ class Named(click.Path):
     metavar="FILE",
     help="Write what to give to whom: .csv or .parquet.",
 )
-@click.option("--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the learner.")
-@click.option("--overwrite", is_flag=True, help="Let --save replace a file that is there.")
-@click.option("--memory", metavar="SIZE", help="What reading may hold in memory, such as 4GB.")
-@click.option("--seed", default=0, show_default=True, help="Of the learner that is saved.")
+@click.option("--save", type=click.Path(path_type=Path), metavar="FILE", help="Save the learner.")
+@click.option("--overwrite", is_flag=True, help="Let --save replace an existing file.")
+@memory_option
+@click.option(
+    "--seed", default=0, show_default=True, help="Random seed of the learner that is saved."
+)
 def learn(
     source: Path,
     html: Path | None,
     policy_file: Path | None,
     save: Path | None,
     overwrite: bool,
-    rewards: str,
+    rewards: str | tuple[float, float],
     strict: bool,
     seed: int,
     **columns: Any,
@@ -89,7 +80,8 @@ def learn(
     \b
     Examples:
       lumpable learn events.csv --user customer --item offer --reward clicked
-      lumpable learn events/ --item offer --propensity p --html page.html --policy policy.csv
+      lumpable learn events/ --item offer --propensity p \\
+        --html page.html --policy policy.csv
 
     Exit codes: 0 done, 2 bad input, 130 stopped by Ctrl-C.
     """
@@ -102,8 +94,7 @@ def learn(
     _check_files(source, html, policy_file, save, overwrite)
     with contextlib.ExitStack() as until_the_end:
         with progress_shown() as progress:
-            accepted = accepted_rewards(rewards)
-            events = read_events(source, rewards=accepted, progress=progress, **columns)
+            events = read_events(source, rewards=rewards, progress=progress, **columns)
             if strict:
                 _refuse(events.dirt)
             learned = learn_from(events, seed=seed, progress=progress)
@@ -134,14 +125,15 @@ def _check_files(
         policy_rows.check(policy, "--policy")
     if html is not None and html.suffix != ".html":
         raise BadArgument("--html", "a name that ends in .html", repr(html.name))
-    outputs.check({"--html": html, "--policy": policy, "--save": save}, read=[source])
-    for path in (html, policy, save):
+    written = {"--html": html, "--policy": policy, "--save": save}
+    outputs.check(written, read=[source])
+    for option, path in written.items():
         if path is not None and not path.resolve().parent.is_dir():
-            raise BadArgument("path", "a folder that is there", repr(str(path.parent)))
+            raise BadArgument(option, "a file in an existing folder", repr(str(path)))
         if path is not None and path.is_dir():
-            raise BadArgument("path", "a file", f"{str(path)!r}, which is a folder")
+            raise BadArgument(option, "a file", f"{str(path)!r}, which is a folder")
     if save is not None and save.exists() and not overwrite:
-        raise BadArgument("--save", "a new file, or --overwrite", f"{str(save)!r}, which is there")
+        raise BadArgument("--save", "a new file, or --overwrite", f"{str(save)!r}, which exists")
     if html is not None:
         from lumpable.reports.kit import save as saving
 

@@ -23,21 +23,21 @@ EVERY = 60.0
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("demo"),
     show_default=True,
-    help=f"Where {FILE} is, which it goes on with.",
+    help=f"Folder of {FILE}, from which it goes on.",
 )
 @click.option(
     "--port",
     default=8000,
     show_default=True,
     type=click.IntRange(0, 65535),
-    help="0: one that is free.",
+    help="Port; 0 picks a free one.",
 )
 @click.option(
     "--pace",
     default=100.0,
     show_default=True,
     type=click.FloatRange(0.1, 100_000),
-    help="Visits a second, once the first 24,000 are there.",
+    help="Visits a second, after the first 24,000.",
 )
 @click.option("--open", "shown", is_flag=True, help="Open the page in a browser.")
 def play(folder: Path, port: int, pace: float, shown: bool) -> None:

@@ -5,28 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
 from lumpable.base.errors import BadArgument
-from lumpable.cli.options import stack
 from lumpable.cli.show import say
-
-COLUMNS = ("user", "item", "reward", "time", "id", "propensity")
-"""Of a log; a state and a saved learner know theirs."""
-
-column_options = stack(
-    click.option("--user", help="The column of the log that says who.  [user]"),
-    click.option("--item", help="The column of the log that says what.  [item]"),
-    click.option("--reward", help="The column of the log that says what came of it.  [reward]"),
-    click.option("--time", help="A column of times of the log, as `lumpable learn` reads it."),
-    click.option("--id", help="A column of event ids of the log; a repeated event counts once."),
-    click.option("--propensity", help="A column of the log: how likely each item was chosen."),
-)
-"""Give a command the columns of the log that it begins with."""
 
 
 def learned_at(path: Path, **columns: Any) -> Any:
-    """Open what was learned: a state that learns by night, a saved learner, or a log."""
+    """Open what was learned: a state that learns by night, a saved learner, or a log.
+
+    Only a log is told its columns; a state and a saved learner know theirs.
+    """
     from lumpable.lumps.use.named import Lumps
     from lumpable.nightly.night_state import Nightly
     from lumpable.tables.ingest import read_events
@@ -39,8 +26,8 @@ def learned_at(path: Path, **columns: Any) -> Any:
             say(f"--learned: {events.dirt}", err=True)
         return events
     if columns:
-        got = f"--{min(columns)} beside {str(path)!r}"
-        raise BadArgument("--learned", "a log, as columns are named", got)
+        why = f"only for logs, and {str(path)!r} is not one"
+        raise BadArgument(f"--{min(columns)}", "a log", repr(str(path)), why=why)
     if path.suffix == ".lumps":
         return remembered(Lumps.load(path))
     state = Nightly(path)

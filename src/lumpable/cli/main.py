@@ -37,7 +37,8 @@ class Careful(click.Group):
     """A group of commands that tells bad input from bugs.
 
     Bad input is a line and exit code 2, or several where its reason is a table. Anything else is a
-    bug: a traceback, exit code 1 and where to report it.
+    bug: a traceback, exit code 1 and where to report it. Some commands end with 1, too, when they
+    find something wrong (damage, a failed cell, a claim that does not hold); their help says so.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -76,7 +77,7 @@ class Later(click.Command):
         return command.make_context(*args, **extra)
 
 
-@click.group(cls=Careful, context_settings={"terminal_width": 88})
+@click.group(cls=Careful, context_settings={"terminal_width": 80})
 @click.version_option(__version__, prog_name="lumpable", message="%(prog)s %(version)s")
 def main() -> None:
     """Learn who is alike while you learn what works.
@@ -95,7 +96,8 @@ def main() -> None:
       lumpable simulate pac --contexts 500 --arms 300 --groups 4 --seed 7
       lumpable simulate regret --horizon 1e14
 
-    Exit codes: 0 done, 1 a bug, 2 bad input, 130 stopped by Ctrl-C.
+    Exit codes: 0 done; 1 a bug, or what a check found (verify: damage; compare: a failed cell;
+    reproduce: a claim not as expected); 2 bad input; 130 stopped by Ctrl-C.
     """
 
 
@@ -131,15 +133,16 @@ for name, module, about in (
 
 @main.group("sql")
 def sql() -> None:
-    """Print the queries of evidence, for the engine that holds the events.
+    """Print the queries of evidence, for an SQL engine of yours.
 
-    The engine leaves out what cannot count and adds up the rest. Names are quoted, so write them
-    as the engine stores them (Snowflake: in capitals, unless they were made in quotes).
+    The engine that holds the events leaves out what cannot count and adds up the rest. Names are
+    quoted, so write them as the engine stores them (Snowflake: in capitals, unless they were made
+    in quotes).
 
     \b
     Examples:
-      lumpable sql evidence --dialect spark --table events --item offer --reward clicked
-      lumpable sql faults --dialect postgres --table sales.events --id event --time at
+      lumpable sql evidence --dialect spark --item offer --reward clicked
+      lumpable sql faults --dialect postgres --table sales.events --id event
     """
 
 
@@ -206,8 +209,8 @@ def budget_command(
 def demo_command(which: str, folder: Path) -> None:
     """See what it does, in plain words and under a minute.
 
-    shop, the default: a simulated shop with hidden tastes plays against a running service. What the
-    service finds is told beside the truth, with what it is worth.
+    shop, the default: a simulated shop with hidden tastes plays against a running service. You see
+    what the service finds beside the truth, and what that is worth.
 
     paper: the paper's Algorithm 3 finds hidden groups in a world, beside the naive method.
     """

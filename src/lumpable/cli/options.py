@@ -14,10 +14,21 @@ from lumpable.base.errors import BadArgument
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def one_of(name: str, *words: str, help: str) -> Callable[[Command], Command]:
-    """Return an option that takes one of a few words; the first is the default."""
-    kinds = click.Choice(words)
-    return click.option(name, type=kinds, default=words[0], show_default=True, help=help)
+def one_of(
+    name: str, *words: str, help: str, metavar: str | None = None
+) -> Callable[[Command], Command]:
+    """Return an option that takes one of a few words; the first is the default.
+
+    `metavar` stands for the words in the help, where they are too many for a line.
+    """
+    return click.option(
+        name,
+        type=click.Choice(words),
+        default=words[0],
+        show_default=True,
+        metavar=metavar,
+        help=help,
+    )
 
 
 def stack(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -109,6 +120,72 @@ def output_options(picture: str) -> Callable[[Command], Command]:
             metavar="FILE",
             help="Write the picture as a page.",
         ),
+    )
+
+
+COLUMNS = {
+    "user": "column with the user.",
+    "item": "column with the chosen item.",
+    "reward": "column with the reward.",
+    "time": "column of times; if events with one id disagree, the earliest counts.",
+    "id": "column of event ids; a repeated event counts once.",
+    "propensity": "column with the probability of the chosen item.",
+    "rewarded": "column of times of rewards; none may come before its --time.",
+}
+"""Roles that a column of a log may have, each an option of this name."""
+NEEDED = ("user", "item", "reward")
+"""Roles that every log has: such a column is called as its role unless another name is given."""
+
+
+def column_options(of: str = "", *, filled: bool = True) -> Callable[[Command], Command]:
+    """Give a command the columns of a log; the words `of` say which log, where that is not plain.
+
+    With `filled=False` a column that is not named is None: the command knows it from elsewhere.
+    """
+
+    def option(role: str, words: str) -> Callable[[Command], Command]:
+        help, default = (of + words)[0].upper() + (of + words)[1:], None
+        if role in NEEDED and filled:
+            default = role
+        elif role in NEEDED:
+            help = default_is(help, role)
+        return click.option(
+            f"--{role}", default=default, show_default=True, metavar="NAME", help=help
+        )
+
+    return stack(*(option(role, words) for role, words in COLUMNS.items()))
+
+
+def default_is(help: str, words: str) -> str:
+    """Return the help of an option whose default another place fills in, as click writes it.
+
+    >>> default_is("How many at a time.", "all cores")
+    'How many at a time.  [default: all cores]'
+    """
+    return f"{help}  [default: {words}]"
+
+
+memory_option = click.option(
+    "--memory", metavar="SIZE", help="Memory limit for reading, such as 4GB."
+)
+strict_option = click.option(
+    "--strict", is_flag=True, help="Refuse a log with rows that cannot count."
+)
+
+
+def rewards_option(*, filled: bool = True) -> Callable[[Command], Command]:
+    """Give a command the option that says which rewards are accepted; not `filled`: None."""
+    help = "Accepted rewards: any, binary, or a range such as 0:5."
+
+    def read(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
+        return None if text is None else accepted_rewards(text)
+
+    return click.option(
+        "--rewards",
+        callback=read,
+        default="any" if filled else None,
+        show_default=True,
+        help=help if filled else default_is(help, "any"),
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from lumpable.cli import bars, outputs
+from lumpable.cli.options import default_is
 from lumpable.cli.show import say
 
 
@@ -15,15 +16,15 @@ from lumpable.cli.show import say
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The page that is written.  [default: beside ROWS, ending in .html]",
+    help=default_is("The page to write.", "beside ROWS, ending in .html"),
 )
 @click.option(
     "--png",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A folder for every picture as PNG, for a paper.",
+    help="Also write every picture as PNG into this folder.",
 )
-@click.option("--title", default="Learners compared", show_default=True, help="Of the page.")
+@click.option("--title", default="Learners compared", show_default=True, help="Title of the page.")
 def report(rows: Path, out: Path | None, folder: Path | None, title: str) -> None:
     """Make a page of the rows of a comparison that opens in any browser, offline.
 

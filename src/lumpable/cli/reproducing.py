@@ -11,6 +11,7 @@ import click
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import duration, short, time_left
 from lumpable.cli import bars
+from lumpable.cli.options import default_is
 
 if TYPE_CHECKING:
     from lumpable.reproduce.record import Row
@@ -35,7 +36,7 @@ UNEXPECTED = 1
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="How many claims are measured at a time.  [default: as many as there are cores]",
+    help=default_is("How many claims are measured at a time.", "one for each core"),
 )
 @click.pass_context
 def reproduce(

@@ -20,8 +20,8 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.extras import has
 from lumpable.base.version import __version__
 from lumpable.cli import outputs, unset
-from lumpable.cli.learned_paths import COLUMNS, column_options, learned_at
-from lumpable.cli.options import accepted_rewards
+from lumpable.cli.learned_paths import learned_at
+from lumpable.cli.options import COLUMNS, column_options, default_is, rewards_option
 from lumpable.cli.show import say
 from lumpable.http import installed
 from lumpable.service.fits_beside import child_environment
@@ -56,40 +56,45 @@ def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] |
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option("--arm", "arms", multiple=True, help="An arm, always a text; once for each.")
-@click.option(
-    "--rewards",
-    type=accepted_rewards,
-    metavar="TEXT",
-    help="Which are accepted: any, binary, or a range such as 0:5.  [any]",
-)
+@click.option("--arm", "arms", multiple=True, help="An arm (a string); repeat for more.")
+@rewards_option(filled=False)
 @click.option("--window", type=unset.FLOAT, help="Seconds after a decision in which rewards count.")
 @click.option(
-    "--default", type=unset.FLOAT, help="The reward of what was shown and had none by then."
+    "--default", type=unset.FLOAT, help="The reward assumed when none arrived in the window."
 )
 @click.option(
     "--repeated",
     type=click.Choice(["first", "last", "sum"]),
-    help="Which of several rewards of an event counts.  [first]",
+    help=default_is("Which reward counts if an event gets several.", "first"),
 )
 @click.option(
     "--mode",
     type=click.Choice(["serve", "shadow", "observe"]),
-    help="Decide, show all the control arm, or learn from others.  [serve]",
+    help=default_is(
+        "serve: the learner decides; shadow: all see --control; observe: learn from decisions made "
+        "elsewhere.",
+        "serve",
+    ),
 )
-@click.option("--hold-back", type=float, help="Share of decisions that are not the learner's.")
-@click.option("--control", type=unset.TEXT, help="The arm that these show.")
+@click.option("--hold-back", type=float, help="Share of decisions withheld from the learner.")
+@click.option("--control", type=unset.TEXT, help="The arm shown in held-back and shadow decisions.")
 @click.option("--at-most", type=unset.INTEGER, help="How often an arm may be shown to one user.")
-@click.option("--new-arms/--no-new-arms", default=None, help="Whether requests may bring arms.")
-@click.option("--floor", type=float, help="The least probability of each allowed arm.")
-@click.option("--seed", type=int, help="Of all chance.")
-@click.option("--learner", metavar="NAME", help="A learner or a plan, by its name.  [lumps]")
+@click.option("--new-arms/--no-new-arms", default=None, help="Let requests introduce new arms.")
+@click.option(
+    "--floor",
+    type=float,
+    help="The least probability of each allowed arm, where nothing is held back.",
+)
+@click.option("--seed", type=int, help="Random seed.")
+@click.option(
+    "--learner", metavar="NAME", help=default_is("A learner or a plan, by its name.", "lumps")
+)
 @click.option(
     "--learner-option",
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="An option of the learner; once for each.",
+    help="An option of the learner; repeat for more.",
 )
 @click.option(
     "--learned",
@@ -97,31 +102,31 @@ def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] |
     metavar="PATH",
     help="Begin with what was learned: a state, a log, or a saved learner (.lumps).",
 )
-@column_options
+@column_options("in a --learned log: ", filled=False)
 @click.option(
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Where to listen; others than this machine need tokens.",
+    help="Address to listen on; other than localhost needs --tokens.",
 )
 @click.option(
     "--port",
     default=8000,
     show_default=True,
     type=click.IntRange(0, 65535),
-    help="0: one that is free.",
+    help="Port; 0 picks a free one.",
 )
 @click.option(
     "--allow-host",
     "names",
     multiple=True,
     metavar="NAME",
-    help="A name by which others call this service; once for each.",
+    help="A name by which others call this service; repeat for more.",
 )
 @click.option(
     "--tokens",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A file with lines of roles and a token; or in LUMPABLE_TOKENS.",
+    help="A file with lines of roles and a token; or use LUMPABLE_TOKENS.",
 )
 @click.option(
     "--user-feature",
@@ -138,11 +143,11 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve decisions over HTTP, from an experiment in FILE.
 
-    Begins the experiment, or goes on with it: what is not said is as it was. Decisions and rewards
-    are in the file before they are answered. The word none takes back what an earlier start said.
-    Stops gracefully at SIGTERM and Ctrl-C.
+    Begins the experiment, or goes on with it. Options that are not given keep their earlier values;
+    `none` clears --control or --at-most. Decisions and rewards are in the file before they are
+    answered. Stops gracefully at SIGTERM and Ctrl-C.
 
-    FILE may be the address of a PostgreSQL database: then several of these share the experiment.
+    FILE may be the address of a PostgreSQL database: then several services share the experiment.
 
     \b
     Tokens are lines of roles and a token, in a file or in the environment:
@@ -157,8 +162,10 @@ def serve(
       lumpable serve clicks.db --learned events.csv --user customer --item offer
       lumpable serve clicks.db --learned offers.lumps
       lumpable serve postgresql://db.example/shop --port 8001
-      lumpable serve clicks.db --arm red --arm green --learner ucb --learner-option width=0.3
-      lumpable serve clicks.db --host 0.0.0.0 --tokens tokens.txt --allow-host shop.example
+      lumpable serve clicks.db --arm red --arm green \\
+        --learner ucb --learner-option width=0.3
+      lumpable serve clicks.db --host 0.0.0.0 --tokens tokens.txt \\
+        --allow-host shop.example
     """
     installed.check()
     from lumpable.http.http_server import Address, HttpServer, quiet_warnings
@@ -181,9 +188,25 @@ def serve(
 
     def opened() -> LiveExperiment:
         experiment = open_experiment(file, arms, **settings)
-        for line in missing(experiment, file):
-            say(f"  {line}")
+        for line in (*serves(), *missing(experiment, file)):
+            say(line)
         return experiment
+
+    def serves() -> list[str]:
+        """Say what is true only now: a wrong setting or file is refused before it."""
+        where_to_look = (
+            "  no page: it needs the extra plot (pip install 'lumpable[plot]')"
+            if page is None
+            else f"  open {server.url} in a browser to see what is going on"
+        )
+        lines = [
+            f"lumpable {__version__} serves {place_of(file)} at {server.url}",
+            where_to_look,
+            f"  API: {server.url}/openapi.json; how it is: {server.url}/status; Ctrl-C stops it",
+        ]
+        if not found:
+            lines.append("  no tokens: whoever is on this machine may call it (see --tokens)")
+        return lines
 
     def ready(experiment: LiveExperiment) -> None:
         experiment.warm()
@@ -198,14 +221,6 @@ def serve(
     page = PageFiles(partial(page_files, Path(file).name)) if has(*PAGE_NEEDS) else None
     server = HttpServer(opened, address, log=log, user_feature=user_feature, page=page,
                         warmer=ready, may_write=writable)  # fmt: skip
-    say(f"lumpable {__version__} serves {place_of(file)} at {server.url}")
-    if page is None:
-        say("  no page: it needs the extra plot (pip install 'lumpable[plot]')")
-    else:
-        say(f"  open {server.url} in a browser to see what is going on")
-    say(f"  API: {server.url}/openapi.json; how it is: {server.url}/status; Ctrl-C stops it")
-    if not found:
-        say("  no tokens: whoever is on this machine may call it (see --tokens)")
     try:
         server.run()
     except StoreError as error:
@@ -278,4 +293,4 @@ def missing(experiment: LiveExperiment, file: str) -> list[str]:
         lines.append("no default: what had no reward in the window tells nothing (--default)")
     if not settings.hold_back and settings.mode == "serve":
         lines.append("nothing held back: nobody will see what this is worth (--hold-back 0.05)")
-    return lines
+    return [f"  {line}" for line in lines]

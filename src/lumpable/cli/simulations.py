@@ -54,7 +54,7 @@ def _list(makers: dict[str, Algorithm[...]]) -> str:
         title = "" if about.title.startswith(option) else f"{about.title}: "
         lines += textwrap.wrap(
             title + about.summary,
-            width=86,
+            width=78,
             initial_indent=f"  {option:<16}",
             subsequent_indent=18 * " ",
         )
@@ -72,7 +72,7 @@ def simulate() -> None:
 @simulate.command("pac", epilog=_list(POLICY))
 @size_options(1000, 1000, 5)
 @accuracy_options
-@one_of("--algorithm", *POLICY, help=METHODS)
+@one_of("--algorithm", *POLICY, help=METHODS, metavar="NAME")
 @world_options
 @hard_option
 @matrix_option
@@ -115,7 +115,7 @@ def simulate_pac(
 @simulate.command("regret", epilog=_list(REGRET))
 @size_options(200, 100, 3)
 @horizon_option
-@one_of("--algorithm", *REGRET, help=METHODS)
+@one_of("--algorithm", *REGRET, help=METHODS, metavar="NAME")
 @click.option(
     "--mended",
     is_flag=True,

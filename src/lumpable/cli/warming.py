@@ -22,12 +22,12 @@ EVERY = 2.0
 def warm() -> None:
     """Compile what a service needs, and keep it on disk.
 
-    A new machine compiles for some seconds before all calls are quick. Do it when the image of a
-    container is built, and no container has to. What is compiled already is only read; a run that
-    was stopped goes on where it was.
+    A new machine compiles for some seconds before all calls are quick. Do this when the image of a
+    container is built, and no container has to. What is already compiled is only read; an
+    interrupted run continues where it stopped.
 
     Compiled code is kept where the package is, or in the folder that NUMBA_CACHE_DIR names, and is
-    read only by who can write there. So run this as the user who will serve.
+    used only by a user who can write there. So run this as the user who will serve.
 
     \b
     Example, in a Dockerfile, after the line USER:
@@ -60,6 +60,6 @@ def _place(parts: list[Part]) -> str:
     """Return the folder where compiled code is kept."""
     places = [part.place for part in parts]
     if None in places:
-        expected = "a folder that can be written; there is none"
+        expected = "a writable folder; there is none"
         raise BadArgument("NUMBA_CACHE_DIR", expected, repr(os.environ.get("NUMBA_CACHE_DIR")))
     return os.path.commonpath([place for place in places if place is not None])

@@ -84,7 +84,9 @@ class Workers:
         if self.jobs is not None:
             checks.whole("jobs", self.jobs, 1)
         if self.address is not None and self.backend == "local":
-            raise BadArgument("address", "it with backend dask or ray", "local")
+            raise BadArgument(
+                "address", "backend dask or ray", "local", why="only with dask or ray"
+            )
 
     def carry_out(self, tasks: Sequence[Task]) -> Events:
         """Yield the answer to each task as it comes."""

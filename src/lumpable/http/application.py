@@ -195,7 +195,7 @@ def unknown(request: Request, error: Exception) -> Response:
         allowed = (error.headers or {}).get("Allow", "")
         known = Refusal(405, "method", allowed, request.method)
     else:
-        known = Refusal(404, "path", "an address of /openapi.json")
+        known = Refusal(404, "path", "a path of /openapi.json")
     return Response(known.body, known.status, dict(error.headers or {}), JSON.decode())
 
 

@@ -1,7 +1,7 @@
 """A connection, before anybody knows who calls: what is sent ahead of a body has bounds.
 
-Tokens stand in the head of a request. So its size and the time it takes must be limited before a
-token is looked at, and for everybody.
+Tokens stand in the headers of a request. So their size and the time they take must be limited
+before a token is looked at, and for everybody.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lumpable.http.guard import CARRIED, JSON
 from lumpable.http.refusals import Refusal
 
 LARGEST_HEAD = 32 * 1024
-"""Bytes of a request that are no body: its head, and what stands between and after its parts."""
+"""Bytes of a request that are no body: its headers, and what stands between and after its parts."""
 CHUNK = 16
 """Bytes that may stand around a part of a body."""
 KEEP_ALIVE = 5
@@ -25,16 +25,16 @@ HEAD_PATIENCE = 10.0
 
 
 class Connection(HttpToolsProtocol):
-    """A connection whose heads are neither large nor slow; an idle one is closed."""
+    """A connection whose headers are neither large nor slow; an idle one is closed."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._bare = 0
         """Bytes of the message under way that are no body, ..."""
         self._heading = False
-        """... and whether its head is not complete."""
+        """... and whether its headers are not complete."""
         self._moved = False
-        """Whether a head or an answer was completed since the last look."""
+        """Whether headers or an answer were completed since the last look."""
         self._look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -60,7 +60,7 @@ class Connection(HttpToolsProtocol):
             self._moved = False
             self._look = self.loop.call_later(HEAD_PATIENCE, self._looked)
         elif self._heading:
-            self._refuse(Refusal(408, "head", f"all of it within {HEAD_PATIENCE:.0f} seconds"))
+            self._refuse(Refusal(408, "headers", f"all of it within {HEAD_PATIENCE:.0f} seconds"))
         else:
             self.transport.close()
 
@@ -79,12 +79,12 @@ class Connection(HttpToolsProtocol):
             self._refuse(_too_large())
 
     def on_message_begin(self) -> None:
-        """Begin a head."""
+        """Begin to read headers."""
         self._heading = True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Go on to the body; a head that came in one piece may be too large, too."""
+        """Go on to the body; headers that came in one piece may be too large, too."""
         if self._bare > LARGEST_HEAD:
             size = sum(len(name) + len(value) + 4 for name, value in self.headers)
             if len(self.url) + size > LARGEST_HEAD:
@@ -126,4 +126,4 @@ class Connection(HttpToolsProtocol):
 
 
 def _too_large() -> Refusal:
-    return Refusal(431, "head", f"at most {LARGEST_HEAD:,} bytes", "more")
+    return Refusal(431, "headers", f"at most {LARGEST_HEAD:,} bytes", "more")

@@ -88,7 +88,7 @@ async def _whole(receive: Receive, limit: int) -> bytes:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Refusal(400, "body", "all of it", "a connection that ended before")
+            raise Refusal(400, "body", "all of it", "a connection that ended early")
         parts.append(message.get("body", b""))
         size, more = size + len(parts[-1]), bool(message.get("more_body"))
         if size > limit:

@@ -99,7 +99,8 @@ class Watch:
         found = [*self._store(), *_fits(failed_fits)]
         if seen is not None:
             found += [*_no_arms(seen), *_floor(seen), *_no_rewards(seen), *_one_arm(seen),
-                      *_unknown_events(seen), *_late(seen), *_no_control(seen)]  # fmt: skip
+                      *_unknown_events(seen), *_late(seen), *_predated(seen),
+                      *_no_control(seen)]  # fmt: skip
         return [Concern(what=what, do=do) for what, do in found]
 
     def _store(self) -> Found:
@@ -112,7 +113,7 @@ class Watch:
             else ("Look at the disk: is it full, or read-only?", "disk")
         )  # fmt: skip
         do = (f"{look} Callers get 503 and may try again; the service goes on as soon as the "
-              f"{what} does. Why, is in the log on stderr and in /status.")  # fmt: skip
+              f"{what} does. The log on stderr and /status give the reason.")  # fmt: skip
         if not self._cause:
             do = ("Let the user of this process write the file, those beside it and their folder, "
                   "and start it again.")  # fmt: skip
@@ -204,7 +205,20 @@ def _late(seen: Seen) -> Found:
     long = "" if window is None else f" of {window / 1e6:,.0f} seconds"
     what = f"{share:.0%} of rewards come after the window{long}, and do not count"
     do = ("Send rewards sooner, or with `at`, the time when they happened; or begin a new "
-          "experiment with a longer window.")  # fmt: skip
+          "experiment with a longer window. If they are sent in time, look at the clocks: who "
+          "sends `at`, as Client always does, may have one that is ahead of ours.")  # fmt: skip
+    return [(what, do)]
+
+
+def _predated(seen: Seen) -> Found:
+    lately, window = seen.activity.lately, seen.settings.window
+    share = _share(lately, lately.predated)
+    if share < MANY or window is None:
+        return []
+    long = f"more than {window / 1e6:,.0f} seconds before their decision"
+    what = f"{share:.0%} of rewards are dated {long}, and do not count"
+    do = ("Set the clocks: who sends `at`, as Client always does, has one that is behind "
+          "ours. Or send rewards without `at`: then they are of when they come.")  # fmt: skip
     return [(what, do)]
 
 

@@ -47,8 +47,9 @@ class Address:
 
     def __post_init__(self) -> None:
         if not is_local(self.host) and not self.tokens:
-            expected = f"tokens (--tokens FILE, or {ENVIRONMENT}) where others can connect"
-            raise BadArgument("host", expected, f"{self.host!r} without any")
+            why = f"{self.host} can be reached from other machines and needs tokens"
+            why += f" (--tokens FILE or {ENVIRONMENT})"
+            raise BadArgument("host", "tokens", "none", why=why)
 
     @property
     def hosts(self) -> frozenset[str]:

@@ -111,7 +111,7 @@ class Life:
     def experiment(self) -> LiveExperiment:
         """The experiment; while it is opened, callers are told to come again."""
         if self._experiment is None:
-            raise later("service", "a service that is ready (see /ready)", "it is being opened")
+            raise later("service", "a service that is ready (see /ready)", "it is still starting")
         return self._experiment
 
     def finish(self) -> None:

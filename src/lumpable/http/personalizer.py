@@ -7,7 +7,8 @@ groups are learned from rewards. The page move-from-personalizer.md says what di
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import msgspec
@@ -17,13 +18,21 @@ from lumpable.base.errors import BadArgument
 from lumpable.http import messages as m
 from lumpable.http.endpoints import LARGE, Endpoint
 from lumpable.http.health import Watch
-from lumpable.http.refusals import Refusal
+from lumpable.http.refusals import Refusal, unreadable
+from lumpable.service.asked import LONGEST_ID
 from lumpable.service.joining import Standing
 from lumpable.service.live_experiment import LiveExperiment
 
 ROOT = "/personalizer/v1.0"
 USER = "user"
 """The feature that names the user, unless another one does."""
+
+PathId = Annotated[
+    str, Meta(min_length=1, max_length=LONGEST_ID, extra_json_schema={"pattern": "^[^/]*$"})
+]
+"""An id that can stand in the path of its reward."""
+CALLED = {"allowed": "actions", "event": "eventId", "reward": "value"}
+"""What arguments of an experiment are called here."""
 
 
 class Action(m.Message):
@@ -41,7 +50,7 @@ class RankRequest(m.Message, rename="camel"):
         default_factory=list
     )
     excluded_actions: Annotated[list[m.Text], Meta(max_length=m.MANY)] = field(default_factory=list)
-    event_id: m.EventId | None = None
+    event_id: PathId | None = None
     defer_activation: bool = False
 
 
@@ -70,9 +79,24 @@ def user_of(features: list[dict[str, Raw]], feature: str) -> m.Name:
     """Return the user that the features of a context name."""
     for part in features:
         if feature in part:
-            name: m.Name = msgspec.json.decode(part[feature], type=m.Name)
+            try:
+                name: m.Name = msgspec.json.decode(part[feature], type=m.Name)
+            except msgspec.MsgspecError as error:
+                raise unreadable(error, feature) from error
             return name
     raise BadArgument("contextFeatures", f"a feature {feature!r} that names the user", "none")
+
+
+@contextmanager
+def in_their_words(excluded: bool = False) -> Iterator[None]:
+    """Name in errors what the caller sent; `excluded`: whether all actions were."""
+    try:
+        yield
+    except BadArgument as error:
+        name = CALLED.get(error.argument, error.argument)
+        if excluded and name == "actions":
+            raise BadArgument("excludedActions", "an action that is left", "all of them") from error
+        raise error.named(name) from error
 
 
 def endpoints(feature: str = USER) -> tuple[Endpoint, ...]:
@@ -82,11 +106,15 @@ def endpoints(feature: str = USER) -> tuple[Endpoint, ...]:
         excluded = set(asked.excluded_actions)
         if twice := [id for id, n in Counter(one.id for one in asked.actions).items() if n > 1]:
             raise BadArgument("actions", "each id once", f"{twice[0]!r} more than once")
+        if asked.event_id is not None and "/" in asked.event_id:
+            expected = "an id without a slash, as it stands in the path of its reward"
+            raise BadArgument("eventId", expected, repr(asked.event_id))
         allowed = [action.id for action in asked.actions if action.id not in excluded]
-        made = e.decide(
-            user_of(asked.context_features, feature), allowed, event=asked.event_id,
-            activate=not asked.defer_activation,
-        )  # fmt: skip
+        user = user_of(asked.context_features, feature)
+        with in_their_words(excluded=not allowed):
+            made = e.decide(
+                user, allowed, event=asked.event_id, activate=not asked.defer_activation
+            )
         if made.arm not in allowed:  # nobody may be shown what is not offered now
             expected = "an id that is new, or one whose action is among those that may be shown"
             raise Refusal(409, "eventId", expected, f"one that was decided as {made.arm!r}")
@@ -100,10 +128,12 @@ def endpoints(feature: str = USER) -> tuple[Endpoint, ...]:
         return RankResponse(ranking=ranking, event_id=made.event, reward_action_id=made.arm)
 
     def reward(e: LiveExperiment, told: RewardRequest, path: Mapping[str, str]) -> Standing:
-        return e.reward(path["eventId"], told.value)
+        with in_their_words():
+            return e.reward(path["eventId"], told.value)
 
     def activate(e: LiveExperiment, _: Any, path: Mapping[str, str]) -> None:
-        e.activate(path["eventId"])
+        with in_their_words():
+            e.activate(path["eventId"])
 
     def ranked(watch: Watch, _: RankResponse) -> None:
         watch.written()

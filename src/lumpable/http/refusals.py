@@ -8,24 +8,25 @@ import msgspec
 
 from lumpable.base.errors import BadArgument
 from lumpable.http.messages import Failed, Fault
+from lumpable.service.entering import KNOWN_ARMS
 from lumpable.stores.law import StoreError, Trouble
 
 AGAIN = 1
 """Seconds after which to try again what the store could not do."""
 STATUSES = {
-    400: "Something in the request is wrong; nothing has changed.",
-    401: "A token is needed, and there is none, or nobody knows it.",
-    403: "The token does not have the role that this needs, or a web page of another site asks.",
-    404: "There is no such address.",
-    405: "The address knows other methods.",
-    408: "The head or the body did not come in time.",
+    400: "The request is wrong; nothing has changed.",
+    401: "The token is missing or unknown.",
+    403: "The token lacks the required role, or a page of another site sent the request.",
+    404: "No such path.",
+    405: "This path does not support the method.",
+    408: "Headers or body did not arrive in time.",
     409: "The event was decided before, and the action is not among those that are named.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     421: "The Host header names another host.",
-    431: "The head is too large.",
-    500: "A bug; the log has it under the id that is given.",
-    503: "Nothing was done; try again after the seconds that Retry-After says.",
+    431: "The headers are too large.",
+    500: "Internal error; see the log under the given id.",
+    503: "Nothing was done; try again after Retry-After seconds.",
 }
 EXPECTED = re.compile(r"(?:Expected (?P<expected>.*?)(?:, got (?P<got>.*?))?|(?P<why>.*?))"
                       r"(?: - at `(?P<place>.*)`)?", re.DOTALL)  # fmt: skip
@@ -69,6 +70,10 @@ def cause(error: StoreError) -> str:
     return CAUSES[error.kind]
 
 
+IN_HTTP = {KNOWN_ARMS: "known arms (see POST /arms/add, or serve with --new-arms)"}
+"""Expectations that name Python's functions, and how callers would say it."""
+
+
 class Refusal(Exception):
     """A request that is not served: with a status and words for the caller."""
 
@@ -91,7 +96,8 @@ def refusal(error: Exception) -> Refusal | None:
     if isinstance(error, Refusal):
         return error
     if isinstance(error, BadArgument):
-        return Refusal(400, error.argument, *expectation(error))
+        expected, got = expectation(error)
+        return Refusal(400, error.argument, IN_HTTP.get(expected, expected), got)
     if isinstance(error, StoreError):
         return later("store", "a store that takes events; nothing was done", cause(error))
     return None

@@ -99,8 +99,8 @@ class Service:
         roles = roles_of(self.tokens, Headers(scope=scope))
         if not roles:
             headers = ((b"www-authenticate", b"Bearer"),)
-            got = "one that nobody knows" if bearer(Headers(scope=scope)) else "none"
-            raise Refusal(401, "Authorization", "a token that is known: 'Bearer ...'", got, headers)
+            got = "an unknown one" if bearer(Headers(scope=scope)) else "none"
+            raise Refusal(401, "Authorization", "a known token: 'Bearer ...'", got, headers)
         if role not in roles:
             raise Refusal(403, "token", f"one with the role {role}", ", ".join(sorted(roles)))
 
@@ -113,5 +113,5 @@ class Service:
         if known is None:
             id = secrets.token_hex(8)
             self.log.bug(error, id, route)
-            return Refusal(500, "service", f"no bug; this one is in the log as {id}")
+            return Refusal(500, "service", "an answer", f"an internal error, logged as {id}")
         return known

@@ -51,7 +51,13 @@ class Tokens:
     def found(cls, file: Path | None, environment: str | None) -> Tokens:
         """Read tokens from a file, from the text of the environment, or take none."""
         if file is not None:
-            return cls.parsed(file.read_text(encoding="utf-8"), str(file))
+            try:
+                text = file.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+                got = f"{str(file)!r}: {why}"
+                raise BadArgument("tokens", "a file of text that can be read", got) from error
+            return cls.parsed(text, str(file))
         return cls.parsed(environment, ENVIRONMENT) if environment else cls()
 
     def __bool__(self) -> bool:

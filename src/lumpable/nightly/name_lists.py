@@ -28,7 +28,7 @@ def names_from(role: str, source: Any, column: str) -> tuple[Name, ...]:
             if type(name) not in (str, int) or name == "":
                 raise BadArgument(role, "strings or whole numbers", repr(name))
             if isinstance(name, str) and any("\ud800" <= one <= "\udfff" for one in name):
-                raise BadArgument(role, "text of whole characters", repr(name))
+                raise BadArgument(role, "strings of whole characters", repr(name))
     else:
         try:
             with database(None) as con:

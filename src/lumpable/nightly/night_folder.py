@@ -87,7 +87,7 @@ class Folder:
 
     def __init__(self, path: str | Path) -> None:
         if path == "":  # the system takes it for the current folder, which nobody means
-            raise BadArgument("state", "the name of a folder", "an empty text")
+            raise BadArgument("state", "the name of a folder", "an empty string")
         self.path = Path(path)
         if self.path.exists() and not self.path.is_dir():
             raise BadArgument("state", "a folder", f"{str(path)!r}, which is a file")
@@ -132,7 +132,7 @@ class Folder:
     def writing(self) -> Iterator[Manifest]:
         """Let one process at a time change the state, and remove what a crash left over."""
         if not self.path.parent.is_dir():
-            raise BadArgument("state", "a folder that is there around it", repr(str(self.path)))
+            raise BadArgument("state", "a folder inside an existing one", repr(str(self.path)))
         if self.path.is_dir() and not self.begun:
             others = [p.name for p in self.path.iterdir() if not self._ours(p.name)]
             if others:

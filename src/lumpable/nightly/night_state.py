@@ -37,7 +37,7 @@ class Nightly:
     Parameters
     ----------
     path
-        A folder; it is made when something is first added or planned.
+        A folder; it is created when something is first added or planned.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -141,10 +141,10 @@ class Nightly:
         Parameters
         ----------
         users
-            Names, or a file or frame with a column of them; without it, all that had events. A plan
+            Names, or a file or frame with a column of them; without it, all with events. A plan
             of the paper begins with all its users.
         items
-            What may be given, likewise; without it, all that had events, or those with which a plan
+            What may be given, likewise; without it, all with events, or those with which a plan
             of the paper began.
         user, item
             The columns of these files or frames; without it, as in the evidence.
@@ -154,9 +154,9 @@ class Nightly:
             The least probability of each item. Without it, 0.01 for Lumps, and for more than ten
             items 0.1 divided by their number; 0 for a plan of the paper.
         seed
-            Of all chance; 0 unless said.
+            The random seed; 0 by default.
         out
-            A file to write, .csv or .parquet.
+            The file to write, .csv or .parquet.
         """
         if out is not None:
             plan_files.check_name(Path(out))
@@ -201,7 +201,7 @@ class Nightly:
         events = self._events(con, manifest)
         for role, told, known in (("users", users, events.users), ("items", items, events.items)):
             if not (told or known):
-                raise BadArgument(role, "some, as there are no events yet", "none")
+                raise BadArgument(role, "names, as there are no events yet", "none")
         names = users or events.users, items or events.items
         return night_plans.from_lumps(events, planned, *names, self._kept_fit)
 
@@ -258,7 +258,7 @@ def _begun(
         return planned
     for role, names in (("users", users), ("items", items)):
         if names is None:
-            raise BadArgument(role, "all of them, as a plan of the paper knows them", "none")
+            raise BadArgument(role, "all of them, which a plan of the paper has to know", "none")
     planned = Planned(users=users or (), items=items or (), since=len(manifest.segments), **told)
     kind = night_plans.plan_kind(planned)
     if kind is not None:

@@ -30,7 +30,7 @@ def check_name(path: Path) -> None:
     if path.suffix not in ENDINGS:
         raise BadArgument("out", "a name that ends in .csv or .parquet", repr(path.name))
     if not path.resolve().parent.is_dir():
-        raise BadArgument("out", "a folder that is there", repr(str(path.parent)))
+        raise BadArgument("out", "a file in an existing folder", repr(str(path)))
     if path.is_dir():
         raise BadArgument("out", "a file", f"{str(path)!r}, which is a folder")
 
@@ -73,6 +73,6 @@ def _column(role: str, names: Sequence[Name | None]) -> Any:
     for name in names:
         other = texts.setdefault(str(name), name) if name is not None else None
         if other is not None and other != name:
-            expected = "names that differ as text, as a column of a plan has one type"
+            expected = "names that differ as strings, as a column of a plan has one type"
             raise BadArgument(role, expected, f"{other!r} and {name!r}")
     return np.array([None if name is None else str(name) for name in names], dtype=object)

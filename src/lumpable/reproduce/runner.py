@@ -237,7 +237,7 @@ def carry_out(
                     latest = rows[answer.key] = done.row(order)
                 tell(latest, running)
     except KeyboardInterrupt:
-        words = f"stopped after {len(rows)} of {len(orders)} claims; to go on from there: {typed}"
+        words = f"stopped after {len(rows)} of {len(orders)} claims; to resume: {typed}"
         raise KeyboardInterrupt(words) from None
     return [rows[order.number] for order in orders]
 

@@ -85,9 +85,9 @@ class Activity:
     compared: list[Compared]
     worth: Worth
     unusual: dict[str, int]
-    """Rewards that are late or repeated, or of no decision so far: early, or orphans as the window
-    is over (by the minute). Decisions whose window closed without a reward: missed, or defaulted.
-    And rewards that were sent again since the start, which change nothing."""
+    """Rewards that are late, predated or repeated, or of no decision so far: early, or orphans as
+    the window is over (by the minute). Decisions whose window closed without a reward: missed, or
+    defaulted. And rewards that were sent again since the start, which change nothing."""
     versions: list[VersionThen]
     shadow: Shadow
     lately: Lately
@@ -104,8 +104,9 @@ def activity(history: History, settings: Settings, now: int, sent_again: int) ->
     ]
     longer = parts_of(history.minutes, now // MINUTE, COMPARED)[1]
     early, orphan = history.undecided(settings.window, now)
-    unusual = {"late": history.unusual["late"], "early": early, "orphan": orphan} | {
-        name: history.unusual[name] for name in ("repeated", "missed", "defaulted")
+    unusual = {"early": early, "orphan": orphan} | {
+        name: history.unusual[name]
+        for name in ("late", "predated", "repeated", "missed", "defaulted")
     }
     return Activity(
         now / SECOND, size, spans, [_compared(*part, width) for part in longer],

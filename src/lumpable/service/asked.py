@@ -27,12 +27,19 @@ def new_id() -> str:
 def event_id(event: object, name: str = "event") -> str:
     """Return an id that can be written."""
     if not isinstance(event, str) or not 0 < len(event) <= LONGEST_ID or "\0" in event:
-        raise BadArgument(name, f"a text of 1 to {LONGEST_ID} characters", repr(event)[:80])
+        raise BadArgument(name, f"a string of 1 to {LONGEST_ID} characters", repr(event)[:80])
     try:
         event.encode()
     except UnicodeEncodeError:
-        raise BadArgument(name, "a text that can be written", repr(event)[:80]) from None
+        raise BadArgument(name, "a string that can be written as UTF-8", repr(event)[:80]) from None
     return str(event)
+
+
+def event_ids(events: object) -> list[str]:
+    """Return several ids; one text is refused: it would be taken letter by letter."""
+    if isinstance(events, str | bytes | Mapping) or not isinstance(events, Iterable):
+        raise BadArgument("events", "several ids", f"{events!r:.60}")
+    return [event_id(event) for event in events]
 
 
 def key_of(key: object) -> str:

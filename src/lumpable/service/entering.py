@@ -17,6 +17,8 @@ from lumpable.service.changing import Changing
 from lumpable.service.joining import Event, Standing, in_time, standing
 from lumpable.stores.log_entries import Entry, Name
 
+KNOWN_ARMS = "known arms (see add_arm and new_arms)"
+
 
 @dataclass(frozen=True, slots=True)
 class Decided:
@@ -25,7 +27,8 @@ class Decided:
     event: str
     user: Name
     arm: Name
-    propensity: float
+    propensity: float | None
+    """None: somebody else decided, and did not say."""
     version: int
 
 
@@ -69,7 +72,7 @@ class Entering(Changing):
         """Decide, row by row: each decision counts for those after it."""
         with self._changing() as entries:
             new = self._new(rows)
-            for arms in {id(row.allowed): row.allowed for row in rows}.values():  # often one list
+            for arms in {id(row.allowed): row.allowed for row in new}.values():  # often one list
                 if arms:
                     self._open(arms, entries)
             self._check(new)
@@ -82,22 +85,45 @@ class Entering(Changing):
 
     def _check(self, rows: Sequence[Asked]) -> None:
         """Refuse, before anything changes, what could not be decided."""
-        ledger, times = self._ledger, Counter(row.user for row in rows)
-        ledger.learner.check_users(times)
+        ledger = self._ledger
+        ledger.learner.check_users({row.user: row for row in rows})
         limited = self.settings.at_most is not None  # else the arms are the same for all users
         cases = {(row.user if limited else None, id(row.allowed)): row for row in rows}
-        for row in cases.values():
-            choices = ledger.choices(row.user, row.allowed, times[row.user])
+        found = dict[tuple[Name | None, int], Sequence[Name]]()
+        for case, row in cases.items():
+            found[case] = choices = ledger.choices(row.user, row.allowed)
             deciding.check(self.settings, choices)
             if choices is not ledger.open and self.settings.mode == "serve":
                 ledger.learner.check_choices(choices)
+        if limited and len({row.user for row in rows}) < len(rows):
+            self._check_in_turn((row.user, found[row.user, id(row.allowed)]) for row in rows)
+
+    def _check_in_turn(self, rows: Iterable[tuple[Name, Sequence[Name]]]) -> None:
+        """Refuse a row if those before it may show each of its arms as often as is allowed."""
+        times = dict[Name, Counter[Name]]()
+        """By user: how many rows so far may show each arm, ..."""
+        before = dict[Name, Counter[frozenset[Name]]]()
+        """... and how many may show just these."""
+        for user, arms in rows:
+            if self.settings.mode == "shadow":
+                arms = [arm for arm in arms if arm == self.settings.control]
+            may, others = times.setdefault(user, Counter()), before.setdefault(user, Counter())
+            own, left = frozenset(arms), self._ledger.left(user, arms)
+            used = sum(min(most, may[arm]) for arm, most in zip(arms, left, strict=True))
+            sharing = sum(n for theirs, n in others.items() if not own.isdisjoint(theirs))
+            if min(sharing, used) >= sum(left):
+                self._ledger.refuse_more(user)
+            may.update(own)
+            others[own] += 1
 
     def _new(self, rows: Sequence[Row]) -> list[Row]:
         """Return the rows whose events are new, each event once; one has one user."""
         asked = dict[str, Row]()
         for row in rows:
-            if asked.setdefault(row.event, row).user != row.user:
-                raise BadArgument("event", f"one of user {row.user!r}", f"{row.event!r} of two")
+            other = asked.setdefault(row.event, row).user
+            if other != row.user:
+                got = f"{row.event!r} for {other!r} and {row.user!r}"
+                raise BadArgument("event", "one user for each event", got)
         return [row for row in asked.values() if self._known(row.event, row.user) is None]
 
     def _known(self, event: str, user: Name) -> Decided | None:
@@ -106,7 +132,8 @@ class Entering(Changing):
         if decision is None:
             return None
         if decision.user != user:
-            raise BadArgument("event", f"one of user {user!r}", f"{event!r}, of another user")
+            expected = f"a new event, or one that was decided for {user!r}"
+            raise BadArgument("event", expected, f"{event!r}, decided for another user")
         return as_decided(decision)
 
     def _open(self, arms: Iterable[Name], entries: list[Entry]) -> None:
@@ -120,7 +147,7 @@ class Entering(Changing):
         new = [arm for arm in dict.fromkeys(arms) if arm not in known]
         if new and not self.settings.new_arms:
             words = ", ".join(map(repr, new))
-            raise BadArgument(argument, "known arms (see add_arm)", words)
+            raise BadArgument(argument, KNOWN_ARMS, words)
         return new
 
     def _decided(self, entries: list[Entry], row: Asked, activate: bool) -> Decided:
@@ -208,4 +235,4 @@ def as_decided(entry: Entry) -> Decided:
     """Return the decision of an entry."""
     assert entry.user is not None
     assert entry.arm is not None
-    return Decided(entry.event, entry.user, entry.arm, entry.propensity or 1.0, entry.version or 0)
+    return Decided(entry.event, entry.user, entry.arm, entry.propensity, entry.version or 0)

@@ -24,17 +24,17 @@ ROWS = 50_000
 Rows = Iterable[Sequence[Any]]
 
 
-def check_ending(path: Path) -> None:
+def check_ending(path: Path, argument: str = "path") -> None:
     """Refuse now what `write` would refuse: another ending, or a library that is not there."""
     if path.suffix not in ENDINGS:
-        raise BadArgument("--out", "a name that ends in .csv or .parquet", repr(path.name))
+        raise BadArgument(argument, "a name that ends in .csv or .parquet", repr(path.name))
     if path.suffix == ".parquet":
         need("pyarrow.parquet", "research", "writing Parquet files")
 
 
-def write(path: Path, columns: Mapping[str, str], rows: Rows) -> int:
+def write(path: Path, columns: Mapping[str, str], rows: Rows, argument: str = "path") -> int:
     """Write rows under these columns, each with the name of its type; return how many."""
-    check_ending(path)
+    check_ending(path, argument)
     with replacing(path) as file:
         return writer_of(path)(file, columns, rows)
 

@@ -55,6 +55,7 @@ def _text(name: Name | None) -> str | None:
     return None if name is None else msgspec.json.encode(name).decode()
 
 
-def export(store: Store, path: Path, now: int) -> int:
+def export(store: Store, path: Path, now: int, argument: str = "path") -> int:
     """Write a CSV or Parquet file whole; return the number of rows."""
-    return event_files.write(path, COLUMNS, (tuple(row.values()) for row in rows(store, now)))
+    values = (tuple(row.values()) for row in rows(store, now))
+    return event_files.write(path, COLUMNS, values, argument)

@@ -91,7 +91,7 @@ class Fold:
     def policy(self) -> dict[Name, Name]:
         """Return the arm that it would recommend to each user now."""
         if not self.arms:
-            raise BadArgument("arms", "at least one that may be chosen", "none")
+            raise BadArgument("arms", "an arm to choose", "none", why="no arm can be chosen")
         core = self._current()
         found: Any = getattr(core, "policy", None)
         if found is None:
@@ -127,7 +127,7 @@ class Fold:
             new = len({*contexts} - self._places.keys())
             if len(self._places) + new > most:
                 free = f"{most - len(self._places)} of {most} places are free"
-                words = f"users whom {self.kind.name!r} has a place for ({free})"
+                words = f"users for whom {self.kind.name!r} has places ({free})"
                 raise BadArgument("user", words, f"{words_for(new, 'new user')}")
 
     def check_choices(self, choices: Sequence[Name]) -> None:

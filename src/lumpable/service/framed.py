@@ -117,7 +117,7 @@ def kind_of(what: str, names: Iterable[Name]) -> str:
     """Return the type of a column of names; those of two types stand in none."""
     kinds = {isinstance(name, str) for name in names}
     if len(kinds) > 1:
-        raise BadArgument(what, "all strings or all integers, to stand in a frame", "both")
+        raise BadArgument(what, "all strings or all integers", "both")
     return "whole" if kinds == {False} else "text"
 
 
@@ -137,7 +137,9 @@ def _checked(called: object, known: tuple[str, ...]) -> dict[str, str]:
     if called is None:
         return {}
     if not isinstance(called, Mapping):
-        raise BadArgument("columns", "names of ours to names of the frame", repr(called)[:80])
+        raise BadArgument(
+            "columns", "a mapping from our column names to the frame's", repr(called)[:80]
+        )
     for name in called:
         if name not in known:
             expected = f"some of {', '.join(map(repr, known))}"

@@ -31,8 +31,9 @@ SPELLS = 500
 """... and spells: decisions between one reward and the next."""
 FADES = 0.9999
 """How much of the longest spell is left after another one: an old one matters no more."""
-FINE, LATE, UNDECIDED = 0, 1, 2
-"""What a reward was when it came: it counts, or came after the window, or of no decision."""
+FINE, LATE, UNDECIDED, PREDATED = 0, 1, 2, 3
+"""What a reward was when it came: it counts, or is of after the window, of no decision, or of as
+long before its decision."""
 VERSIONS = 200
 
 Large = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,80}$")]
@@ -72,7 +73,16 @@ class KeptHistory(msgspec.Struct, forbid_unknown_fields=True):
     arms: list[tuple[Name, int]] = []
     told: list[int] = []
     silence: tuple[int, int, float, list[int]] | None = None
-    """... nor these."""
+    """... nor these, ..."""
+    sides: bool = False
+    """... nor told rewards that are predated from late ones.
+
+    False: an earlier version wrote it, or there are none.
+    """
+
+    def tells_less(self) -> bool:
+        """Whether an earlier version wrote it, and left out what cannot be made up for."""
+        return self.shadow is None or (not self.sides and self.unusual.get("late", 0) != 0)
 
 
 @dataclass(slots=True)
@@ -140,8 +150,8 @@ class History:
         """What the last rewards were when they came."""
         self.silence = Silence()
         self._parks = 0
-        self._before = (0, 0)
-        """Rewards that were late or of no decision, before the one that is being entered."""
+        self._before = (0, 0, 0)
+        """Rewards that were late, predated or of no decision, before the one that is entered."""
         self.shadow = self.agreed = 0
         """Decisions in the shadow that say what the learner wanted, and how often it was shown."""
 
@@ -152,7 +162,7 @@ class History:
         if entry.kind != "rewarded" and entry.detail != OBSERVED and entry.at > self.now:
             self.now = entry.at
         if entry.kind == "rewarded":
-            self._before = self.unusual["late"], self._parks
+            self._before = self._amiss()
 
     def decided(self, decision: Entry, user: Name, arm: Name) -> None:
         """Take notice of a decision."""
@@ -168,14 +178,16 @@ class History:
 
     def rewarded(self, reward: Entry) -> None:
         """Take notice of a reward, and of what it turned out to be since it was `entered`."""
-        late, parks = self._before
-        self.told.append(
-            LATE if self.unusual["late"] > late else UNDECIDED if self._parks > parks else FINE
-        )
+        more = [now > then for now, then in zip(self._amiss(), self._before, strict=True)]
+        kinds = zip((LATE, PREDATED, UNDECIDED), more, strict=True)
+        self.told.append(next((kind for kind, is_one in kinds if is_one), FINE))
         self.silence.broken(self.now)
         minute = self._minute(reward.at, own=False)
         if minute is not None:
             minute.rewards += 1
+
+    def _amiss(self) -> tuple[int, int, int]:
+        return self.unusual["late"], self.unusual["predated"], self._parks
 
     def _minute(self, at: int, *, own: bool) -> Minute | None:
         """Return the minute of a time, or of now if somebody else says a strange one."""
@@ -255,7 +267,7 @@ class History:
             self.now, minutes, outcomes, dict(self.unusual), list(self.lately), list(self.versions),
             (self.shadow, self.agreed), (self._first_parked, list(self.parked.items())),
             list(self.arms.items()), list(self.told),
-            (quiet.since, quiet.decisions, quiet.longest, list(quiet.spells)),
+            (quiet.since, quiet.decisions, quiet.longest, list(quiet.spells)), sides=True,
         )  # fmt: skip
 
     @classmethod

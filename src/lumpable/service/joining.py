@@ -13,10 +13,13 @@ import msgspec
 from lumpable.service.settings import Settings
 from lumpable.stores.log_entries import Entry
 
-Standing = Literal["waiting", "rewarded", "defaulted", "missed", "early", "orphan", "late"]
-Unusual = Literal["late", "repeated", "missed", "defaulted"]
-"""Of a reward: outside the window, beside another. Of an event: without a reward when the window
-closed."""
+Standing = Literal[
+    "waiting", "rewarded", "defaulted", "missed", "early", "orphan", "late", "predated"
+]
+"""Late or predated: it has rewards, and none within the window."""
+Unusual = Literal["late", "predated", "repeated", "missed", "defaulted"]
+"""Of a reward: after the window, as long before its decision, beside another. Of an event: without
+a reward when the window closed."""
 
 
 class Event(msgspec.Struct, gc=False):
@@ -64,6 +67,18 @@ def in_time(event: Event, rules: Settings) -> list[tuple[int, int]]:
     ]
 
 
+def outside(event: Event, rules: Settings) -> list[Literal["predated", "late"]]:
+    """Say of each reward that does not count on which side of the window it is, by its time."""
+    decision, window = event.decision, rules.window
+    if decision is None or window is None:
+        return []
+    return [
+        "late" if at > decision.at else "predated"
+        for at, _, _ in event.rewards
+        if abs(at - decision.at) > window
+    ]
+
+
 def outcome(event: Event, rules: Settings) -> int | None:
     """Return the reward that an event tells the learner; None: nothing, or nothing yet."""
     if event.rewards and (values := [value for _, value in in_time(event, rules)]):
@@ -95,17 +110,16 @@ def standing(event: Event, rules: Settings, now: int) -> Standing:
         return "early" if parked else "orphan"
     if in_time(event, rules):
         return "rewarded"
+    if event.rewards:
+        return outside(event, rules)[-1]
     if not closed(event, rules, now):
         return "waiting"
-    if event.rewards:
-        return "late"
     return "missed" if rules.default is None or not event.shown else "defaulted"
 
 
 def unusual(event: Event, rules: Settings) -> list[Unusual]:
     """Name what is not as it should be with a decision and with each of its rewards."""
-    rewards, good = len(event.rewards), len(in_time(event, rules))
-    found: list[Unusual] = ["late"] * (rewards - good)
+    good, found = len(in_time(event, rules)), list[Unusual](outside(event, rules))
     if good:
         return found + ["repeated"] * (good - 1)
     if event.expired:

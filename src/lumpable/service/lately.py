@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from lumpable.service.history import LATE, UNDECIDED, History, Silence
+from lumpable.service.history import LATE, PREDATED, UNDECIDED, History, Silence
 from lumpable.service.settings import SECOND
 
 DECISIONS = 1_000
@@ -53,6 +53,8 @@ class Lately:
     """Of these, after the window, ..."""
     undecided: int
     """... and of events that had no decision then."""
+    predated: int
+    """Dated before their decision, by more than the window."""
     quiet: Quiet
 
 
@@ -64,7 +66,7 @@ def lately(history: History) -> Lately:
     told = Counter(history.told)
     return Lately(
         arms.total(), arm, times, len(history.told), told[LATE], told[UNDECIDED],
-        quiet(history.silence),
+        told[PREDATED], quiet(history.silence),
     )  # fmt: skip
 
 

@@ -69,7 +69,9 @@ def evidence_in(learned: Any) -> Evidence:
         raise BadArgument("learned", expected, f"{learned!r:.60}")
     evidence: Evidence = events
     if len(evidence.times) == 0:
-        raise BadArgument("learned", "evidence", f"{learned!r:.60}, which has none")
+        raise BadArgument(
+            "learned", "events", "none", why=f"the {type(learned).__name__} has no events"
+        )
     return evidence
 
 
@@ -80,13 +82,13 @@ def agreed(before: Settings | None, settings: Settings, evidence: Evidence | Non
     """
     if evidence is None:
         if settings.learned_left:
-            expected = f"the evidence {settings.learned_digest}, which was not entered whole"
+            expected = f"the evidence {settings.learned_digest}, which was not entered completely"
             raise BadArgument("learned", expected, "none")
         return settings
     if before is not None:
         was = settings.learned_digest
         if was != evidence.digest:
-            expected = f"the evidence {was}, as it was begun" if was else "a new experiment"
+            expected = f"the evidence {was}, with which it began" if was else "a new experiment"
             got = f"the evidence {evidence.digest}" if was else "one that was begun without it"
             raise BadArgument("learned", expected, got)
         return settings

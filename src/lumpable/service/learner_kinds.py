@@ -109,7 +109,7 @@ def check(kind: Kind, rewards: object, repeated: str, at_most: int | None) -> No
     """Refuse settings of an experiment that a learner cannot keep."""
     name = kind.name
     if repeated != "first":
-        why = f"{name!r} would learn from its start for every reward that takes another's place"
+        why = f"{name!r} would have to relearn everything when a reward is replaced"
         raise BadArgument("repeated", "'first'", f"{repeated!r}: {why}")
     if at_most is not None:
         raise BadArgument("at_most", why=f"{name!r} cannot leave arms out; Lumps can")
@@ -135,7 +135,7 @@ def _made(name: str, options: Mapping[str, Any], seed: int, users: int, arms: in
     signature = inspect.signature(maker).parameters
     for hidden, words in HIDDEN.items():
         if hidden in options or (hidden in signature and _needed(signature[hidden])):
-            raise BadArgument("learner", why=f"{name!r} must know {words}, which nobody does")
+            raise BadArgument("learner", why=f"{name!r} needs {words}, which is not known here")
     known = {"contexts": users, "arms": arms, "seed": seed}
     chosen = {key: value for key, value in known.items() if key in signature} | sets | {**options}
     _check_options(name, signature, chosen)
@@ -180,7 +180,9 @@ def _plan(
         raise BadArgument("learner", why=words)
     free = make.about.guesses or make.about.name.startswith(PREFIX + "standard.")
     if "groups" not in options and not free:
-        raise BadArgument("learner", why=f"{name!r} needs groups, the most that there may be")
+        raise BadArgument(
+            "learner", why=f"{name!r} needs the option groups: at most how many there are"
+        )
     return Kind(name, partial(_played, name, make, options, seed), users, plan=True)
 
 

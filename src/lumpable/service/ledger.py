@@ -10,9 +10,11 @@ import heapq
 import itertools
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NoReturn
 
 import msgspec
 
+from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.believer import Believer, Taken
 from lumpable.lumps.use.limits import no_arm
@@ -252,23 +254,36 @@ class Ledger:
             self._open = self.learner.arms
         return self._open
 
-    def choices(self, user: Name, allowed: Iterable[Name] | None, times: int = 1) -> Sequence[Name]:
-        """Return the arms that may be shown to a user now, so many times; at least one."""
-        open, most = self.open, self.settings.at_most
+    def choices(self, user: Name, allowed: Iterable[Name] | None) -> Sequence[Name]:
+        """Return the arms that may be shown to a user now; at least one."""
+        open = self.open
         left: Sequence[Name] = open
         if allowed is not None:
             wanted = set(allowed)
             left = [arm for arm in open if arm in wanted]
-        why = "none of the allowed ones may" if open else "there are none"
-        if most is not None and left:
-            seen = self.shown.get(user, Counter())
-            why = f"{user!r} was shown each of them as often as `at_most` allows"
-            left = [arm for arm in left if seen[arm] < most]
-            if sum(most - seen[arm] for arm in left) < times:
-                left = []
         if not left:
-            raise no_arm(why)
+            raise no_arm("none of the allowed ones may" if open else "there are none")
+        needed = self.settings.control if self.settings.mode == "shadow" else None
+        if needed is not None and needed not in open:
+            got = f"{needed!r}, which is paused, removed or unknown"
+            raise BadArgument("control", "an arm that may be chosen", got)
+        if self.settings.at_most is not None:
+            could, times = needed in left, zip(left, self.left(user, left), strict=True)
+            left = [arm for arm, most in times if most > 0]
+            if not left or (could and needed not in left):
+                self.refuse_more(user)
         return left
+
+    def left(self, user: Name, arms: Iterable[Name]) -> list[int]:
+        """Return how often each arm may still be shown to a user, where that is limited."""
+        most, seen = self.settings.at_most or 0, self.shown.get(user, Counter())
+        return [most - seen[arm] for arm in arms]
+
+    def refuse_more(self, user: Name) -> NoReturn:
+        """Say that a user was shown all that may be shown as often as is allowed."""
+        shadow, control = self.settings.mode == "shadow", self.settings.control
+        each = f"the control arm {control!r}" if shadow else "each of them"
+        raise no_arm(f"{user!r} was shown {each} as often as `at_most` allows")
 
     def forget(self, user: Name) -> None:
         """Drop all that is known of a user, whose entries are erased.

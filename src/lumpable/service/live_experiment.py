@@ -11,13 +11,15 @@ from typing import Any, TypeVar, final, overload
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.service import framed
-from lumpable.service.asked import event_id, key_of, pairs_of, time_of
+from lumpable.service.asked import event_id, event_ids, key_of, pairs_of, time_of
 from lumpable.service.entering import Asked, Decided, Entering, Seen, Told
 from lumpable.service.joining import Standing
+from lumpable.service.settings import true_or_false
 from lumpable.stores.log_entries import Entry, Name, micro
 
 AT_A_TIME = 10_000
 """Rows of past decisions that go into one commit."""
+TWICE = "given twice, as an argument and as a column"
 Frame = TypeVar("Frame")
 """A frame of pandas, polars, pyarrow or another that narwhals knows."""
 
@@ -69,15 +71,19 @@ class LiveExperiment(Entering):
         {"user": "customer"}.
         """
         if self.settings.mode == "observe":
-            raise BadArgument("mode", "serve or shadow, to decide", "observe (use `observe`)")
-        activate, arms = bool(activate), None if allowed is None else self._allowed(allowed)
+            why = "this experiment only observes; report decisions with `observe`"
+            raise BadArgument("mode", "serve or shadow", "observe, which takes reports", why=why)
+        activate = true_or_false("activate", activate)
+        arms = None if allowed is None else self._allowed(allowed)
         if framed.is_frame(users):
             if events is not None:
-                raise BadArgument("events", "a column `event` of the frame", "a list beside it")
+                raise BadArgument(
+                    "events", "none", "a list", why="a frame brings its own: the column `event`"
+                )
             return self._decide_frame(users, arms, activate, columns)
         _no_columns(columns)
         names = self._users.plains(users)
-        ids = [self._new_id() for _ in names] if events is None else list(map(event_id, events))
+        ids = [self._new_id() for _ in names] if events is None else event_ids(events)
         if len(ids) != len(names):
             raise BadArgument("events", f"an id for each of {len(names)} users", f"{len(ids)}")
         rows = [Asked(id, name, arms) for id, name in zip(ids, names, strict=True)]
@@ -89,7 +95,7 @@ class LiveExperiment(Entering):
     ) -> Any:  # fmt: skip
         table = framed.Columns(frame, ("user",), ("event", "allowed"), columns)
         if "allowed" in table and arms is not None:
-            raise BadArgument("allowed", "a list, or a column of lists", "both")
+            raise BadArgument("allowed", "a list or a column", "both", why=TWICE)
         users, ids = self._users.plains(table.values("user")), self._ids(table)
         allowed = table.checked("allowed", self._allowed, arms)
         with self._lock:
@@ -167,7 +173,7 @@ class LiveExperiment(Entering):
         with self._changing() as entries:
             found = self._ledger.event(id)
             if found.decision is None:
-                raise BadArgument("event", "one that was decided", repr(event))
+                raise BadArgument("event", "a decided event", repr(event))
             if not found.shown:
                 self._enter(entries, Entry(kind="activated", at=self._clock(), event=id))
 
@@ -219,7 +225,7 @@ class LiveExperiment(Entering):
         table = framed.Columns(frame, ("event", "value"), ("at", "key"), columns)
         for name, given in (("at", when is not None), ("key", key != "")):
             if name in table and given:
-                raise BadArgument(name, "one for all, or a column", "both")
+                raise BadArgument(name, "an argument or a column", "both", why=TWICE)
         ids = self._ids(table)
         values = table.checked("value", self._micro, 0)
         times, keys = table.checked("at", time_of, when), table.checked("key", key_of, key)
@@ -273,7 +279,7 @@ class LiveExperiment(Entering):
 
 def _no_columns(columns: object) -> None:
     if columns is not None:
-        raise BadArgument("columns", "none, as there is no frame", repr(columns)[:80])
+        raise BadArgument("columns", "none", repr(columns)[:80], why="only for frames")
 
 
 def _propensity(value: float) -> float | None:

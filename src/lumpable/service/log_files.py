@@ -52,36 +52,39 @@ def taught(store: Store, now: int, known: str = "") -> Iterator[Row]:
         yield decision.user, decision.arm, plain(counted), id, decision.at, decision.propensity
 
 
-def check_out(path: Path) -> None:
+def check_out(path: Path, argument: str = "path") -> None:
     """Refuse a name that no log can be written to, before one is read.
 
     A name without an ending is that of a folder, new or empty.
     """
     if path.suffix and not path.is_dir():
-        event_files.check_ending(path)
+        event_files.check_ending(path, argument)
     elif path.exists() and (not path.is_dir() or any(path.iterdir())):
         expected = "a name that ends in .csv or .parquet, or a new folder"
-        raise BadArgument("--out", expected, repr(str(path)))
+        raise BadArgument(argument, expected, repr(str(path)))
     else:
         need("pyarrow.parquet", "research", "writing Parquet files")
 
 
-def export_log(store: Store, path: Path, now: int, log_for: LogFor | None = None) -> int:
+def export_log(
+    store: Store, path: Path, now: int, argument: str = "path", log_for: LogFor | None = None
+) -> int:
     """Write a CSV or Parquet file, or a folder with one for each kind of names; return the rows.
 
-    17 and "17" must stay two names, and a column of a Parquet file has one type.
+    17 and "17" must stay two names, and a column of a Parquet file has one type. `argument` is what
+    errors call the path.
     """
-    check_out(path)
+    check_out(path, argument)
     log_for = log_for or LogFor()
     kinds = defaultdict[tuple[str, str], list[Row]](list)
     for row in taught(store, now, log_for.known):
         kinds[_kind(row[0]), _kind(row[1])].append(row)
     if not kinds:
-        raise BadArgument("file", "an experiment with rewards", "one without any")
+        raise BadArgument("experiment", "one with rewards", "one without any")
     if path.suffix and not path.is_dir():
         if len(kinds) > 1:
-            expected = "a folder (a name without an ending), as names are numbers and text"
-            raise BadArgument("--out", expected, repr(path.name))
+            expected = "a folder (a name without an ending), as names are numbers and strings"
+            raise BadArgument(argument, expected, repr(path.name))
         targets = dict.fromkeys(kinds, path)
     else:
         path.mkdir(exist_ok=True)

@@ -50,27 +50,29 @@ def open(
     learner: str | Mapping[str, Any] | UnsetType = UNSET,
     fits: Literal["beside", "at once"] = "beside", learned: Any = None,
 ) -> LiveExperiment:  # fmt: skip
-    """Begin an experiment in a file, or go on with the one that is there.
+    """Begin an experiment in a file, or go on with the one in it.
 
     Instead of a file, `path` may be the address of a PostgreSQL database, "postgresql://...", which
     several processes open and share (extra `postgres`).
 
-    What is not given is as it was when the experiment was last open. `arms` are added to those it
-    has.
+    Settings that are not given keep their earlier values. `arms` are added to those it has.
 
-    - `rewards`: which are accepted, "any" number, "binary" or a range
-    - `window`: for how many seconds after a decision its reward counts; None: for ever
-    - `default`: the reward of what was shown and had none by then; None: it tells nothing
-    - `repeated`: which of several rewards of one event counts, "first", "last" or their "sum"
+    - `rewards`: the accepted rewards: "any" number, "binary" or a range
+    - `window`: for how many seconds after a decision its reward counts; None: without a limit
+    - `default`: the reward assumed if something was shown and none arrived in the window; None:
+      such an event teaches nothing
+    - `repeated`: which reward counts if an event gets several, "first", "last" or their "sum"
     - `mode`: "serve"; "shadow" (everybody is shown `control`); "observe" (others decide)
-    - `hold_back`: the share of decisions that show `control`, or any arm if there is none
+    - `hold_back`: the share of decisions withheld from the learner, which show `control`, or any
+      arm if there is none
     - `at_most`: how often an arm may be shown to one user
-    - `new_arms`: whether requests may bring arms that were not added
-    - `floor`: the least probability of each allowed arm
-    - `seed`: of all chance
+    - `new_arms`: whether requests may introduce new arms
+    - `floor`: the least probability of each allowed arm in decisions that are not held back; over
+      all decisions it is at least `(1 - hold_back) * floor`, and propensities say what it was
+    - `seed`: the random seed
     - `learner`: "lumps", another learner of the catalogue or a plan, by its name or as a mapping of
       `kind` and its options, as in {"kind": "ucb", "width": 0.3}
-    - `fits`: made "beside", in a process of their own, or "at once", while the caller waits
+    - `fits`: made "beside", in a separate process, or "at once", while the caller waits
     - `learned`: what a log taught, from `lb.learn`, `lb.read_events`, `lb.Nightly` or a `lb.Lumps`:
       a new experiment begins with these events, users and arms. The same again changes nothing
     """
@@ -147,7 +149,7 @@ def _settings(
         for name in LASTING:
             was, wanted = getattr(before, name), getattr(settings, name)
             if was != wanted:
-                expected = f"{said(before)[name]!r}, as the experiment was begun"
+                expected = f"{said(before)[name]!r}, with which the experiment began"
                 raise BadArgument(name, expected, repr(given[name]))
     elif (kind := kind_of(settings.learner, settings.seed)) is not None:
         try_out(kind, len(arms))

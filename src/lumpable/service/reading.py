@@ -11,16 +11,18 @@ import copy
 import hashlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from lumpable.base.errors import BadArgument
-from lumpable.base.words import counted
+from lumpable.base.words import counted, percent
 from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.beliefs import LEVEL, Expected, Group, Mean, Member
+from lumpable.lumps.belief.posterior import held
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.activity import Activity, activity
 from lumpable.service.folds import Fold
@@ -34,6 +36,8 @@ from lumpable.stores.log_entries import MICRO, Name
 NO_GROUPS = "finds no groups"
 NO_BELIEFS = "does not say what it expects (see `recommended`)"
 """What other learners than Lumps do not do."""
+CALLED = {"context": "user", "contexts": "users"}
+"""What arguments of Lumps are called here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,8 @@ class Explanation:
         if own.runner_up_mean is not None:
             next_one += f" with {own.runner_up_mean:.3g}"
         best = (
-            f"{own.best_arm!r} brings {_with_interval(own)} and is best with probability "
-            f"{own.probability_best:.2f}{next_one}."
+            f"{own.best_arm!r} brings {_with_interval(own)} and is best with a probability of "
+            f"{percent(own.probability_best)}{next_one}."
         )
         return f"{own.context!r} is {self._where()} {best}"
 
@@ -68,7 +72,8 @@ class Explanation:
         seen = f"{counted(self.rewards, 'reward')} of their own"
         if self.group is None or self.probability is None:
             return f"in no known group, with {seen}."
-        where = f"in group {self.group} with probability {self.probability:.2f}, by {seen}."
+        sure = percent(self.probability)
+        where = f"in group {self.group} with a probability of {sure}, by {seen}."
         if self.in_group is None:
             return f"{where} For them"
         there, other = self.in_group, self.runner_up_in_group
@@ -95,6 +100,16 @@ class Status:
     users: int
     arms: tuple[Name, ...]
     version: int
+
+
+@contextmanager
+def in_own_words(allowed: bool = False) -> Iterator[None]:
+    """Speak in errors of users, and of `allowed` arms only if the caller named some."""
+    try:
+        yield
+    except BadArgument as error:
+        name = "arms" if error.argument == "allowed" and not allowed else error.argument
+        raise error.named(CALLED.get(name, name)) from error
 
 
 class Reading(ABC):
@@ -146,11 +161,13 @@ class Reading(ABC):
 
     def best(self, user: Name, allowed: Iterable[Name] | None = None) -> Advice:
         """Return the arm that is believed best for a user; `decide` explores, this does not."""
-        return self._believer(NO_BELIEFS).best(user, allowed)
+        with in_own_words(allowed is not None):
+            return self._believer(NO_BELIEFS).best(user, allowed)
 
     def policy(self, allowed: Iterable[Name] | None = None) -> list[Advice]:
         """Return the row of `best` for each known user."""
-        return self._believer(NO_BELIEFS).policy(allowed)
+        with in_own_words(allowed is not None):
+            return self._believer(NO_BELIEFS).policy(allowed)
 
     def recommended(self) -> dict[Name, Name]:
         """Return the arm that the learner would recommend to each known user, whatever it is."""
@@ -162,20 +179,22 @@ class Reading(ABC):
 
     def lift(self) -> Lift:
         """Return what each user's best arm brings over one arm for all, with an interval."""
-        return self._believer(NO_BELIEFS).lift()
+        with in_own_words():
+            return self._believer(NO_BELIEFS).lift()
 
     def expected(self, user: Name) -> list[Expected]:
         """Return a row for each arm that may be chosen for a user, the next to be tried first."""
-        return self._believer(NO_BELIEFS).expected(user)
+        with in_own_words():
+            return self._believer(NO_BELIEFS).expected(user)
 
     def explain(self, user: Name) -> Explanation:
         """Say why a user is shown what is believed best for them."""
         learner = self._believer(NO_BELIEFS)
-        advice = learner.best(user)
-        own = learner.member(user)
-        if own is None:
-            return Explanation(advice, None, None, 0)
-        there = {row.arm: row for row in learner.means() if row.group == own.group}
+        with held(learner.core), in_own_words():  # what groups come to is worked out once
+            advice, own = learner.best(user), learner.member(user)
+            if own is None:
+                return Explanation(advice, None, None, 0)
+            there = {row.arm: row for row in learner.means() if row.group == own.group}
         return Explanation(
             advice, own.group, own.probability, own.rewards, there.get(advice.best_arm),
             there.get(advice.runner_up),
@@ -186,7 +205,10 @@ class Reading(ABC):
         return self._believer("has no page").report(path)
 
     def status(self) -> Status:
-        """Return counts of what happened."""
+        """Return counts of what happened.
+
+        Whoever was forgotten here stays in them, as a number, until the log is next replayed.
+        """
         with self._lock:
             ledger = self._look()
             learner = ledger.learner

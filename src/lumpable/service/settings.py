@@ -63,12 +63,15 @@ def made(**given: Any) -> Settings:
     if settings.default is not None:
         Accepted.of(settings.rewards).one(settings.default / MICRO)
         if settings.window is None:
-            raise BadArgument("default", "a window after which it counts", "none")
+            raise BadArgument(
+                "default", "a window", "none", why="needs a window, after which it counts"
+            )
     kind = learner_kinds.kind_of(settings.learner, settings.seed)
     if kind is not None:
         learner_kinds.check(kind, settings.rewards, settings.repeated, settings.at_most)
     if settings.mode == "shadow" and settings.control is None:
-        raise BadArgument("control", "the arm that everybody is shown in shadow mode", "none")
+        why = "required in shadow mode: the arm that everybody is shown"
+        raise BadArgument("control", "an arm", "none", why=why)
     return settings
 
 
@@ -81,7 +84,8 @@ def _default(value: float) -> int:
     return micro(checks.real("default", value, "a number", -float("inf"), float("inf")))
 
 
-def _true_or_false(name: str, value: object) -> bool:
+def true_or_false(name: str, value: object) -> bool:
+    """Return what is True or False; anything else, such as "no", would count as True."""
     if not isinstance(value, bool | np.bool_):
         raise BadArgument(name, "True or False", repr(value))
     return bool(value)
@@ -110,7 +114,7 @@ PLAIN: dict[str, Callable[[Any], Any]] = {
     "hold_back": partial(_share, "hold_back", "a share in [0, 1)"),
     "control": _if_any(lambda arm: Names("control").plain(arm)),
     "at_most": _if_any(lambda value: checks.whole("at_most", value, 1, LARGEST)),
-    "new_arms": partial(_true_or_false, "new_arms"),
+    "new_arms": partial(true_or_false, "new_arms"),
     "floor": partial(_share, "floor", "a number in [0, 1)"),
     "seed": lambda value: checks.whole("seed", value, 0, LARGEST),
     "learner": learner_kinds.plain,
@@ -122,7 +126,7 @@ def encoded(settings: Settings) -> bytes:
     """Return settings as they are kept; what could not be read again is refused here."""
     held = msgspec.json.encode(settings)
     if decoded(held) != settings:
-        why = "the settings would not be read as they are; nothing was kept"
+        why = "the settings cannot be stored without loss; nothing was saved"
         raise StoreError(why, "other")
     return held
 

@@ -160,7 +160,7 @@ class Snapshots:
             snapshot = msgspec.json.decode(said, type=Snapshot)
             if snapshot.settings != self._settings or snapshot.kept.number > self._store.last:
                 return None
-            if snapshot.kept.history.shadow is None:  # of an earlier version, which counted less
+            if snapshot.kept.history.tells_less():
                 return None
             if self._store.digest(snapshot.kept.number).hex() != snapshot.mark:
                 return None

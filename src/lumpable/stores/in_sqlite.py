@@ -87,7 +87,7 @@ class SQLiteStore(TableStore):
         with self._lock, self._errors():
             self._check_open()
             if self._owner is None:
-                raise StoreError("the store is only read", "read-only", place=self.place)
+                raise StoreError("the store is read-only", "read-only", place=self.place)
             self._owner.check()
             if self._db.in_transaction:  # the disk failed so badly that it was not rolled back
                 self._db.execute("ROLLBACK")
@@ -177,7 +177,7 @@ class SQLiteStore(TableStore):
     def _empty_wal(self) -> None:
         """Leave nothing in the write-ahead log, where what was erased may still stand."""
         if self._rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] != 0:
-            why = "somebody reads the file, and what was erased may still be in its log"
+            why = "another process is reading the file, so its log may still hold what was erased"
             raise StoreError(f"{why}; erase it again", "busy", place=self.place)
 
     def verify(self) -> list[Damage]:

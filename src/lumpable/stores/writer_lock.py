@@ -48,9 +48,13 @@ class WriterLock:
         self._made = False
         self._files: dict[str, tuple[int, int]] = {}
         """What names lead to, as long as it is held."""
+        if not path.parent.exists():  # else the lock would be what is missing
+            raise FileNotFoundError(f"no such folder: {str(path.parent)!r}")
         if path.exists() and path.stat().st_nlink > 1:
             got = f"{str(path)!r}, which has a second name (a hard link)"
-            raise BadArgument("path", "a file of one name, as each name has a lock of its own", got)
+            raise BadArgument(
+                "path", "a file without hard links, as each name has a lock of its own", got
+            )
         try:
             import fcntl
         except ImportError:
@@ -61,8 +65,8 @@ class WriterLock:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 os.close(handle)
-                expected = "a file that no other process writes"
-                raise BadArgument("path", expected, f"{str(path)!r}, which one does") from None
+                expected = "a file that no other process has open"
+                raise BadArgument("path", expected, f"{str(path)!r}, which one has") from None
             except BaseException:
                 os.close(handle)
                 raise

@@ -49,24 +49,23 @@ def evidence_from(
     dialect: str | None = None,
     shard: tuple[int, int] | None = None,
 ) -> Events:
-    """Read evidence from a table of an engine, by somebody's own connection to it.
+    """Read evidence from a table of an engine, through a connection of your own.
 
-    The engine leaves out what cannot count and adds up the rest; only the sums come here.
+    The engine leaves out what cannot count and aggregates the rest; only the sums are fetched.
     `lumpable.learn` takes what this returns.
 
     Parameters
     ----------
     connection
-        A connection of DuckDB, a Spark session, an `SQLContext` of polars, or a connection as
-        Python's DB-API has it.
+        A connection of DuckDB, a Spark session, an `SQLContext` of polars, or a connection of
+        Python's DB-API.
     table
         The name of a table or view; parts are between dots, and "in quotes" if they have dots.
     user, item, reward
         The columns that say who (text or whole numbers), what, and what came of it (numbers, or
         true and false).
     time
-        A column of dates or times: of events with one id that contradict each other the first
-        counts.
+        A column of dates or times: if events with one id disagree, the earliest counts.
     id
         A column of event ids, text or whole numbers: a repeated event counts once.
     propensity
@@ -75,7 +74,7 @@ def evidence_from(
         A column of times at which rewards came, beside `time`, when decisions were made: a reward
         that came before its decision does not count. It may be missing.
     rewards
-        Which rewards are accepted: "any", "binary" or a range (low, high).
+        The accepted rewards: "any", "binary" or a range (low, high).
     strict
         Raise an error with the table of what is wrong instead of leaving rows out.
     dialect

@@ -27,7 +27,7 @@ def frame_part(con: Any, source: Any, columns: list[str]) -> Part:
     except (UnicodeEncodeError, duckdb.InvalidInputException) as cause:
         if "surrogates not allowed" not in str(cause):
             raise
-        why = "a text of the frame has half of a character (a lone surrogate)"
+        why = "a string of the frame has half of a character (a lone surrogate)"
         raise BadArgument("source", why=why) from cause
 
 

@@ -69,9 +69,9 @@ def read_events(
         A CSV or Parquet file, a folder of them, or a frame of pandas, polars (also a lazy one) or
         pyarrow. For a table of an engine, see `evidence_from`.
     user, item, reward
-        The columns that say who, what, and what came of it.
+        The columns with the user, the item and the reward.
     time
-        A column of times: of events with one id that contradict each other the first counts.
+        A column of times: if events with one id disagree, the earliest counts.
     id
         A column of event ids: a repeated event counts once.
     propensity
@@ -80,13 +80,13 @@ def read_events(
         A column of times at which rewards came, beside `time`, when decisions were made: a reward
         that came before its decision does not count. It may be missing.
     rewards
-        Which rewards are accepted: "any", "binary" or a range (low, high).
+        The accepted rewards: "any", "binary" or a range (low, high).
     strict
         Raise an error with the table of what is wrong instead of leaving rows out.
     memory
-        What DuckDB may hold in memory, such as "4GB"; the rest goes to the disk.
+        How much memory DuckDB may use, such as "4GB"; the rest goes to disk.
     progress
-        Called now and then with the part that is done and words.
+        Called now and then with the fraction done and a few words.
     """
     columns = Columns(user, item, reward, time, id, propensity, rewarded)
     events = read_all(source, columns, Accepted.of(rewards), strict, memory, progress)

@@ -28,7 +28,7 @@ def parts_of(con: Any, source: Any, columns: Iterable[str]) -> list[Part]:
     if not isinstance(source, str | Path):
         return [frame_part(con, source, columns)]
     if source == "":  # the system takes it for the current folder, which nobody means
-        raise BadArgument("source", "the name of a file or folder", "an empty text")
+        raise BadArgument("source", "the name of a file or folder", "an empty string")
     parts = [file_part(con, path, columns) for path in files_of(Path(source))]
     if all(part.empty for part in parts):
         why = f"{str(source)!r} is empty" + (": so is each of its files" if len(parts) > 1 else "")

@@ -70,8 +70,8 @@ def structure(learner: Levels, who: str = "context") -> Structure:
     if sure < OPEN:
         return Structure(
             "yes",
-            f"{M} groups are likely, but who is in which is open: the likeliest group of a {who} "
-            f"has a probability of only {100.0 * sure:.0f} % on average.",
+            f"{M} groups are likely, but who is in which is open: the likeliest group of each "
+            f"{who} has a probability of only {100.0 * sure:.0f} % on average.",
         )
     return Structure(
         "yes", f"{M} groups explain {part} of the difference between {plural(who)}{own}."

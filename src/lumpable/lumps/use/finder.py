@@ -23,7 +23,7 @@ class PolicyFinder(NamedLearner[TopTwo]):
     known contexts with probability at most `delta`. It is judged at geometric times; contexts and
     arms that come later take it back until it is judged again.
 
-    `rewards` says which rewards are accepted: "any" number, "binary" (0 or 1), or a range, as in
+    `rewards` are the accepted rewards: "any" number, "binary" (0 or 1), or a range, as in
     (0, 5). Others are refused and change nothing. Where arms were listed, so are rewards of others,
     unless `new_arms` is true.
 

@@ -41,16 +41,16 @@ class Lumps(AdvisingLearner):
 
     Contexts (users, sites, tenants) and arms (offers, prompts, solvers) are strings or integers and
     may come at any time. An unknown context is served from what is known of all; asking about it
-    leaves no trace. Where arms were listed, by `arms` or `add_arm`, others are refused, as they may
-    be slips; without a list, or with `new_arms`, every arm that comes may be chosen. Threads may
-    share a learner. A copy goes on apart: it knows the decisions that were outstanding, and gives
-    its own ones ids with a tag of their own.
+    leaves no trace. If arms were listed, by `arms` or `add_arm`, others are refused, as they may
+    be typos; without a list, or with `new_arms`, every arm that comes may be chosen. Threads may
+    share a learner. A copy goes on by itself: it knows the decisions that were outstanding, and
+    gives its own ones ids with a tag of their own.
 
     `floor` is the least probability with which a decision plays each allowed arm, for those who
     evaluate other policies on the log. It costs `floor` times the sum of the allowed arms' gaps to
     the best one in each round; with 0, decisions play the arm with the largest index.
 
-    `rewards` says which rewards are accepted: "any" number, "binary" (0 or 1), or a range, as in
+    `rewards` are the accepted rewards: "any" number, "binary" (0 or 1), or a range, as in
     (0, 5). Others are refused and change nothing.
 
     `at_most` says how often an arm may be shown to one context, as a number for all arms or a

@@ -103,6 +103,4 @@ def percent(probability: float) -> str:
     >>> percent(0.62), percent(0.9999), percent(0.0)
     ('62 %', 'over 99 %', 'under 1 %')
     """
-    if probability > 0.99:
-        return "over 99 %"
-    return f"{100 * probability:.0f} %" if probability >= 0.01 else "under 1 %"
+    return words.percent(probability)

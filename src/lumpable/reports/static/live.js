@@ -14,7 +14,7 @@ async function ask(path) {
   if (answer.status === 401) throw new Refused(token ? "Nobody knows this token." : "");
   if (answer.status === 403) throw new Refused("This token does not have the role read.");
   if (!answer.ok) throw new Error(String(answer.status));
-  return answer.json();
+  return exact(await answer.text());
 }
 
 // --- What is going on ----------------------------------------------------------------------------
@@ -96,7 +96,8 @@ function showWorth(going) {
 
 function showUnusual(going) {
   const about = {
-    late: "Rewards that came outside the window; they do not count.",
+    late: "Rewards of after the window; they do not count.",
+    predated: "Rewards dated before their decision, by more than the window; they do not count.",
     early: "Rewards that wait for their decision, as they came before it.",
     orphan: "Rewards whose event nobody decided while the window was open.",
     repeated: "Further rewards of an event that has one.",

@@ -21,11 +21,18 @@ const clock = seconds => new Date(1000 * seconds).toLocaleTimeString("en-GB");
 const day = seconds => new Date(1000 * seconds).toLocaleString("en-GB",
   {day: "numeric", month: "short", hour: "2-digit", minute: "2-digit"});
 
+// JSON whose whole numbers of more than 53 bits stay exact, as BigInt: names may be such
+function exact(text) {
+  const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, part =>
+    /^-?\d{16,}$/.test(part) && !Number.isSafeInteger(Number(part)) ? `{"large whole":"${part}"}` : part);
+  return JSON.parse(marked, (_, value) =>
+    value?.["large whole"] === undefined ? value : BigInt(value["large whole"]));
+}
+
 function labels(names) {  // as text; in quotes where two would look alike, or one shows nothing
   const texts = names.map(String);
   const many = new Map();
-  for (const text of new Set(names.map(name => JSON.stringify(name))))
-    many.set(String(JSON.parse(text)), (many.get(String(JSON.parse(text))) ?? 0) + 1);
+  for (const name of new Set(names)) many.set(String(name), (many.get(String(name)) ?? 0) + 1);
   return texts.map((text, k) =>
     many.get(text) > 1 && typeof names[k] === "string" || !text.trim() ? JSON.stringify(text) : text);
 }
