@@ -69,8 +69,9 @@ def told(users: int, arms: int, rewards: int, reward: Callable[[int], float]) ->
     turn = np.arange(rewards)
     lumps = Lumps([f"a{k}" for k in range(arms)], [f"u{k}" for k in range(users)])
     lumps.tell_counted(
-        lumps.contexts, lumps.arms, turn % users, turn % arms,
-        np.array([float(reward(k)) for k in range(rewards)]), np.ones(rewards, np.int64),
+        lumps.contexts, lumps.arms, context=turn % users, arm=turn % arms,
+        reward=np.array([float(reward(k)) for k in range(rewards)]),
+        count=np.ones(rewards, np.int64),
     )  # fmt: skip
     lumps.core.refit()
     return lumps

@@ -7,51 +7,19 @@ n = 0, 1, .. until the call gets through. Compiled code cannot be interrupted.
 from __future__ import annotations
 
 import copy
-import math
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
-import lumpable
 from lumpable import Lumps
 from lumpable.lumps.core.under_way import count
+from twins.cut_off import cut_off, lines_of
 
-ROOMS = tuple(
-    str(Path(lumpable.__file__).parent / part)
-    for part in ("lumps/use", "lumps/core", "learners/learner.py")
-)
-
-
-def cut_off(call: Callable[[], object], at: float) -> int | None:
-    """Call and interrupt at this line; if there is no such line, all is done: return how many."""
-    lines = 0
-
-    def local(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal lines
-        if event == "line":
-            lines += 1
-            if lines == at + 1:
-                raise KeyboardInterrupt
-        return local
-
-    def entered(frame: FrameType, event: str, argument: Any) -> Any:
-        return local if frame.f_code.co_filename.startswith(ROOMS) else None
-
-    before = sys.gettrace()
-    sys.settrace(entered)
-    try:
-        call()
-    except KeyboardInterrupt:
-        return None
-    finally:
-        sys.settrace(before)
-    return lines
+ROOMS = "lumps/use", "lumps/core", "learners/learner.py"
 
 
 def prepared(real: bool = False) -> Lumps:
@@ -60,7 +28,7 @@ def prepared(real: bool = False) -> Lumps:
     If rewards are real, there is no room for another one either.
     """
     lumps, rng = (
-        Lumps(["red", "green"], seed=3, outstanding=8, new_arms=True, at_most=80),
+        Lumps(["red", "green"], seed=3, max_outstanding=8, new_arms=True, at_most=80),
         np.random.default_rng(1),
     )
     for t in range(126):
@@ -155,7 +123,7 @@ def test_all_is_done_or_nothing(name: str, cuts: int, tmp_path: Path) -> None:
     """By day at a dozen lines from the first to the last, by night at every one."""
     call, first = (CALLS | AMOUNTS)[name], prepared(real=name in AMOUNTS)
     done = copy.deepcopy(first)
-    lines = cut_off(lambda: call(done), math.inf)
+    lines = lines_of(lambda: call(done), *ROOMS)
     assert lines is not None
     step = max(1, lines // cuts)
     before, after = books(first), books(done)
@@ -163,7 +131,7 @@ def test_all_is_done_or_nothing(name: str, cuts: int, tmp_path: Path) -> None:
     outcomes = set()
     for at in range(0, 10_000, step):
         lumps = copy.deepcopy(first)
-        if cut_off(lambda: call(lumps), at) is not None:  # noqa: B023
+        if not cut_off(lambda: call(lumps), at, *ROOMS):  # noqa: B023
             break
         now = books(lumps)
         assert now in (before, after), f"line {at}"

@@ -10,10 +10,11 @@ import pytest
 import lumpable as lb
 from kits.service import Clock, bits, opened
 from lumpable.base import files
+from lumpable.base.units import Name
 from lumpable.service import ledger
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.law import StoreError
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.log_entries import Entry
 
 SECRET = "zanzibar-ann"
 
@@ -25,15 +26,15 @@ def leaks(folder: Path) -> list[str]:
 def test_a_user_of_a_snapshot_who_had_no_reward_is_forgotten(tmp_path: Path) -> None:
     """Their events are not in memory: what is under way and what will close must go, too."""
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red"], window=1e6, default=0.0, fits="at once") as e:
+    with lb.open(path, ["red"], window=1e6, default=0.0, fits="inline") as e:
         e.decide(SECRET, event=f"{SECRET}/1")
     assert leaks(tmp_path)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         e.forget(SECRET)
         assert e.status().waiting == 0
         live = bits(e)
     assert not leaks(tmp_path)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         assert bits(e) == live
 
 
@@ -100,24 +101,24 @@ def test_a_crash_while_somebody_is_forgotten_does_no_harm(fails: int) -> None:
 def test_a_snapshot_that_comes_back_brings_nobody_back(tmp_path: Path) -> None:
     """A power cut may undo the removal of a file; a backup may bring it back."""
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red"], fits="at once") as e:
+    with lb.open(path, ["red"], fits="inline") as e:
         e.reward(e.decide(SECRET).event, 1.0)
     old = (tmp_path / "clicks.db.snapshot").read_bytes()
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         e.forget(SECRET)
     (tmp_path / "clicks.db.snapshot").write_bytes(old)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         assert e.evidence() == []
     assert not leaks(tmp_path)
 
 
 def test_what_a_killed_process_left_of_a_snapshot_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red"], fits="at once") as e:
+    with lb.open(path, ["red"], fits="inline") as e:
         e.reward(e.decide(SECRET).event, 1.0)
     whole = (tmp_path / "clicks.db.snapshot").read_bytes()
     left = f".clicks.db.snapshot.{files._machine()}-{2**22 + 1}-1"  # no process has this number
     (tmp_path / left).write_bytes(whole)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         e.forget(SECRET)
         assert not leaks(tmp_path)

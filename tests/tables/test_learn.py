@@ -20,7 +20,7 @@ from lumpable.cli.main import main
 from lumpable.tables.answered import Answered, answer
 from lumpable.tables.judged_policies import WITHOUT
 from lumpable.tables.policy_rows import COLUMNS
-from lumpable.tables.remembered import remembered
+from lumpable.tables.remembered import events_of
 
 LOG = two_tastes(60, 4000, seed=21)
 
@@ -81,6 +81,13 @@ def test_what_is_open_is_tried_and_what_is_settled_is_shown() -> None:
     assert [row.do for row in alone.policy()] == ["show x", "show x"]
 
 
+def test_python_gives_the_intervals_of_the_page(learned: Learned, found: Answered) -> None:
+    assert learned.groups() == found.groups
+    assert learned.policy() == found.policy
+    assert learned.lift() == found.lift
+    assert learned.value() == found.value
+
+
 def test_users_who_are_alike_are_said_to_be() -> None:
     rng = np.random.default_rng(5)
     user, item = rng.integers(30, size=6000), rng.integers(3, size=6000)
@@ -118,8 +125,8 @@ def test_a_learner_remembers_the_log_that_it_was_told(values: tuple[float, ...])
     rewards = np.random.default_rng(6).choice(values, size=len(LOG["user"]))
     frame = pl.DataFrame(LOG | {"reward": rewards.tolist()}).reverse()
     learned = lb.learn(frame, item="offer", propensity="p", rewards=(-3, 5))
-    again = remembered(learned.lumps)
-    assert again.digest == learned.events.digest
+    again = events_of(learned.lumps)
+    assert again.digest() == learned.events.digest()
     assert again.accepted == learned.events.accepted
 
 

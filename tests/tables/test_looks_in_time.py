@@ -13,7 +13,7 @@ from scipy import stats
 import lumpable as lb
 from lumpable import BadArgument, value_in_time
 from lumpable.base.arrays import FloatVector
-from lumpable.stores.log_entries import Name
+from lumpable.base.units import Name
 from lumpable.tables.betting import betting_interval
 
 CHANCE = 1e-9

@@ -147,7 +147,7 @@ def learned_hits(seed: int) -> dict[tuple[str, str], bool]:
     halves = judged_policies._halves(events)
     truth = np.zeros(2)
     for judged, taught in zip(halves, halves[::-1], strict=True):
-        core = judged_policies._fitted(events, taught)
+        core = judged_policies._learner_of(events, taught)
         own = mean[every, judged_policies._best_each(core, users)].mean()
         one = mean[:, judged_policies._best_for_all(core, events)].mean()
         truth += judged.sum() / 3000 * np.array([own, own - one])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,15 +24,37 @@ def cut_off(
 
     Lines are counted in these files and folders of the package only.
     """
-    inside = tuple(str(PACKAGE / place) for place in places)
-    lines = 0
+
+    def entered(number: int) -> None:
+        if number == at:
+            raise error
+
+    try:
+        with _traced(places, entered):
+            call()
+    except error:
+        return True
+    return False
+
+
+def lines_of(call: Callable[[], object], *places: str) -> int:
+    """Call and return how many lines that executes in these files and folders of the package."""
+    numbers: list[int] = []
+    with _traced(places, numbers.append):
+        call()
+    return len(numbers)
+
+
+@contextmanager
+def _traced(places: tuple[str, ...], each: Callable[[int], None]) -> Iterator[None]:
+    """Hand over the number of each line of these places, before it is executed."""
+    inside, lines = tuple(str(PACKAGE / place) for place in places), 0
 
     def local(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal lines
         if event == "line":
             lines += 1
-            if lines == at + 1:
-                raise error
+            each(lines - 1)
         return local
 
     def entered(frame: FrameType, event: str, argument: Any) -> Any:
@@ -40,9 +63,6 @@ def cut_off(
     before = sys.gettrace()
     sys.settrace(entered)
     try:
-        call()
-    except error:
-        return True
+        yield
     finally:
         sys.settrace(before)
-    return False

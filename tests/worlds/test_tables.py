@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -60,7 +61,6 @@ def test_an_index_of_pandas_holds_the_names(tmp_path: Path) -> None:
 
 
 def test_pandas_itself_writes_what_is_read(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
     path, frame = tmp_path / "means.parquet", WIDE.to_pandas()
     for wide in (frame, frame.set_index("user"), frame.set_index("user").rename_axis(None)):
         wide.to_parquet(path)

@@ -18,12 +18,11 @@ from lumpable.base.words import counted
 from lumpable.cli import outputs
 from lumpable.cli.show import console, grid, say, table
 from lumpable.service.changing import now
-from lumpable.service.event_files import check_ending
 from lumpable.service.exporting import export as export_to
 from lumpable.service.exporting import rows, settings_of
-from lumpable.service.log_files import LogFor, check_out, export_log
+from lumpable.service.log_files import LogFor, export_log
 from lumpable.service.opening import store_at
-from lumpable.service.settings import said
+from lumpable.service.settings import to_user_units
 from lumpable.service.snapshots import problem
 from lumpable.stores.law import Damage, Store, StoreError
 from lumpable.stores.postgres_database import is_address, place_of
@@ -35,7 +34,7 @@ FILE = click.argument("file", type=click.Path(dir_okay=False))
 
 
 @contextmanager
-def opened(file: str) -> Iterator[Store]:
+def open_store(file: str) -> Iterator[Store]:
     """Open a file or database to read it; what is wrong with it is bad input."""
     try:
         with store_at(file, read_only=True) as store:
@@ -55,7 +54,7 @@ def verify(ctx: click.Context, file: str) -> None:
 
     Exit codes: 0 whole, 1 damaged (also if only the snapshot is), 2 bad input.
     """
-    with opened(file) as store:
+    with open_store(file) as store:
         if not is_whole(store, file):
             ctx.exit(DAMAGED)
 
@@ -83,7 +82,7 @@ def is_whole(store: Store, file: str) -> bool:
 @FILE
 def show(file: str) -> None:
     """Print what is in the file or database of an experiment."""
-    with opened(file) as store:
+    with open_store(file) as store:
         settings, last = settings_of(store), store.last
         entries = [entry for _, entry in store.entries()]
         standings = Counter(row["standing"] for row in rows(store, now()))
@@ -97,7 +96,9 @@ def show(file: str) -> None:
         cut = " (not entered completely)" if settings.learned_left else ""
         facts.append(("learned", f"{settings.learned_digest}{cut}"))
     out.print(grid(facts))
-    values = [(name, str(value)) for name, value in said(settings).items() if name not in LEARNED]
+    values = [
+        (name, str(value)) for name, value in to_user_units(settings).items() if name not in LEARNED
+    ]
     out.print(table("Settings (window in seconds)", ("setting", "value"), values))
     out.print(table("Arms", ("arm", "last change"), [(repr(a), w) for a, w in arms.items()]))
     for title, head, counts in (
@@ -156,8 +157,7 @@ def export(file: str, out: Path, log: bool, state: Path | None) -> None:
     outputs.check({"--out": out}, read=parts_of(file), states=[state])
     if out.is_dir() and not log:
         raise click.UsageError(f"--out: expected a file, got the folder {str(out)!r}")
-    with opened(file) as store:
-        (check_out if log else check_ending)(out, "--out")
+    with open_store(file) as store:
         if log:
             written = export_log(store, out, now(), "--out", _log_for(store, state))
         else:

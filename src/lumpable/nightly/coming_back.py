@@ -40,7 +40,7 @@ def is_own(
 ) -> bool:
     """Whether a digest begins so that these segments held, at some time."""
     return any(
-        night_rows.evidence(con, night_rows.relation(some), columns, accepted).digest
+        night_rows.evidence(con, night_rows.relation(some), columns, accepted).digest()
         .startswith(digest)
         for some in _held(segments)
     )  # fmt: skip

@@ -70,7 +70,7 @@ class Adding:
             return Added(part.name, 0, 0, 0, False, events.dirt)
         with reading(self.con, [part]):
             self._gather(part, events)
-        notes = self._grown(part)
+        notes = self._notes_of_growth(part)
         again = against = 0
         content = "" if self.columns.id is not None else night_rows.content_of(self.con, events)
         if content and any(content == one.content for one in self.manifest.segments):
@@ -93,7 +93,7 @@ class Adding:
                 self.manifest = msgspec.structs.replace(self.manifest, segments=segments)
         return Added(part.name, new, again, against, not new, events.dirt, notes)
 
-    def _grown(self, part: Part) -> tuple[str, ...]:
+    def _notes_of_growth(self, part: Part) -> tuple[str, ...]:
         """Say that a file came before with other contents, if nothing tells its events apart."""
         before = any(one.source == part.name for one in self.manifest.segments)
         if self.columns.id is not None or part.path is None or not before:
@@ -120,7 +120,7 @@ class Adding:
             self._check_zone(bool(zoned))
         night_rows.gather(self.con, part, self.columns, self.accepted, zones=zones)
         came = night_rows.evidence(self.con, "came", self.columns, self.accepted)
-        if came.digest != events.digest:
+        if came.digest() != events.digest():
             raise BadArgument("source", why=f"{part.name!r} changed while it was read")
 
     def _check_zone(self, zoned: bool) -> None:
@@ -133,7 +133,7 @@ class Adding:
             raise BadArgument("time", expected, f"times {ways[zoned]}")
 
 
-def agreed(
+def resolve_columns(
     manifest: Manifest, given: Mapping[str, str | None], rewards: Any
 ) -> tuple[Columns, Accepted]:
     """Return columns and rewards that are accepted: what is remembered, or else what is given."""

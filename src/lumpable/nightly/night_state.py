@@ -11,16 +11,16 @@ import msgspec
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.live.session import Session
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.nightly import coming_back, name_lists, night_plans, night_rows, plan_files
-from lumpable.nightly.night_adding import NEEDED, Added, Adding, agreed
+from lumpable.nightly.night_adding import NEEDED, Added, Adding, resolve_columns
 from lumpable.nightly.night_fits import KeptFit
 from lumpable.nightly.night_folder import Folder, Manifest, Planned, Segment
 from lumpable.nightly.night_plans import Made, NightPlan
 from lumpable.service.learner_kinds import LUMPS, plain, try_out
 from lumpable.service.log_files import LogFor
-from lumpable.stores.log_entries import Name
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.events import Events
 from lumpable.tables.queries import Progress, database
@@ -110,7 +110,7 @@ class Nightly:
         given = {"user": user, "item": item, "reward": reward, "time": time, "id": id,
                  "propensity": propensity, "rewarded": rewarded}  # fmt: skip
         with self._folder.writing() as before:
-            columns, accepted = agreed(before, given, rewards)
+            columns, accepted = resolve_columns(before, given, rewards)
             kept = tuple(accepted.given) if isinstance(accepted.given, tuple) else accepted.given
             manifest = msgspec.structs.replace(before, columns=columns.named, rewards=kept)
             with database(memory) as con:
@@ -167,9 +167,9 @@ class Nightly:
             named = {role: None if source is None else
                      name_lists.names_from(role, source, columns[role[:-1]])
                      for role, source in (("users", users), ("items", items))}  # fmt: skip
-            planned = _planned(before, learner, floor, seed, **named)
+            planned = _plan_settings(before, learner, floor, seed, **named)
             manifest = msgspec.structs.replace(before, planned=planned)
-            made = self._made(con, manifest, named["users"], named["items"])
+            made = self._make_plan(con, manifest, named["users"], named["items"])
             if out is not None:
                 plan_files.check_plan(made.plan)
             if manifest != before:
@@ -186,7 +186,7 @@ class Nightly:
             expected = f"a file outside of the state {str(self._folder.path)!r}"
             raise BadArgument("out", expected, repr(str(out)))
 
-    def _made(
+    def _make_plan(
         self, con: Any, manifest: Manifest, users: tuple[Name, ...] | None,
         items: tuple[Name, ...] | None,
     ) -> Made:  # fmt: skip
@@ -223,7 +223,7 @@ class Nightly:
             night_plans.play(session, planned, night_rows.rows_of(con, path))
 
 
-def _planned(
+def _plan_settings(
     manifest: Manifest, learner: Any, floor: float | None, seed: int | None,
     users: tuple[Name, ...] | None, items: tuple[Name, ...] | None,
 ) -> Planned:  # fmt: skip
@@ -236,7 +236,9 @@ def _planned(
     }  # fmt: skip
     was = manifest.planned
     if was is None:
-        return _begun(manifest, {k: v for k, v in told.items() if v is not None}, users, items)
+        return _first_settings(
+            manifest, {k: v for k, v in told.items() if v is not None}, users, items
+        )
     for name, value in told.items():
         if value is not None and value != getattr(was, name):
             before = getattr(was, name)
@@ -247,7 +249,7 @@ def _planned(
     return was
 
 
-def _begun(
+def _first_settings(
     manifest: Manifest, told: dict[str, Any], users: tuple[Name, ...] | None,
     items: tuple[Name, ...] | None,
 ) -> Planned:  # fmt: skip

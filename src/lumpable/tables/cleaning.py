@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO, MOST
 from lumpable.learners.learner import LARGEST
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.stores.log_entries import MICRO, MOST
 from lumpable.tables.column_values import (
     BROKEN,
     TEXT,
@@ -86,7 +86,7 @@ class Columns:
         return user, item
 
 
-def cleaned(
+def cleaning_query(
     part: Part, columns: Columns, accepted: Accepted, *, zones: bool, truths: bool = False
 ) -> str:
     """Return a query of all rows: names, millionths, propensity, time, id, fault and example.
@@ -196,10 +196,10 @@ def _sql(number: float) -> str:
     return f"{number!r}::DOUBLE" if abs(number) < LARGEST else f"{number:e}::DOUBLE"
 
 
-def shown(words: str, columns: Mapping[str, str]) -> str:
+def fault_words(words: str, columns: Mapping[str, str]) -> str:
     """Return the words of a fault with the columns' own names.
 
-    >>> shown("item is missing", {"item": "offer"})
+    >>> fault_words("item is missing", {"item": "offer"})
     'offer is missing'
     """
     first, _, rest = words.partition(" ")

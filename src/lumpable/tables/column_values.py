@@ -10,7 +10,7 @@ import re
 
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.naming import EXACT
-from lumpable.tables.source_parts import TAGGED, UNTYPED, Part, quoted
+from lumpable.tables.source_parts import TAGGED, UNTYPED, Part, quote
 
 WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 BROKEN = re.compile(r"FLOAT|DOUBLE|DECIMAL.*")
@@ -27,7 +27,7 @@ class Column:
 
     def __init__(self, role: str, name: str, part: Part) -> None:
         self.role, self.name, self.type = role, name, part.types[name]
-        self.sql = quoted(name)
+        self.sql = quote(name)
         self.tagged = self.type == TAGGED
         self.shown = f"substr({self.sql}, 2)" if self.tagged else f"{self.sql}::VARCHAR"
         self.text = f"nullif({self.shown}, '')"

@@ -15,10 +15,10 @@ from lumpable.tables.cleaning import (
     REPEATED,
     UNREADABLE,
     Columns,
-    shown,
+    fault_words,
 )
 from lumpable.tables.dirt import PLACES, RowFault, csv_records, lines_of
-from lumpable.tables.line_ends import opened
+from lumpable.tables.line_ends import open_csv
 from lumpable.tables.source_parts import Part
 
 BLOCK = 1 << 20
@@ -65,7 +65,7 @@ class Found:
                 lines = sorted(self.bad[number].items())[:PLACES]
                 found += [(number, line, text) for line, text in lines]
             else:
-                found += self._ordered(
+                found += self._read_places(
                     f"SELECT {number} AS part, row, example FROM ({self.queries[number]}) "
                     f"WHERE fault = {fault}"
                 )
@@ -80,13 +80,13 @@ class Found:
             f"SELECT {number} AS part, row, id FROM ({query}) WHERE fault = 0"
             for number, query in enumerate(self.queries)
         )
-        return self._ordered(
+        return self._read_places(
             "SELECT part, row, id FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY "
             f"part, row) AS k FROM ({every}) JOIN (SELECT id FROM twice WHERE {some}) USING (id)) "
             f"WHERE k > {after}"
         )
 
-    def _ordered(self, sql: str) -> list[Place]:
+    def _read_places(self, sql: str) -> list[Place]:
         self.con.execute("SET preserve_insertion_order = true")  # rows are numbered as they stand
         rows: list[Place] = self.con.execute(
             f"SELECT * FROM ({sql}) ORDER BY part, row LIMIT {PLACES}"
@@ -123,7 +123,7 @@ def faults_of(
         places = found.first_ids(fault) if ids else found.first(fault, sorted(parts[fault]))
         example = next((text for _, _, text in places if text), "")
         where = found.words(places, lines=fault == UNREADABLE)
-        words = shown(FAULTS[fault], columns.named)
+        words = fault_words(FAULTS[fault], columns.named)
         faults.append(RowFault(words, rows[fault], example, where))
     return tuple(faults)
 
@@ -132,7 +132,7 @@ def _lines(part: Part, place: int, text: str) -> int:
     """Return how many lines a record has: one quote too many makes a record of all that follows."""
     if len(text) < WHOLE or part.read is None:
         return max(1, sum(bool(line) for line in re.split(r"\r\n|\n|\r", text)))
-    with opened(part.read, "rb") as file:
+    with open_csv(part.read, "rb") as file:
         file.seek(max(0, place - 1))  # places are counted from 1 on
         rest = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
         with csv_records(rest, part.delimiter) as reader:
@@ -151,7 +151,7 @@ def line_numbers(path: Path, at: Iterable[int]) -> dict[int, int]:
     """
     places, found = sorted(at), dict[int, int]()
     line, begin, last = 1, 0, b""
-    with opened(path, "rb") as file:
+    with open_csv(path, "rb") as file:
         while len(found) < len(places) and (block := file.read(BLOCK)):
             done = 0
             while len(found) < len(places):

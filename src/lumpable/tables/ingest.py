@@ -14,10 +14,10 @@ import numpy as np
 
 from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.stores.log_entries import Name
 from lumpable.tables import cleaning
-from lumpable.tables.adding_up import added_up, numbered
+from lumpable.tables.adding_up import add_up, number_values
 from lumpable.tables.cleaning import CONTRADICTED, REPEATED, UNREADABLE, Columns
 from lumpable.tables.column_values import BROKEN, FLOATS
 from lumpable.tables.differing_ids import MOST, all_differ
@@ -130,7 +130,7 @@ class Reading:
         self.truths = [cleaning.are_truths(con, part, columns.reward) for part in parts]
         """Of which parts rewards are words."""
         self.queries = [
-            cleaning.cleaned(part, columns, accepted, zones=zones, truths=truths)
+            cleaning.cleaning_query(part, columns, accepted, zones=zones, truths=truths)
             for part, truths in zip(parts, self.truths, strict=True)
         ]
         self.accepted = accepted
@@ -158,14 +158,14 @@ class Reading:
     def events(self) -> Events:
         """Read everything."""
         self.con.execute("SET preserve_insertion_order = false")
-        users, items, keys, times, wrong, span = self._packed() or self._grouped()
+        users, items, keys, times, wrong, span = self._read_packed() or self._read_grouped()
         return Events(
             users, items, keys[0], keys[1], keys[2], times,
             None if self.columns.propensity is None else keys[3], self.columns, self.accepted,
             self._dirt(users, items, int(times.sum()), wrong), span,
         )  # fmt: skip
 
-    def _packed(self) -> Told | None:
+    def _read_packed(self) -> Told | None:
         """Read rows as one whole number each, if that is possible: this is quicker."""
         kinds = all(len(names) == 1 for names in self.named.values())
         known = all(part.rows is not None for part in self.parts)
@@ -195,7 +195,7 @@ class Reading:
         found = reading.rows(fields, joins)
         if found is None:
             return None
-        users, items = self._numbered(named, found.keys)
+        users, items = self._number_names(named, found.keys)
         if likely is not None:
             found.keys[3] = likely[found.keys[3]]
         self.grouped = False
@@ -214,7 +214,7 @@ class Reading:
         found = self.con.execute("SELECT p FROM likely ORDER BY number").fetchnumpy()
         return np.asarray(np.ma.getdata(found["p"]), np.float64)
 
-    def _grouped(self) -> Told:
+    def _read_grouped(self) -> Told:
         """Read and group rows."""
         self._gather()
         if self.columns.id is not None:
@@ -225,8 +225,8 @@ class Reading:
         wanted += ["p"] if self.columns.propensity is not None else []
         sql = f"SELECT {', '.join(wanted)}, n FROM told c {joins} WHERE fault = 0"
         *keys, times = map(np.ma.getdata, self.con.execute(sql).fetchnumpy().values())
-        users, items = self._numbered(named, keys)
-        keys, times = added_up(keys, times)
+        users, items = self._number_names(named, keys)
+        keys, times = add_up(keys, times)
         wrong = self.con.execute(
             "SELECT part, fault, sum(n)::BIGINT FROM told WHERE fault > 0 GROUP BY ALL"
         ).fetchall()
@@ -289,14 +289,14 @@ class Reading:
         names = tuple(next(name for name in row if name is not None) for row in rows)
         return names, f"{letter}.number", f"JOIN {letter}_names {letter} ON {same}"
 
-    def _numbered(
+    def _number_names(
         self, named: dict[str, tuple[Names, str, str]], keys: list[Any]
     ) -> tuple[Names, Names]:
         """Return users and items; whole numbers become places in `keys`."""
         listed = list[Names]()
         for place, (names, _, join) in enumerate(named.values()):
             if not join:
-                whole, keys[place] = numbered(keys[place])
+                whole, keys[place] = number_values(keys[place])
                 names = tuple(whole)
             listed.append(names)
         return listed[0], listed[1]

@@ -18,12 +18,12 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.base.words import number
 from lumpable.learners.learner import LARGEST
 from lumpable.lumps.belief.drawn import own_variance
 from lumpable.lumps.belief.posterior import Posterior, posterior_now
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.stores.log_entries import Name
 from lumpable.tables import off_policy
 from lumpable.tables.events import Events
 from lumpable.tables.normal_law import terms_needed
@@ -78,12 +78,12 @@ def value_of(
     `whole` is a learner that was told all of these events.
     """
     level = checks.real("level", level, "a probability in (0, 1)", 0.0, BELOW_1)
-    if events.events < FEWEST:
-        got = f"{events.events}"
+    if len(events) < FEWEST:
+        got = f"{len(events)}"
         raise BadArgument("source", f"at least {FEWEST} events to judge a policy", got)
     given = None if policy is None else _numbers(events, policy)
     halves = _halves(events)
-    cores = [_fitted(events, times) for times in halves]
+    cores = [_learner_of(events, times) for times in halves]
     judged = _Judged(events, whole)
     for times, core in zip(halves, cores[::-1], strict=True):
         items = _best_each(core, len(events.users)) if given is None else given
@@ -99,7 +99,7 @@ def _judge(judged: _Judged, words: str, level: float) -> Value:
     methods = (DIRECT,) if events.propensity is None else (IPS, SNIPS, DIRECT, ROBUST)
     value = off_policy.estimates(own, None, level, methods, judged.doubt())
     lift = off_policy.estimates(own, one, level, methods, judged.doubt(more=True))
-    few = [*_untrusted({"value": value, "lift": lift, "": [logged]}, level)]
+    few = [*_untrusted_intervals({"value": value, "lift": lift, "": [logged]}, level)]
     if events.propensity is None:
         return Value(words, tuple(value), tuple(lift), logged, None, level, (WITHOUT, *few))
     ends, largest = _ends(events), 1.0 / float(events.propensity.min())
@@ -150,7 +150,9 @@ def _within(value: float, ends: tuple[float, float]) -> bool:
     return ends[0] - slack <= value <= ends[1] + slack
 
 
-def _untrusted(kinds: Mapping[str, Sequence[PolicyEstimate]], level: float) -> Iterator[str]:
+def _untrusted_intervals(
+    kinds: Mapping[str, Sequence[PolicyEstimate]], level: float
+) -> Iterator[str]:
     """Say which normal intervals are not to be trusted, as too few rewards carry them."""
     needed, named, fewest = terms_needed(level), list[str](), math.inf
     for kind, rows in kinds.items():
@@ -184,7 +186,7 @@ def _halves(events: Events) -> tuple[IntVector, IntVector]:
     return one, events.times - one
 
 
-def _fitted(events: Events, times: IntVector) -> ThreeLevels:
+def _learner_of(events: Events, times: IntVector) -> ThreeLevels:
     """Return a learner that was told these events only; users and items keep their numbers."""
     return tell(replace(events, times=times)).core
 
@@ -247,14 +249,14 @@ class _Judged:
         events, rows = self.events, np.flatnonzero(times)
         for folds, chosen in ((self.own, items), (self.one, other)):
             folds.append(self._fold(core, times[rows], rows, chosen))
-        share = np.bincount(events.user, times, len(events.users)) / events.events
+        share = np.bincount(events.user, times, len(events.users)) / len(events)
         self.shares.append((share, items, other))
 
     def _fold(self, core: ThreeLevels, times: IntVector, rows: IntVector, items: IntVector) -> Fold:
         events = self.events
         user, item = events.user[rows], events.item[rows]
-        logged, chosen = _expected(core, user, item, items)
-        _, believed = _expected(self.whole, user, item, items)
+        logged, chosen = _expected_rewards(core, user, item, items)
+        _, believed = _expected_rewards(self.whole, user, item, items)
         match = (item == items[user]).astype(np.float64)
         weight = match if events.propensity is None else match / events.propensity[rows]
         return Fold(times, events.value[rows], weight, logged, chosen[user], believed[user])
@@ -272,9 +274,9 @@ class _Judged:
         cells, weights = (np.concatenate(column) for column in zip(*rests, strict=True))
         cell, place = np.unique(cells, return_inverse=True)
         weight = np.bincount(place, weights, len(cell)).astype(np.float64)
-        return self._doubt_of(*np.divmod(cell, K), weight, self._told(cell))
+        return self._doubt_of(*np.divmod(cell, K), weight, self._count_events(cell))
 
-    def _told(self, cell: IntVector) -> FloatVector:
+    def _count_events(self, cell: IntVector) -> FloatVector:
         """Return how many events tell of each of these cells, which are in order."""
         told = self.events.user.astype(np.int64) * self.whole.arms + self.events.item
         place = np.minimum(np.searchsorted(cell, told), len(cell) - 1)
@@ -297,7 +299,7 @@ class _Judged:
         return shared + float((weight**2 * own_variance(seen, spread, n)).sum())
 
 
-def _expected(
+def _expected_rewards(
     core: ThreeLevels, user: IntVector, item: IntVector, items: IntVector
 ) -> tuple[FloatVector, FloatVector]:
     """Return what a model expects of rows, sorted by user, and of an item for each user."""

@@ -16,9 +16,9 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import FloatVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO, Name
 from lumpable.learners.learner import LARGEST
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.stores.log_entries import MICRO, Name
 from lumpable.tables.betting import betting_interval
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.ingest import Reading

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from lumpable.stores.log_entries import Name
+from lumpable.base.units import Name
 from lumpable.tables.dirt import RowFault
 
 BROKEN = re.compile(r"-?\d+\.0+")

@@ -124,7 +124,7 @@ def lift(learner: Levels, contexts: IntVector, level: float = LEVEL, *, arm_name
     draws = Draws(learner, len(contexts), 2)
     contexts, weight = _one_of_each(draws.settled(contexts), contexts, weight)
     choice = lifts.chosen(draws, contexts, weight)
-    value, single = lifts.judged(draws, contexts, weight, choice)
+    value, single = lifts.evaluate(draws, contexts, weight, choice)
     return _as_lift(
         arm_names[choice.one], choice.one_mean, choice.policy_mean, value, single, level
     )

@@ -47,7 +47,7 @@ def alternatives(
 
     The model believed now is among them, fitted again to all that was seen. Empty before the
     first reward. `who` is what to call a context. With `cells`, larger tables are judged by a
-    sample of their contexts (see `judged_by`), which tells less and so makes odds smaller.
+    sample of their contexts (see `sample_size`), which tells less and so makes odds smaller.
     """
     counts = coins_now(learner)
     counts = counts if cells is None else sample(counts, cells)[0]
@@ -67,7 +67,7 @@ def alternatives(
     return list(rows.values())
 
 
-def judged_by(learner: Levels, cells: int) -> int:
+def sample_size(learner: Levels, cells: int) -> int:
     """Return how many contexts `alternatives` judges by."""
     return sample(coins_now(learner), cells)[0].contexts
 

@@ -138,7 +138,7 @@ _held: WeakKeyDictionary[Levels, dict[Hashable, Any]] = WeakKeyDictionary()
 
 
 @contextlib.contextmanager
-def held(learner: Levels) -> Iterator[None]:
+def cache_answers(learner: Levels) -> Iterator[None]:
     """Let many questions about what a learner believes share counts and posteriors."""
     outermost = learner not in _held
     _held.setdefault(learner, {})
@@ -150,7 +150,7 @@ def held(learner: Levels) -> Iterator[None]:
 
 
 def _shared(learner: Levels, name: Hashable, make: Callable[[], Made]) -> Made:
-    """Return what is made of a learner, once in a block of `held` unless it learns more."""
+    """Return what is made of a learner, once in `cache_answers` unless it learns more."""
     place = _held.get(learner)
     if place is None:
         return make()

@@ -46,7 +46,7 @@ def structure(learner: Levels, who: str = "context") -> Structure:
     if seen.counts.contexts == 1:
         return Structure("open", f"Only one {who} was seen: there is no other to compare it with.")
     M, q = seen.member.shape[1], learner.state.loading.shape[1]
-    between, within = explained(learner)
+    between, within = explained_variance(learner)
     own = "" if within == 0.0 else f"; individual deviation sd {number(math.sqrt(within), 2)}"
     part = f"{100.0 * between / max(between + within, 1e-300):.0f} %"
     part = "all" if within == 0.0 else part
@@ -92,7 +92,7 @@ def _one_group(learner: Levels, who: str, own: str, *, few: bool) -> Structure:
     return Structure("open", words)
 
 
-def explained(learner: Levels) -> tuple[float, float]:
+def explained_variance(learner: Levels) -> tuple[float, float]:
     """Return the variance between contexts that groups or directions explain, and their own."""
     seen = posterior_now(learner)
     pulls = seen.pulls.sum(axis=1)

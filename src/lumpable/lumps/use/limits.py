@@ -11,8 +11,9 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector, FloatVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.core.under_way import Name, Pull
+from lumpable.lumps.core.under_way import Pull
 from lumpable.lumps.use.naming import Names
 
 

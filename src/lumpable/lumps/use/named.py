@@ -18,8 +18,8 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector
+from lumpable.base.units import Name
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use import contents, decisions, stored
 from lumpable.lumps.use.advising import AdvisingLearner
 from lumpable.lumps.use.choosing import choose_many
@@ -77,10 +77,10 @@ class Lumps(AdvisingLearner):
         at_most: int | Mapping[Name, int] | None = None,
         new_arms: bool = False,
         seed: int = 0,
-        outstanding: int = 100_000,
+        max_outstanding: int = 100_000,
     ) -> None:
         self.floor = checks.real("floor", floor, "a number in [0, 1)", BELOW_0, BELOW_1)
-        self._book = Outstanding(checks.whole("outstanding", outstanding, 1))
+        self._book = Outstanding(checks.whole("max_outstanding", max_outstanding, 1))
         core = ThreeLevels(FIRST_ROOM, 1, seed=seed)
         super().__init__(Named.start(core, rewards, contexts, arms, new_arms=new_arms))
         self._at_most = AtMost.of(at_most, self._named.arms)
@@ -118,7 +118,7 @@ class Lumps(AdvisingLearner):
     def decide(self, context: Name, allowed: Iterable[Name] | None = None) -> Decision:
         """Choose an arm and remember that its reward is to come: until then, others try it less.
 
-        Retired arms among the allowed ones are left out. Of more than `outstanding` decisions
+        Retired arms among the allowed ones are left out. Of more than `max_outstanding` decisions
         without a reward the oldest is forgotten.
         """
         name, mask, propensity = self._named.contexts.plain(context), self._mask(allowed), 1.0

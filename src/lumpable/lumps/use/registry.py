@@ -12,14 +12,14 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from lumpable.base.arrays import BoolVector
+from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.base.words import counted
 from lumpable.lumps.core import batches
 from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.growth import grow
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use.limits import no_arm
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.notes import Notes
@@ -223,10 +223,10 @@ class Named(Generic[Core]):
         self.tell_rows(contexts, [self.arms.number[name] for name in arms], rows.reward, rows.count)
 
     def tell_counted(
-        self, contexts: Sequence[Name], arms: Sequence[Name], rows: tuple[Any, Any, Any, Any]
-    ) -> None:
+        self, contexts: Sequence[Name], arms: Sequence[Name], *, context: IntVector,
+        arm: IntVector, reward: FloatVector, count: IntVector,
+    ) -> None:  # fmt: skip
         """Tell the core rows of context, arm, reward and count, by the places of these names."""
-        context, arm, reward, count = rows
         self.accepted.check(reward)
         known = [self.contexts.plains(contexts), self.arms.plains(arms)]
         self.register(*known)

@@ -19,7 +19,7 @@ from lumpable.base.words import counted, plural
 from lumpable.lumps.belief import alternatives, beliefs, looks, residuals, summary
 from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import LEVEL, Group, Mean, Member, Names
-from lumpable.lumps.belief.posterior import counts_now, held
+from lumpable.lumps.belief.posterior import cache_answers, counts_now
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.reports.charts import belief_charts
 from lumpable.reports.kit import canvas, save, theme
@@ -101,7 +101,7 @@ def report(
         What else a log says, for the part "What to do" (see `log_page`).
     """
     path = save.check(path, (".html",))
-    with held(learner):
+    with cache_answers(learner):
         seen = counts_now(learner).contexts
         if contexts_known is not None:
             contexts_known = checks.whole("contexts_known", contexts_known, seen)
@@ -252,7 +252,7 @@ def evidence_table(rows: Beliefs) -> Table:
     """Return the models that were compared; the one that is believed stands out."""
     learner, who = rows.learner, rows.words.who
     models = alternatives.alternatives(learner, who, MOST_CELLS)
-    judged, seen = alternatives.judged_by(learner, MOST_CELLS), len(rows.members)
+    judged, seen = alternatives.sample_size(learner, MOST_CELLS), len(rows.members)
     caption = "Other models"
     if judged < seen:
         caption += f", judged by {judged:,} of {counted(seen, who)}"
