@@ -23,7 +23,7 @@ from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use import contents, stored
 from lumpable.lumps.use.advising import AdvisingLearner
 from lumpable.lumps.use.locking import alone
-from lumpable.lumps.use.registry import FIRST_ROOM, Named
+from lumpable.lumps.use.registry import FIRST_ROOM, Coming, Named
 
 FitInput = tuple[Counts, Fit | None]
 """What a fit is made of: everything that was seen, and the fit before."""
@@ -44,9 +44,12 @@ class Believer(AdvisingLearner):
     def expect(self, number: int, context: Name, arm: Name, propensity: float) -> None:
         """Count a decision whose reward is to come: until then, others try its arm less."""
         named = self._named
-        if arm not in named.arms.number:
+        if arm in named.arms.number:
+            self.core.expect(number, context, named.arms.number[arm], propensity)
+            return
+        with Coming(named):
             named.register([], [arm])
-        self.core.expect(number, context, named.arms.number[arm], propensity)
+            self.core.expect(number, context, named.arms.number[arm], propensity)
 
     @alone
     def expect_no_more(self, number: int) -> None:
