@@ -184,6 +184,41 @@ def test_from_a_state_to_live_and_back_to_a_log(here: Path) -> None:
     assert not Path("new.db").exists()
 
 
+def test_what_a_state_taught_counts_once_when_its_experiment_comes_back(here: Path) -> None:
+    """With --for also where columns have other names, events no ids, and the state grew."""
+    more = "customer,offer,clicked,event\ndan,tea,1,e9\n"
+    Path("3.csv").write_text(more)
+    for columns, name in ((COLUMNS, "state"), (COLUMNS[:6], "plain")):
+        assert call("evidence", "--state", name, "1.csv", *columns).exit_code == 0
+        live = f"{name}.db"
+        with lb.open(live, learned=lb.Nightly(name), fits="inline") as e:
+            e.reward(e.decide("ann", event="new").event, 1.0)
+        assert call("evidence", "--state", name, "3.csv").exit_code == 0  # it grew meanwhile
+        made = call("export", live, "--out", f"{name}.csv", "--log", "--for", name)
+        assert made.output == f"{name}.csv: 1 event\n"
+        head = "customer,offer,clicked," + ("event" if name == "state" else "id")
+        assert Path(f"{name}.csv").read_text().startswith(f"{head},time,propensity\n")
+        assert "1 new event" in call("evidence", "--state", name, f"{name}.csv").output
+        assert len(lb.Nightly(name).events()) == 5
+    # Without --for, ids tell.
+    Path("log.csv").write_text("")
+    call("export", "state.db", "--out", "log.csv", "--log")
+    text = Path("log.csv").read_text().splitlines()
+    text[0] = "customer,offer,clicked,event,time,propensity"
+    Path("log.csv").write_text("\n".join([*text, "eve,tea,1,learned-0123456789abcdef-0,,"]))
+    added = lb.Nightly("state").evidence("log.csv")[0]
+    assert (added.events, added.again, added.against) == (1, 4, 0)  # of others' evidence: new
+    assert added.notes == ("3 events had been learned from this state: known",)
+    for words, error in [
+        (("--out", "x.csv", "--for", "state"), "it needs --log"),
+        (("--out", "x.csv", "--log", "--for", "none"), "a folder with a state"),
+        (("--out", "state/x.csv", "--log", "--for", "state"), "state"),
+    ]:
+        result = call("export", "state.db", *words)
+        assert result.exit_code == 2, result.output
+        assert error in result.output
+
+
 def test_an_experiment_begins_with_a_log_or_a_saved_learner(here: Path) -> None:
     """Whichever it is, the evidence is that of the log."""
     Path("log.csv").write_text(EVENTS.replace("customer,offer,clicked", "user,item,reward"))

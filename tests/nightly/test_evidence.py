@@ -56,6 +56,32 @@ def test_files_without_ids_count_once_each(tmp_path: Path) -> None:
     )
 
 
+def test_small_files_that_differ_in_times_or_propensities_only_are_two(tmp_path: Path) -> None:
+    """Their evidence and its first and last time are the same."""
+    frame = pl.DataFrame({
+        "user": ["ann", "ann", "ann", "bob"], "item": ["tea"] * 4, "reward": [1, 1, 1, 0],
+        "time": [f"2026-01-0{day}T00:00:00Z" for day in (1, 2, 9, 9)], "p": [0.5, 0.25, 0.5, 0.5],
+    })  # fmt: skip
+    others = {
+        "time": frame.with_columns(time=frame["time"].str.replace("01-02", "01-03")),
+        "p": frame.with_columns(p=frame["p"].replace(0.25, 0.2)),
+        "both": frame.with_columns(time=pl.Series([frame["time"][k] for k in (1, 0, 2, 3)])),
+    }
+    for name, columns in (
+        ("time", ["time"]),
+        ("p", ["propensity"]),
+        ("both", ["time", "propensity"]),
+    ):
+        state, other = lb.Nightly(tmp_path / name), others[name]
+        given: dict[str, Any] = {one: "p" if one == "propensity" else one for one in columns}
+        assert state.evidence(frame, **given)[0].events == 4
+        assert state.evidence(frame[::-1])[0].known  # in another order
+        frame.write_csv(tmp_path / "log.csv")
+        assert state.evidence(tmp_path / "log.csv")[0].known  # and another form
+        assert (state.evidence(other)[0].events, state.evidence(other[::-1])[0].known) == (4, True)
+        assert len(state.events()) == 8
+
+
 def test_what_came_first_stays(tmp_path: Path) -> None:
     state = lb.Nightly(tmp_path / "state")
     state.evidence(
@@ -278,7 +304,7 @@ def test_a_day_without_events_stops_no_folder(tmp_path: Path) -> None:
     assert "event id is missing" in str(added[2].dirt)
     before = contents(tmp_path / "state")
     assert [one.events for one in state.evidence(days)] == [0] * 4
-    for name, words in (("2.csv", "it has no rows"), ("3.csv", "no event counts. 1 of 1 row")):
+    for name, words in (("2.csv", "2.csv' has no rows"), ("3.csv", "no event counts. 1 of 1 row")):
         with pytest.raises(lb.BadArgument, match=words):
             state.evidence(days / name)
         with pytest.raises(lb.BadArgument, match=words):

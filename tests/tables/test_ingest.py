@@ -322,20 +322,20 @@ def test_bad_sources_are_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "days").mkdir()
     for day in ("1.csv", "2.parquet"):
         (tmp_path / "days" / day).write_bytes(b"")
-    frame = pl.DataFrame({"user": [[1]], "item": ["x"], "reward": [1], "at": [3]})
+    frame = pl.DataFrame({"user": [[1]], "item": ["x"], "reward": [1], "at": [3], "n": ["a"]})
     half = pd.DataFrame({"user": pd.Series(["\ud800", 1], dtype=object), "item": "x", "reward": 1})
     for source, options, words in (
         (path, {"user": "custommer"}, "'reward', 'at'; the nearest is 'customer'"),
         (tmp_path / "empty.csv", {}, "is empty"),
-        (tmp_path / "head.csv", {}, "it has no rows"),
+        (tmp_path / "head.csv", {}, "head.csv' has no rows"),
         (tmp_path / "torn.parquet", {}, "is not a Parquet file"),
         (tmp_path / "none", {}, "no CSV or Parquet file"),
         (tmp_path / "gone.csv", {}, "no such file"),
         (tmp_path / "days", {}, "is empty: so is each of its files"),
         (tmp_path / "none.txt", {}, "no such file"),
         (frame, {}, "expected strings or whole numbers in column 'user', got type BIGINT"),
-        (frame, {"user": "item", "time": "at"}, "expected times, or text"),
-        (frame, {"user": "item", "reward": "user"}, "expected numbers in column 'user'"),
+        (frame, {"user": "n", "time": "at"}, "expected times, or text"),
+        (frame, {"user": "n", "reward": "user"}, "expected numbers in column 'user'"),
         (frame, {"user": 3}, "the name of a column"),
         (7, {}, "or a data frame, got int"),
         (pd.DataFrame([[1, 2, 3]], columns=["user", "user", "item"]), {}, "several columns"),
@@ -471,14 +471,17 @@ def test_a_column_of_which_every_field_is_missing_has_no_type() -> None:
 def test_what_does_not_fit_into_memory_goes_to_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same evidence, with files of DuckDB on the disk meanwhile, which are gone afterwards."""
+    """The same evidence, with files of DuckDB on the disk meanwhile, which are gone afterwards.
+
+    One id comes twice, so that rows are grouped.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "disk"))
     (tmp_path / "disk").mkdir()
     rng = np.random.default_rng(8)
     number = 120_000
     frame = pl.DataFrame({
         "user": [f"user {k}" for k in rng.integers(10**9, size=number)], "item": "x",
-        "reward": 1, "id": [f"a long id of an event, {k}" for k in range(number)],
+        "reward": 1, "id": [f"a long id of an event, {max(k, 1)}" for k in range(number)],
     })  # fmt: skip
     frame.write_parquet(tmp_path / "log.parquet")
     spilled = list[int]()

@@ -52,6 +52,15 @@ def test_groups_and_policy_are_those_that_were_hidden(learned: Learned) -> None:
     assert lift.low < float(MEANS.max(axis=1).mean() - MEANS.mean(axis=0).max()) < lift.high
 
 
+def test_yes_is_not_said_while_one_group_has_a_probability() -> None:
+    """The page and the terminal print this sentence, and the learner says the same."""
+    rows = [(f"u{k % 4}", f"i{k % 3}", k % 2) for k in range(900)]
+    learned = lb.learn(pl.DataFrame(rows, ["user", "item", "reward"], orient="row"))
+    said = "2 groups are likelier than one, but the probability of one is 0.2."
+    assert learned.lumps.summary() == said
+    assert learned.summary() == answer(learned).sentence == f"Not known yet: {said}"
+
+
 def test_the_learner_is_that_of_one_who_tells_row_by_row(learned: Learned) -> None:
     """The same rewards in every cell; the fit is a function of them."""
     slow = Lumps(learned.events.items, learned.events.users, rewards="binary", new_arms=True)

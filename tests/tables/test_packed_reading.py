@@ -61,6 +61,50 @@ def test_packed_rows_are_those_that_are_grouped(
     assert quick.dirt.dropped == 164
 
 
+@pytest.mark.parametrize("columns", [("id",), ("propensity",), ("id", "propensity", "time")])
+@pytest.mark.parametrize("again", [False, True])
+def test_ids_and_propensities_give_what_grouping_gives(
+    columns: tuple[str, ...], again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are packed if no id came twice, and no more propensities differ than are numbered."""
+    monkeypatch.setattr(packed_reading, "CHUNK", 64)
+    for part in (1, 2):
+        rng, frame = np.random.default_rng(part), log(900, part, text=part == 1, spread=1.0)
+        frame = frame.with_columns(pl.col("user").cast(str)).with_columns(
+            id=pl.Series([f"e{k + 900 * part}" for k in range(900)]),
+            propensity=pl.Series(rng.choice([0.1, 1 / 3, 0.5, 2.0], 900)),
+            time=pl.Series(rng.integers(10**15, size=900)).cast(pl.Datetime("us")),
+        )
+        if again:
+            frame = frame.with_columns(id=pl.col("id").replace("e1000", "e1001"))
+        frame.write_parquet(tmp_path / f"{part}.parquet")
+    calls: list[bool] = []
+    packed = Reading._read_packed
+
+    def watched(self: Reading) -> Any:
+        found = packed(self)
+        calls.append(found is not None)
+        return found
+
+    named = {one: one for one in columns}
+    monkeypatch.setattr(Reading, "_read_packed", watched)
+    quick = read_events(tmp_path, **named)  # type: ignore[arg-type]
+    monkeypatch.setattr(ingest, "LIKELY", 2)
+    few = read_events(tmp_path, **named)  # type: ignore[arg-type]
+    once = not again or "id" not in columns
+    assert calls == [once, once and "propensity" not in columns]
+    monkeypatch.setattr(Reading, "_read_packed", lambda self: None)
+    slow = read_events(tmp_path, **named)  # type: ignore[arg-type]
+    for one in (quick, few):
+        same(one, slow)
+        if slow.propensity is not None:
+            assert one.propensity is not None
+            assert one.propensity.tolist() == slow.propensity.tolist()
+        assert one.times.tolist() == slow.times.tolist()
+    kinds = {fault.fault for fault in slow.dirt.faults}
+    assert ("event id contradicts another" in kinds) == (again and "id" in columns)
+
+
 @pytest.mark.parametrize("far", [1, 2**20, 2**62])
 def test_rows_are_sorted_and_added_up_whether_they_fit_or_not(far: int) -> None:
     rng = np.random.default_rng(far)

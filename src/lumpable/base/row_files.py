@@ -56,7 +56,8 @@ def writer_of(path: Path) -> Callable[[BinaryIO, Mapping[str, str], Rows], int]:
 def _parquet(file: BinaryIO, columns: Mapping[str, str], rows: Rows) -> int:
     pa = need("pyarrow", "research", "writing Parquet files")
     parquet = need_parquet()
-    kinds = {"timestamp": pa.timestamp("us", tz="UTC"), "bool": pa.bool_()}
+    kinds = {"timestamp": pa.timestamp("us", tz="UTC"), "naive": pa.timestamp("us")}
+    kinds |= {"bool": pa.bool_()}
     types = [kinds[kind] if kind in kinds else getattr(pa, kind)() for kind in columns.values()]
     schema, written, left = pa.schema(list(zip(columns, types, strict=True))), 0, iter(rows)
     with parquet.ParquetWriter(file, schema) as writer:
@@ -80,7 +81,8 @@ def _csv(file: BinaryIO, columns: Mapping[str, str], rows: Rows) -> int:
 
 
 def _field(value: Any, kind: str) -> Any:
-    """Write a value as others read it: times in ISO 8601, with their zone."""
-    if value is None or kind not in ("timestamp", "bool"):
+    """Write a value as others read it: times in ISO 8601, with their zone unless they are naive."""
+    if value is None or kind not in ("timestamp", "naive", "bool"):
         return value
-    return str(value).lower() if kind == "bool" else f"{np.datetime64(value, 'us')}Z"
+    zone = "" if kind == "naive" else "Z"
+    return str(value).lower() if kind == "bool" else f"{np.datetime64(value, 'us')}{zone}"

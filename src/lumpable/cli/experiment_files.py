@@ -13,12 +13,14 @@ from pathlib import Path
 import click
 import numpy as np
 
+from lumpable.base.errors import BadArgument
+from lumpable.base.words import counted
 from lumpable.cli import outputs
 from lumpable.cli.show import console, grid, say, table
 from lumpable.service.changing import now
 from lumpable.service.exporting import export as export_to
 from lumpable.service.exporting import rows, settings_of
-from lumpable.service.log_files import export_log
+from lumpable.service.log_files import LogFor, export_log
 from lumpable.service.opening import store_at
 from lumpable.service.settings import to_user_units
 from lumpable.service.snapshots import problem
@@ -126,7 +128,15 @@ def moment(at: int) -> str:
     help="A file, .csv or .parquet; with --log also a folder.",
 )
 @click.option("--log", is_flag=True, help="Only what taught the learner, for `lumpable learn`.")
-def export(file: str, out: Path, log: bool) -> None:
+@click.option(
+    "--for",
+    "state",
+    metavar="STATE",
+    type=click.Path(path_type=Path),
+    help="A state that learns by night, which this log is for: with its columns, and without what "
+    "was learned from it.",
+)
+def export(file: str, out: Path, log: bool, state: Path | None) -> None:
     """Write one row for each event of an experiment to a CSV or Parquet file.
 
     With --log it is a log that `lumpable learn` and `lumpable evidence` read as it is: user, item,
@@ -139,13 +149,31 @@ def export(file: str, out: Path, log: bool) -> None:
       lumpable export clicks.db --out events.parquet
       lumpable export clicks.db --out log.parquet --log
       lumpable learn log.parquet --id id --time time --propensity propensity
+      lumpable export clicks.db --out log.parquet --log --for state/
+      lumpable evidence --state state/ log.parquet
     """
-    outputs.check({"--out": out}, read=parts_of(file))
+    if state is not None and not log:
+        raise click.UsageError("--for is for a log: it needs --log")
+    outputs.check({"--out": out}, read=parts_of(file), states=[state])
     if out.is_dir() and not log:
         raise click.UsageError(f"--out: expected a file, got the folder {str(out)!r}")
     with open_store(file) as store:
-        written = (export_log if log else export_to)(store, out, now(), "--out")
-    say(f"{out}: {written:,} events")
+        if log:
+            written = export_log(store, out, now(), "--out", _log_for(store, state))
+        else:
+            written = export_to(store, out, now(), "--out")
+    say(f"{out}: {counted(written, 'event')}")
+
+
+def _log_for(store: Store, state: Path | None) -> LogFor:
+    if state is None:
+        return LogFor()
+    from lumpable.nightly.night_state import Nightly
+
+    nightly = Nightly(state)
+    if not nightly.begun:
+        raise BadArgument("--for", "a folder with a state", repr(str(state)))
+    return nightly.log_for(settings_of(store).learned_digest)
 
 
 def parts_of(file: str) -> Iterator[Path]:

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.words import counted
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.nightly import night_rows
+from lumpable.nightly import coming_back, night_rows
 from lumpable.nightly.night_folder import Folder, Manifest, Segment, digest_of_file
 from lumpable.tables import cleaning
 from lumpable.tables.cleaning import Columns
@@ -36,7 +37,7 @@ class Added:
     events: int
     """Events that are new."""
     again: int
-    """Events whose id was known from before."""
+    """Events whose id was known from before, or that were learned from this state."""
     against: int
     """Those of them that say something else than before; what was there first stays."""
     known: bool
@@ -71,13 +72,17 @@ class Adding:
             self._gather(part, events)
         notes = self._notes_of_growth(part)
         again = against = 0
-        content = "" if self.columns.id is not None else night_rows.content_of(events)
+        content = "" if self.columns.id is not None else night_rows.content_of(self.con, events)
         if content and any(content == one.content for one in self.manifest.segments):
             return Added(part.name, 0, 0, 0, True, events.dirt)
         if self.columns.id is not None:
             floats = part.types[self.columns.id] in (*FLOATS, TAGGED)
             known = [self.folder.path / one.name for one in self.manifest.segments]
             again, against = night_rows.drop_known(self.con, known, floats=floats)
+            own = coming_back.drop_own(self.con, known, self.columns, self.accepted)
+            if own:
+                notes += (f"{counted(own, 'event')} had been learned from this state: known",)
+            again += own
         with tempfile.TemporaryDirectory(prefix="lumpable-") as scratch:
             made = Path(scratch) / "rows.parquet"
             new = night_rows.write(self.con, made)
@@ -97,14 +102,14 @@ class Adding:
                 "in both count twice",)  # fmt: skip
 
     @staticmethod
-    def refuse_none(made: Sequence[Added]) -> None:
+    def refuse_none(made: Sequence[Added], source: Any) -> None:
         """Refuse files of which nothing counts; one among others is no harm: a day without events.
 
         Files that came before are known, and their events counted then.
         """
         if not any(one.events or one.known for one in made):
             dirt = next((one.dirt for one in made if one.dirt is not None and one.dirt.rows), None)
-            raise BadArgument("source", why="it has no rows" if dirt is None else none_counts(dirt))
+            raise BadArgument("source", why=none_counts(dirt or Dirt(0, (), ()), source))
 
     def _gather(self, part: Part, events: Events) -> None:
         """Make the table `came`, and see that it says what `events` do."""

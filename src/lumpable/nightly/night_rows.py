@@ -126,9 +126,20 @@ def evidence(con: Any, rows: str, columns: Columns, accepted: Accepted) -> Event
     )  # fmt: skip
 
 
-def content_of(events: Events) -> str:
-    """Return the digest of a file of events without ids, in whatever order or format it came."""
-    return hashlib.sha256(msgspec.msgpack.encode([events.digest(), events.span])).hexdigest()
+def content_of(con: Any, events: Events) -> str:
+    """Return the digest of a file of events without ids, in whatever order or format it came.
+
+    `came` has its rows: where they have times or propensities, events say less than these do.
+    """
+    told: list[Any] = [events.digest(), events.span]
+    if events.span is not None or events.propensity is not None:
+        names = f"length({_key('', 'u')}), {_key('', 'u')}, {_key('', 'i')}"
+        row = f"concat_ws('|', m, coalesce(p::VARCHAR, ''), coalesce(t::VARCHAR, ''), n, {names})"
+        told += con.execute(
+            f"SELECT sum((h >> 64)::UBIGINT)::VARCHAR, sum((h & {2**64 - 1}::UHUGEINT)::UBIGINT)"
+            f"::VARCHAR FROM (SELECT md5_number({row}) AS h FROM came)"
+        ).fetchone()
+    return hashlib.sha256(msgspec.msgpack.encode(told)).hexdigest()
 
 
 def _key(of: str, letter: str) -> str:

@@ -14,12 +14,13 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.units import Name
 from lumpable.live.session import Session
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.nightly import name_lists, night_plans, night_rows, plan_files
+from lumpable.nightly import coming_back, name_lists, night_plans, night_rows, plan_files
 from lumpable.nightly.night_adding import NEEDED, Added, Adding, resolve_columns
 from lumpable.nightly.night_fits import KeptFit
 from lumpable.nightly.night_folder import Folder, Manifest, Planned, Segment
 from lumpable.nightly.night_plans import Made, NightPlan
 from lumpable.service.learner_kinds import LUMPS, plain, try_out
+from lumpable.service.log_files import LogFor
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.events import Events
 from lumpable.tables.queries import Progress, database
@@ -76,6 +77,21 @@ class Nightly:
         columns = Columns(**(manifest.columns or dict(zip(NEEDED, NEEDED, strict=True))))
         return night_rows.evidence(con, rows, columns, Accepted.of(manifest.rewards))
 
+    def log_for(self, digest: str | None) -> LogFor:
+        """Return how a log is written that comes back to this state.
+
+        `digest` is that of the evidence that an experiment began with; None: with none.
+        """
+        manifest = self._folder.read()
+        columns = Columns(**(manifest.columns or dict(zip(NEEDED, NEEDED, strict=True))))
+        accepted, known = Accepted.of(manifest.rewards), ""
+        if digest is not None:
+            with database(None) as con:
+                paths = self._folder.check(manifest)
+                own = coming_back.is_own(con, digest, paths, columns, accepted)
+            known = digest if own else ""
+        return LogFor(columns.named, known, manifest.zoned is not False)
+
     # --- Evidence -----------------------------------------------------------------------------
 
     def evidence(
@@ -103,7 +119,7 @@ class Nightly:
                 parts = parts_of(con, source, columns.named.values())
                 options = {"strict": strict, "memory": memory, "progress": progress}
                 made = [adding.add(part, source, **options) for part in parts]
-                adding.refuse_none(made)
+                adding.refuse_none(made, source)
             if adding.manifest.segments != before.segments:
                 self._folder.write(adding.manifest)
                 self._kept_fit.remove()  # of less evidence

@@ -27,6 +27,8 @@ from lumpable.stores.log_entries import Entry
 
 AT_A_TIME = 20_000
 """Entries that go into one commit."""
+LEARNED_ID = "^learned-([0-9a-f]{16})-[0-9]+$"
+"""Ids of such events; the group is how the digest of the evidence begins."""
 Column = npt.NDArray[Any]
 
 
@@ -103,6 +105,15 @@ def _check(settings: Settings, evidence: Evidence) -> None:
         raise BadArgument("learned", expected, f"{len(evidence.users):,}")
 
 
+def event_id(digest: str, number: int) -> str:
+    """Return the id of an event that was learned elsewhere.
+
+    >>> event_id("0123456789abcdef01", 7)
+    'learned-0123456789abcdef-7'
+    """
+    return f"learned-{digest[:16]}-{number}"
+
+
 def append_evidence(store: Store, evidence: Evidence, now: int) -> None:
     """Enter all events that are not entered yet; nothing else may be in the log."""
     left = islice(entries_of(evidence, now), store.last, None)
@@ -119,13 +130,13 @@ def entries_of(evidence: Evidence, now: int) -> Iterator[Entry]:
     if evidence.propensity is not None:
         likely = evidence.propensity.tolist()
     columns = (evidence.user, evidence.item, evidence.reward, evidence.times)
-    prefix, number = f"learned-{evidence.digest()[:16]}", 0
+    number, digest = 0, evidence.digest()
     for (user, item, value, times), propensity in zip(
         zip(*(column.tolist() for column in columns), strict=True), likely, strict=True
     ):
         name = evidence.users[user]
         for _ in range(times):
-            event, number = f"{prefix}-{number}", number + 1
+            event, number = event_id(digest, number), number + 1
             yield Entry(
                 kind="decided", at=at, event=event, user=name, arm=evidence.items[item], version=0,
                 propensity=propensity, active=True, detail=deciding.OBSERVED,

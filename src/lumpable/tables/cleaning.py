@@ -62,6 +62,12 @@ class Columns:
         if self.rewarded is not None and self.time is None:
             expected = "a column of times (time) as well: when the decision was made"
             raise BadArgument("rewarded", expected, "none")
+        roles = list[str]()
+        for role, column in self.named.items():
+            for other in roles:
+                if getattr(self, other) == column:
+                    raise BadArgument(role, f"another column than {other}", repr(column))
+            roles.append(role)
 
     @property
     def named(self) -> dict[str, str]:

@@ -22,6 +22,7 @@ from lumpable.tables.line_ends import open_csv
 from lumpable.tables.source_parts import Part
 
 BLOCK = 1 << 20
+BLANK = re.compile(rb"[\r\n]*+")
 SHOWN = 100
 """Characters of a record that are kept."""
 WHOLE = 9_000
@@ -50,7 +51,9 @@ class Found:
                 at = {place: text for path, place, text in rows if path == str(part.read)}
                 if at and part.read is not None:
                     lines = line_numbers(part.read, at)
-                    self.bad[number] = {lines[place]: text[:SHOWN] for place, text in at.items()}
+                    self.bad[number] = {
+                        lines[place]: text.lstrip("\r\n")[:SHOWN] for place, text in at.items()
+                    }
                     count[number] = sum(_lines(part, *one) for one in at.items())
         return count
 
@@ -141,13 +144,35 @@ def _lines(part: Part, place: int, text: str) -> int:
 
 
 def line_numbers(path: Path, at: Iterable[int]) -> dict[int, int]:
-    """Return on which line of a file bytes stand; the first line is 1."""
-    wanted, found, line, begin = sorted(at), dict[int, int](), 1, 0
+    """Return on which line of a file records begin; the first line is 1.
+
+    `at` is where DuckDB says that they do, the first byte being 1: it takes blank lines before a
+    record for a part of it, and the last byte of the line before where lines end in two.
+    """
+    places, found = sorted(at), dict[int, int]()
+    line, begin, last = 1, 0, b""
     with open_csv(path, "rb") as file:
-        while len(found) < len(wanted) and (block := file.read(BLOCK)):
-            while len(found) < len(wanted) and wanted[len(found)] < begin + len(block):
-                place = wanted[len(found)]
-                found[place] = line + block.count(b"\n", 0, place - begin)
-            line += block.count(b"\n")
-            begin += len(block)
-    return found
+        while len(found) < len(places) and (block := file.read(BLOCK)):
+            done = 0
+            while len(found) < len(places):
+                start = max(done, places[len(found)] - 1 - begin)
+                if start < len(block) and (blank := BLANK.match(block, start)) is not None:
+                    start = blank.end()
+                if start >= len(block):
+                    break  # it is in a later block, or its blank lines go on there
+                line += _ends(block, done, start, last)
+                found[places[len(found)]], done = line, start
+            line += _ends(block, done, len(block), last)
+            begin, last = begin + len(block), block[-1:]
+    return found | dict.fromkeys(places[len(found) :], line)
+
+
+def _ends(block: bytes, start: int, stop: int, last: bytes) -> int:
+    r"""Return how many lines end in a part of a block; `last` is the byte before the block.
+
+    >>> [_ends(b"\na\r\nb\rc\n", start, 8, b"\r") for start in (0, 1, 3)]
+    [3, 3, 2]
+    """
+    both = block.count(b"\r\n", max(0, start - 1), stop)
+    both += start == 0 < stop and last + block[:1] == b"\r\n"
+    return block.count(b"\n", start, stop) + block.count(b"\r", start, stop) - both

@@ -10,7 +10,7 @@ the policy that it chose, and the other half's would not know why it was chosen.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,6 +38,8 @@ FEW = 100.0
 """Weights that tell as much as fewer equal ones than this are worth a warning, ..."""
 HEAVY = 0.05
 """... and so is one event with more than this part of all weight."""
+WRONG = 5.0
+"""Weights whose mean is so many standard errors from 1 are not due to chance."""
 FEWEST = 4
 """Events that judge a policy, at least."""
 BELOW_1 = math.nextafter(1.0, 0.0)
@@ -100,8 +102,9 @@ def _judge(judged: _Judged, words: str, level: float) -> Value:
     few = [*_untrusted_intervals({"value": value, "lift": lift, "": [logged]}, level)]
     if events.propensity is None:
         return Value(words, tuple(value), tuple(lift), logged, None, level, (WITHOUT, *few))
-    notes, seen = few, off_policy.weights(own)
     ends, largest = _ends(events), 1.0 / float(events.propensity.min())
+    notes, seen = few, off_policy.weights(own, largest)
+    notes += [*_impossible(value, seen, ends)]
     if ends is None:
         notes.append("By betting needs rewards with known bounds: say which, as in rewards=(0, 5).")
     else:
@@ -119,6 +122,32 @@ def _judge(judged: _Judged, words: str, level: float) -> Value:
             "intervals may be too short."
         )
     return Value(words, tuple(value), tuple(lift), logged, seen, level, tuple(notes))
+
+
+def _impossible(
+    rows: Sequence[PolicyEstimate], seen: Weights, ends: tuple[float, float] | None
+) -> Iterator[str]:
+    """Say that propensities must be wrong, or that a value is none that there can be."""
+    if abs(seen.mean - 1.0) > WRONG * seen.error:
+        yield (
+            f"Propensities look wrong: weights are 1 on average if they are right, give or take "
+            f"{number(seen.error, 2)}, and here they are {number(seen.mean, 2)}. Do not trust the "
+            "methods that weigh events."
+        )
+    if ends is not None:
+        out = [row for row in rows if not (math.isnan(row.value) or _within(row.value, ends))]
+        if out:
+            named = ", ".join(f"{row.method} ({number(row.value)})" for row in out)
+            yield (
+                f"Out of what can be, as rewards lie between {number(ends[0])} and "
+                f"{number(ends[1])}: the value by {named}."
+            )
+
+
+def _within(value: float, ends: tuple[float, float]) -> bool:
+    """Whether a value lies between ends, but for rounding."""
+    slack = 1e-9 * (ends[1] - ends[0])
+    return ends[0] - slack <= value <= ends[1] + slack
 
 
 def _untrusted_intervals(
@@ -181,17 +210,25 @@ def _blocks(core: ThreeLevels, users: int) -> list[IntVector]:
 
 def _numbers(events: Events, policy: Mapping[Name, Name]) -> IntVector:
     """Return the number of each user's item."""
+    chosen = items_of(policy, events.users, events.items)
+    number_of = {item: place for place, item in enumerate(events.items)}
+    return np.array([number_of[chosen[user]] for user in events.users], dtype=np.int64)
+
+
+def items_of(
+    policy: Mapping[Name, Name], users: Collection[Name], items: Collection[Name]
+) -> Mapping[Name, Name]:
+    """Return a policy that has an item of the log for each user of the log."""
     if not isinstance(policy, Mapping):
         raise BadArgument("policy", "a mapping from users to items", type(policy).__name__)
-    number_of = {item: place for place, item in enumerate(events.items)}
-    missing = [user for user in events.users if user not in policy]
+    missing = [user for user in users if user not in policy]
     if missing:
-        got = f"none for {len(missing):,} of {len(events.users):,}, such as {missing[0]!r}"
+        got = f"none for {len(missing):,} of {len(users):,}, such as {min(missing, key=str)!r}"
         raise BadArgument("policy", "an item for each user of the log", got)
-    unknown = {policy[user] for user in events.users} - set(number_of)
+    unknown = {policy[user] for user in users} - set(items)
     if unknown:
         raise BadArgument("policy", "items of the log", f"{min(unknown, key=str)!r}")
-    return np.array([number_of[policy[user]] for user in events.users], dtype=np.int64)
+    return policy
 
 
 # --- What the model says --------------------------------------------------------------------------

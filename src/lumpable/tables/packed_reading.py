@@ -64,7 +64,8 @@ class PackedReading:
     def rows(self, fields: list[Field], joins: str) -> PackedRows | None:
         """Return all rows; None: there are none that count, or they do not fit.
 
-        `fields` are user, item and reward, `joins` the tables that number names.
+        `fields` are user, item, reward and perhaps propensity, `joins` the tables that number
+        names and propensities.
         """
         unknown = [field for field in fields if not field.ends]
         looked, (*ends, span) = self._look(unknown)
@@ -87,7 +88,10 @@ class PackedReading:
         times = counts.astype(narrowest(0, int(counts.max())))
         wrong = [row for row in looked if row[1] > 0]
         ends = list(zip(lows, highs, strict=True))
-        kinds = [*(narrowest(low, high) for low, high in ends[:-1]), np.int64]
+        kinds = [
+            np.int64 if field.sql == "m" else narrowest(low, high)
+            for field, (low, high) in zip(fields, ends, strict=True)
+        ]
         keys = unpack(rows, lows, widths, kinds)
         return PackedRows(keys, times, wrong, None if span[0] is None else span)
 

@@ -32,7 +32,7 @@ def report(learned: Learned, path: str | Path) -> Path:
 
 def write(found: Answered, path: str | Path) -> Path:
     """Write the page of what was answered."""
-    lumps, words = found.learned.lumps, Words(*found.words)
+    lumps, words = found.learned.lumps, Words(*found.words, "events")
     return belief_page.report(
         lumps.core, path, title=f"What works for which {words.who}", context_names=lumps.contexts,
         arm_names=lumps.arms, contexts_known=len(lumps.contexts), level=LEVEL, words=words,
