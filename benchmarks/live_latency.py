@@ -61,7 +61,7 @@ def fill(experiment: LiveExperiment, shop: Shop, told: int) -> None:
         rows = [(f"told {k}", int(shop.rng.integers(users)), int(shop.rng.integers(arms)))
                 for k in range(first, min(first + BATCH, told))]  # fmt: skip
         for event, user, arm in rows:
-            with experiment.unwaited():
+            with experiment.without_waiting():
                 experiment.observe(user, arm, event=event)
         experiment.reward_many([(event, shop.reward(user, arm)) for event, user, arm in rows])
 

@@ -1,7 +1,7 @@
 """From a log to an answer: reading against a bare GROUP BY of the same file, then each step.
 
     python benchmarks/tables_speed.py --events 1e6 --users 10000 --items 200
-    python benchmarks/tables_speed.py --events 1e7 --users 100000 --items 1000 --logged
+    python benchmarks/tables_speed.py --events 1e7 --users 100000 --items 1000 --logged --reading
 
 The log is made: users of five kinds, items chosen evenly, rewards 0 and 1, in one Parquet file. The
 ratio is the median over repetitions in turn, so that a slow moment of the machine hits both. Times
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +28,8 @@ import duckdb
 import lumpable as lb
 
 Made = TypeVar("Made")
+READ = (), ("propensity",), ("id",), ("id", "time", "propensity")
+"""Columns besides user, item and reward that are read, where a log has them; all in the end."""
 BARE = 'SELECT "user", item, reward, count(*) AS times FROM {} GROUP BY ALL'
 MADE = """
 SELECT u AS "user", i AS item, (random() < 0.1 + 0.5 * ((hash(u % 5, i) % 1000) / 1000.0))::INT AS
@@ -73,20 +76,32 @@ def bare(path: Path) -> None:
 @click.option("--items", default=200, show_default=True)
 @click.option("--repetitions", default=3, show_default=True)
 @click.option("--logged", is_flag=True, help="Events have ids, times and propensities, too.")
-def main(events: float, users: int, items: int, repetitions: int, logged: bool) -> None:
+@click.option("--reading", is_flag=True, help="Only how fast it is read.")
+def main(
+    events: float, users: int, items: int, repetitions: int, logged: bool, reading: bool
+) -> None:
     """Measure reading, learning, the answer, the page and plans."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "events.parquet"
         make(path, int(events), users, items, logged=logged)
         columns = ("id", "time", "propensity") if logged else ()
         names: dict[str, Any] = {name: name for name in columns}
-        ratios = []
+        kinds: list[dict[str, Any]] = [
+            {name: name for name in some} for some in READ if set(some) <= set(columns)
+        ]
+        ratios: list[list[float]] = [[] for _ in kinds]
         for _ in range(repetitions):
             _, least = timed("bare GROUP BY", lambda: bare(path))
-            read, took = timed("read_events", lambda: lb.read_events(path, **names))
-            ratios.append(took / least)
-        click.echo(f"reading takes {statistics.median(ratios):.2f} times as long")
+            for found, given in zip(ratios, kinds, strict=True):
+                words = ", ".join(["read_events", *given])
+                read, took = timed(words, partial(lb.read_events, path, **given))
+                found.append(took / least)
+        for found, given in zip(ratios, kinds, strict=True):
+            words = f" with {', '.join(given)}" if given else ""
+            click.echo(f"reading{words} takes {statistics.median(found):.2f} times as long")
         memory("after read_events")
+        if reading:
+            return
         learned, _ = timed("learn", lambda: lb.learn(read))
         timed("summary", learned.summary)
         timed("groups", learned.groups)

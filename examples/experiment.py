@@ -21,7 +21,7 @@ with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "drinks.db"
 
     # In your program: whatever was answered is in the file, so that a crash loses nothing.
-    shop = lb.open(file, ["tea", "coffee", "juice"], rewards="binary", fits="at once")
+    shop = lb.open(file, ["tea", "coffee", "juice"], rewards="binary", fits="inline")
     for visit in range(600):
         user = USERS[visit % len(USERS)]
         choice = shop.decide(user, event=f"visit-{visit}")
@@ -29,7 +29,7 @@ with tempfile.TemporaryDirectory() as folder:
     shop.close()
 
     # Opened again, it goes on where it was.
-    with lb.open(file, fits="at once") as shop:
+    with lb.open(file, fits="inline") as shop:
         print(shop.summary())
         again = shop.decide(USERS[1], event="visit-1")  # decided before: the same answer
         print(f"visit-1 was shown {again.arm!r}, and {shop.status().rewards} rewards came")

@@ -7,6 +7,7 @@ stands still: `Chrome` has patience, `until` asks by the clock, and `show` scrol
 
 from __future__ import annotations
 
+import os
 import shutil
 import warnings
 from collections.abc import Iterator
@@ -100,10 +101,15 @@ def show(element: Locator) -> None:
 
 @contextmanager
 def opened() -> Iterator[Chrome]:
-    """Start a browser; without one the test is skipped, and the terminal says so."""
+    """Start a browser; without one the test is skipped, and the terminal says so.
+
+    Where CI is set, it fails: nobody reads that terminal.
+    """
     path = found()
     if path is None:
         words = f"NOT RUN: tests in a browser, for none of {', '.join(NAMES)} is installed"
+        if os.environ.get("CI"):
+            pytest.fail(words)
         with warnings.catch_warnings():
             warnings.simplefilter("always", NoBrowser)  # a warning, though others are errors
             warnings.warn(words, NoBrowser, stacklevel=2)

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from lumpable.tables.events import Events
     from lumpable.tables.ingest import read_events
     from lumpable.tables.learned import Learned, learn
+    from lumpable.tables.looks_in_time import value_in_time
 
 __all__ = [
     "PAPER",
@@ -112,6 +113,7 @@ __all__ = [
     "replay",
     "simulate",
     "standard",
+    "value_in_time",
     "worlds",
 ]
 
@@ -131,6 +133,7 @@ LATER = {
     "learn": "lumpable.tables.learned",
     "open": "lumpable.service.opening",
     "read_events": "lumpable.tables.ingest",
+    "value_in_time": "lumpable.tables.looks_in_time",
 }
 """These import files, JSON or a compiler, so they are imported only when they are used."""
 

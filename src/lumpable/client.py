@@ -40,7 +40,7 @@ class Unreachable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Decided:
     """An arm that was chosen for a user, how likely that was, and by which version."""
 
     event: str
@@ -78,22 +78,22 @@ class Client:
     def decide(
         self, user: Name, allowed: Sequence[Name] | None = None, *, event: str | None = None,
         activate: bool = True,
-    ) -> Chosen:  # fmt: skip
+    ) -> Decided:  # fmt: skip
         """Choose an arm for a user; the same `event` gets the same decision again."""
-        body = {"user": user, "allowed": _listed("allowed", allowed), "event": _event(event),
+        body = {"user": user, "allowed": _as_list("allowed", allowed), "event": _id_or_new(event),
                 "activate": activate}  # fmt: skip
-        return Chosen(**self.post("/decide", body))
+        return Decided(**self.post("/decide", body))
 
     def decide_many(
         self, users: Iterable[Name], allowed: Sequence[Name] | None = None, *,
         events: Sequence[str] | None = None, activate: bool = True,
-    ) -> list[Chosen]:  # fmt: skip
+    ) -> list[Decided]:  # fmt: skip
         """Choose for many users, in one commit."""
-        names = _listed("users", users)
-        ids = [new_id() for _ in names] if events is None else _listed("events", events)
-        body = {"users": names, "allowed": _listed("allowed", allowed), "events": ids,
+        names = _as_list("users", users)
+        ids = [new_id() for _ in names] if events is None else _as_list("events", events)
+        body = {"users": names, "allowed": _as_list("allowed", allowed), "events": ids,
                 "activate": activate}  # fmt: skip
-        return [Chosen(**one) for one in self.post("/decide/many", body)["decisions"]]
+        return [Decided(**one) for one in self.post("/decide/many", body)["decisions"]]
 
     def reward(self, event: str, value: float, *, at: float | None = None, key: str = "") -> str:
         """Report the reward of an event, of now or of `at`; return where the event stands.
@@ -112,7 +112,7 @@ class Client:
         self, rewards: Iterable[tuple[str, float]], *, at: float | None = None, key: str = ""
     ) -> list[str]:
         """Report many rewards, in one commit: all count, or, if one is wrong, none."""
-        pairs = _listed("rewards", rewards)
+        pairs = _as_list("rewards", rewards)
         rows = [{"event": event, "value": _number(value)} for event, value in pairs]
         body = {"rewards": rows, "at": time.time() if at is None else at, "key": key}
         return list(self.post("/reward/many", body)["standings"])
@@ -124,11 +124,11 @@ class Client:
     def observe(
         self, user: Name, arm: Name, *, event: str | None = None, propensity: float | None = None,
         at: float | None = None,
-    ) -> Chosen:  # fmt: skip
+    ) -> Decided:  # fmt: skip
         """Report a decision that somebody else made."""
-        body = {"user": user, "arm": arm, "event": _event(event), "propensity": propensity,
+        body = {"user": user, "arm": arm, "event": _id_or_new(event), "propensity": propensity,
                 "at": time.time() if at is None else at}  # fmt: skip
-        return Chosen(**self.post("/observe", body))
+        return Decided(**self.post("/observe", body))
 
     def add_arm(self, arm: Name) -> list[Name]:
         """Let an arm be chosen from now on; return all that may be."""
@@ -226,7 +226,7 @@ class Client:
                 why = repr(error)
                 continue
             if status not in AGAIN:
-                return _read(status, answer)
+                return _read_answer(status, answer)
             why = f"{status}: {answer[:200].decode(errors='replace')}"
             wait = headers.get("Retry-After") or ""
             pause = max(pause, min(float(wait), LONGEST_PAUSE)) if wait.isdecimal() else pause
@@ -264,7 +264,7 @@ def new_id() -> str:
     return f"{time.time_ns() // 1000:014x}{secrets.token_hex(6)}"
 
 
-def _event(event: str | None) -> str:
+def _id_or_new(event: str | None) -> str:
     """Return an event's id, a new one if there is none; an empty one is a slip, not none."""
     if event == "":
         raise ValueError("event: expected a string of 1 to 200 characters, got ''")
@@ -284,14 +284,14 @@ def _number(value: Any) -> Any:
     return int(value) if isinstance(value := _plain(value), bool) else value
 
 
-def _listed(what: str, values: Any) -> Any:
+def _as_list(what: str, values: Any) -> Any:
     """Return a list, or None for None; a string is refused: it would be taken letter by letter."""
     if isinstance(values, str | bytes):
         raise ValueError(f"{what}: expected several, got one string, {values!r}"[:200])
     return None if values is None else list(values)
 
 
-def _read(status: int, answer: bytes) -> dict[str, Any]:
+def _read_answer(status: int, answer: bytes) -> dict[str, Any]:
     try:
         said: Any = json.loads(answer) if answer else {}
     except ValueError:

@@ -97,3 +97,18 @@ def test_a_link_in_the_place_of_the_unfinished_file_is_not_followed(tmp_path: Pa
     with pytest.raises(OSError, match="symbolic"):
         files.replace(path, b"new")
     assert victim.read_bytes() == b"precious"
+
+
+def test_a_folder_that_was_never_opened_is_closed_in_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ctrl-C may come before it is; an error in `__del__` would be printed, and is one here."""
+
+    def interrupt(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "open", interrupt)
+    with pytest.raises(KeyboardInterrupt), files.alone(Path()):
+        pass
+    held = files._Held.__new__(files._Held)  # cut off at the first line of its making
+    held.__del__()

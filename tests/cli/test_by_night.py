@@ -15,8 +15,8 @@ from lumpable.cli.by_night import evidence
 from lumpable.cli.engine_commands import evidence as sql_evidence
 from lumpable.cli.engine_commands import faults as sql_faults
 from lumpable.cli.from_log import learn
-from lumpable.cli.learned_paths import learned_at
-from lumpable.cli.options import accepted_rewards
+from lumpable.cli.learned_paths import open_learned
+from lumpable.cli.options import parse_rewards
 from lumpable.cli.serving import serve
 from lumpable.service.learned_entries import evidence_in
 from lumpable.tables.cleaning import Columns
@@ -108,8 +108,8 @@ def test_a_service_begins_with_a_log_of_other_columns(here: Path) -> None:
         zip(("user", "item", "reward", "id"), COLUMNS[1::2], strict=True)
     )
     told = lb.read_events("2.csv", **columns)
-    found = evidence_in(learned_at(Path("2.csv"), **columns))
-    assert (found.digest, len(found.users)) == (told.digest, 2)
+    found = evidence_in(open_learned(Path("2.csv"), **columns))
+    assert (found.digest(), len(found.users)) == (told.digest(), 2)
     left_out = call("serve", "new.db", "--learned", "2.csv", *COLUMNS, "--mode", "x")
     assert left_out.exit_code == 2
     assert call("evidence", "--state", "state", "1.csv", *COLUMNS).exit_code == 0
@@ -138,8 +138,8 @@ def test_columns_of_a_log_are_options_of_every_command_that_reads_one(here: Path
     Path("3.csv").write_text(
         f"user,item,reward,at,back\nann,tea,1,{noon},{later}\nbob,tea,1,{later},{noon}\n"
     )
-    events = learned_at(Path("3.csv"), time="at", rewarded="back")
-    assert (events.events, events.dirt.faults[0].rows) == (1, 1)
+    events = open_learned(Path("3.csv"), time="at", rewarded="back")
+    assert (len(events), events.dirt.faults[0].rows) == (1, 1)
     wrong = call("serve", "new.db", "--learned", "3.csv", "--time", "at", "--rewarded", "when")
     assert "a column 'when'" in wrong.stderr
 
@@ -150,7 +150,7 @@ def test_a_range_of_rewards_is_read_alike_everywhere(here: Path, rewards: str) -
     for command in (serve, learn, evidence):
         (option,) = (one for one in command.params if one.name == "rewards")
         assert "such as 0:5" in str(option.to_info_dict()["help"])
-    assert accepted_rewards(rewards) == (0.0, 5.0)
+    assert parse_rewards(rewards) == (0.0, 5.0)
     for number, words in enumerate((
         ("learn", "1.csv", *COLUMNS[:6]), ("evidence", "--state", "state", "1.csv", *COLUMNS),
         ("sql", "evidence", "--dialect", "duckdb"),
@@ -161,14 +161,14 @@ def test_a_range_of_rewards_is_read_alike_everywhere(here: Path, rewards: str) -
 
 def test_from_a_state_to_live_and_back_to_a_log(here: Path) -> None:
     assert call("evidence", "--state", "state", "1.csv", *COLUMNS).exit_code == 0
-    with lb.open("clicks.db", learned=learned_at(Path("state")), fits="at once"):
+    with lb.open("clicks.db", learned=open_learned(Path("state")), fits="inline"):
         pass
     made = call("export", "clicks.db", "--out", "log.parquet", "--log")
     assert made.output == "log.parquet: 3 events\n"
     learned = call("learn", "log.parquet", "--id", "id", "--time", "time")
     assert "3 events of 2 users and 2 items" in learned.output, learned.output
-    digest = lb.Nightly("state").events().digest
-    assert lb.read_events("log.parquet", id="id").digest == digest
+    digest = lb.Nightly("state").events().digest()
+    assert lb.read_events("log.parquet", id="id").digest() == digest
     assert digest in "".join(call("show", "clicks.db").output.split())
     assert call("verify", "clicks.db").exit_code == 0
     for words, error in [
@@ -184,6 +184,41 @@ def test_from_a_state_to_live_and_back_to_a_log(here: Path) -> None:
     assert not Path("new.db").exists()
 
 
+def test_what_a_state_taught_counts_once_when_its_experiment_comes_back(here: Path) -> None:
+    """With --for also where columns have other names, events no ids, and the state grew."""
+    more = "customer,offer,clicked,event\ndan,tea,1,e9\n"
+    Path("3.csv").write_text(more)
+    for columns, name in ((COLUMNS, "state"), (COLUMNS[:6], "plain")):
+        assert call("evidence", "--state", name, "1.csv", *columns).exit_code == 0
+        live = f"{name}.db"
+        with lb.open(live, learned=lb.Nightly(name), fits="inline") as e:
+            e.reward(e.decide("ann", event="new").event, 1.0)
+        assert call("evidence", "--state", name, "3.csv").exit_code == 0  # it grew meanwhile
+        made = call("export", live, "--out", f"{name}.csv", "--log", "--for", name)
+        assert made.output == f"{name}.csv: 1 event\n"
+        head = "customer,offer,clicked," + ("event" if name == "state" else "id")
+        assert Path(f"{name}.csv").read_text().startswith(f"{head},time,propensity\n")
+        assert "1 new event" in call("evidence", "--state", name, f"{name}.csv").output
+        assert len(lb.Nightly(name).events()) == 5
+    # Without --for, ids tell.
+    Path("log.csv").write_text("")
+    call("export", "state.db", "--out", "log.csv", "--log")
+    text = Path("log.csv").read_text().splitlines()
+    text[0] = "customer,offer,clicked,event,time,propensity"
+    Path("log.csv").write_text("\n".join([*text, "eve,tea,1,learned-0123456789abcdef-0,,"]))
+    added = lb.Nightly("state").evidence("log.csv")[0]
+    assert (added.events, added.again, added.against) == (1, 4, 0)  # of others' evidence: new
+    assert added.notes == ("3 events had been learned from this state: known",)
+    for words, error in [
+        (("--out", "x.csv", "--for", "state"), "it needs --log"),
+        (("--out", "x.csv", "--log", "--for", "none"), "a folder with a state"),
+        (("--out", "state/x.csv", "--log", "--for", "state"), "state"),
+    ]:
+        result = call("export", "state.db", *words)
+        assert result.exit_code == 2, result.output
+        assert error in result.output
+
+
 def test_an_experiment_begins_with_a_log_or_a_saved_learner(here: Path) -> None:
     """Whichever it is, the evidence is that of the log."""
     Path("log.csv").write_text(EVENTS.replace("customer,offer,clicked", "user,item,reward"))
@@ -195,9 +230,9 @@ def test_an_experiment_begins_with_a_log_or_a_saved_learner(here: Path) -> None:
     lumps.retire_arm("juice")
     lumps.save("offers.lumps")
     for name in ("log.csv", "logs", "offers.lumps"):
-        found = evidence_in(learned_at(Path(name)))
-        assert (found.digest, found.users, found.items) == (told.digest, told.users, told.items)
-    with lb.open("new.db", learned=learned_at(Path("offers.lumps")), fits="at once") as experiment:
+        found = evidence_in(open_learned(Path(name)))
+        assert (found.digest(), found.users, found.items) == (told.digest(), told.users, told.items)
+    with lb.open("new.db", learned=open_learned(Path("offers.lumps")), fits="inline") as experiment:
         assert experiment.status().users == 2
 
 

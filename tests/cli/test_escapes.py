@@ -124,6 +124,6 @@ def test_a_terminal_obeys_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_else_is_left_alone() -> None:
     for text in ("", "plain", "two\nlines\tand a tab", "naïve 名前 שלום 🍵", "zero\u200dwidth"):
-        assert plain(text) is text or plain(text) == text
+        assert plain(text) == text
     for code in (*range(32), 127, *range(128, 160), 0x202E, 0x2066, 0xD800, 0xDFFF):
         assert (chr(code) in plain(f"a{chr(code)}b")) == (chr(code) in "\n\t")

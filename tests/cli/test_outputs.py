@@ -35,7 +35,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("segment").symlink_to(next(Path("st").glob("*.parquet")))
     Path("rows.html").symlink_to("means.csv")
     Path("means.csv").write_text("context,arm,mean\nann,tea,0.5\nbob,tea,0.2\n")
-    with lb.open("clicks.db", ["tea", "juice"], fits="at once") as e:
+    with lb.open("clicks.db", ["tea", "juice"], fits="inline") as e:
         e.reward(e.decide("ann").event, 1.0)
     return tmp_path
 
@@ -134,7 +134,7 @@ def test_an_exported_log_is_what_its_name_says_and_can_be_read(here: Path, endin
     Times and propensities are the same in both.
     """
     odd = ['a "quoted", name', "two\nlines", "ünï ☕", " spaces ", "NULL"]
-    with lb.open("odd.db", ["x", "y"], window=60, default=0.25, fits="at once") as e:
+    with lb.open("odd.db", ["x", "y"], window=60, default=0.25, fits="inline") as e:
         for k in range(30):
             made = e.decide(odd[k % 5])
             if k % 3:
@@ -147,7 +147,7 @@ def test_an_exported_log_is_what_its_name_says_and_can_be_read(here: Path, endin
     found = lb.read_events(out, **columns)
     assert call("export", "odd.db", "--log", "--out", "other.parquet").exit_code == 0
     other = lb.read_events("other.parquet", **columns)
-    assert (found.digest, found.span) == (other.digest, other.span)
+    assert (found.digest(), found.span) == (other.digest(), other.span)
     assert sorted(found.users) == sorted(odd)
     assert found.propensity is not None
     assert other.propensity is not None
@@ -186,7 +186,7 @@ def test_other_endings_are_refused_before_anything_is_read(
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_names_of_both_kinds_need_a_folder(here: Path, ending: str) -> None:
-    with lb.open("both.db", ["tea", 17], fits="at once") as e:
+    with lb.open("both.db", ["tea", 17], fits="inline") as e:
         for arm in ("tea", 17):
             e.reward(e.observe("ann", arm).event, 1.0)
     result = call("export", "both.db", "--log", "--out", f"back.{ending}")

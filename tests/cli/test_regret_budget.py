@@ -130,7 +130,7 @@ def test_a_plan_that_was_not_measured_is_said_to_be_so() -> None:
 
 
 def test_the_table_has_every_size_horizon_and_world_once() -> None:
-    rows = regret_measured.measured()
+    rows = regret_measured.read_table()
     keys = [(r.name, r.contexts, r.arms, r.groups, r.horizon, r.world) for r in rows]
     assert len(set(keys)) == len(keys)
     places = {(size, T, world) for size in regret_measured.SIZES for T in regret_measured.HORIZONS

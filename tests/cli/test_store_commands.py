@@ -21,7 +21,7 @@ def call(*words: str) -> Result:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red", 17], window=3600, default=0.5, fits="at once") as e:
+    with lb.open(path, ["red", 17], window=3600, default=0.5, fits="inline") as e:
         for k in range(20):
             made = e.decide(f"user {k % 4}", event=f"e{k}")
             if k % 4:
@@ -31,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_whole_file_is_said_to_be_whole(file: Path) -> None:
-    with lb.open(file, fits="at once"):  # in use
+    with lb.open(file, fits="inline"):  # in use
         result = call("verify", str(file))
     assert result.exit_code == 0, result.output
     assert "all as they were written" in result.output
@@ -95,7 +95,7 @@ def test_what_is_inside_is_shown(file: Path) -> None:
 
 
 def test_times_that_no_calendar_knows_are_shown(file: Path, tmp_path: Path) -> None:
-    with lb.open(file, fits="at once") as e:
+    with lb.open(file, fits="inline") as e:
         e.reward("e0", 1.0, at=4e12)
         e.reward("e4", 1.0, at=0)
     result = call("show", str(file))
@@ -107,7 +107,7 @@ def test_times_that_no_calendar_knows_are_shown(file: Path, tmp_path: Path) -> N
 def test_defaults_that_are_due_are_exported(tmp_path: Path) -> None:
     """As they count when the file is next opened: else what taught is too good by far."""
     path, out, log = tmp_path / "clicks.db", tmp_path / "x.parquet", tmp_path / "log.parquet"
-    with lb.open(path, ["red"], window=100, default=0, fits="at once") as e:
+    with lb.open(path, ["red"], window=100, default=0, fits="inline") as e:
         e.observe("ann", "red", event="old", at=1_000.0)
         e._store.append([  # as if its window had been open when the file was last
             Entry(kind="decided", at=2_000_000_000, event="due", user="bob", arm="red",
@@ -121,7 +121,7 @@ def test_defaults_that_are_due_are_exported(tmp_path: Path) -> None:
     }
     taught = {row["id"]: row["reward"] for row in pq.read_table(log).to_pylist()}
     assert path.read_bytes() == before
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         e.decide("somebody")
         assert sum(times for *_, times in e.evidence()) == 2
     assert exported == {"old": ("defaulted", 0.0), "due": ("defaulted", 0.0)}

@@ -843,7 +843,7 @@ def test_ctrl_c_is_put_off_while_workers_start() -> None:
     other.start()
 
     def start() -> None:
-        with interrupts.deferred():
+        with interrupts.defer_interrupts():
             os.kill(os.getpid(), signal.SIGINT)
             for number in range(100_000):
                 reached.append(number)
@@ -1138,8 +1138,9 @@ def test_a_notebook_and_a_page(tmp_path: Path) -> None:
     found = compare()
     html = found._repr_html_()
     assert "UCB1 per context" in html
-    found.report(tmp_path / "new" / "page.html")
-    assert "UCB1 per context" in (tmp_path / "new" / "page.html").read_text()
+    page = found.report(tmp_path / "new" / "page.html")
+    assert page == tmp_path / "new" / "page.html"
+    assert "UCB1 per context" in page.read_text()
 
 
 # --- Plans ------------------------------------------------------------------------------------

@@ -408,7 +408,8 @@ def test_a_column_that_comes_twice_is_named(few: list[dict[str, Any]], tmp_path:
 def test_odd_rows_make_a_page(rows: list[dict[str, Any]], tmp_path: Path) -> None:
     """Rows of another program may hold anything that is a number."""
     for form in (rows, pandas.DataFrame(rows)):
-        compared.report(form, tmp_path / "page.html")
+        page = compared.report(form, tmp_path / "page.html").read_text()
+        assert all(one["learner"] in page for one in rows)
 
 
 # --- The page -------------------------------------------------------------------------------------

@@ -51,3 +51,25 @@ def test_what_a_comparison_cannot_play_is_refused() -> None:
 
     reason = compared(old).rows()[0].reason
     assert "expected a learner that has seen nothing, got Lumps: 1 context" in reason
+
+
+def test_settings_that_a_comparison_would_ignore_are_refused() -> None:
+    """They are those of a world where arms, contexts and rewards are numbers."""
+    for make, words in (
+        (
+            lambda seed: lb.Lumps(["x", "y"], seed=seed),
+            "no arms, or all 4 of the world, got ('x', ",
+        ),
+        (lambda seed: lb.PolicyFinder(contexts=[1, 2], seed=seed), "no contexts, or all 6 of the"),
+    ):
+        assert words in compared(make).rows()[0].reason
+    normal = lb.worlds.lumpable(6, 4, 2, seed=1)
+    for rewards, words in (("binary", "expects 0 or 1, as rewards are binary"),
+                           ((0, 1), "expects a number from 0 to 1")):  # fmt: skip
+        given = {"name": lb.Lumps, "rewards": rewards}
+        found = lb.compare([given], [normal], seeds=1, horizon=300, jobs=1)
+        assert found.cells == {"not run": 1}
+        assert found.rows()[0].reason == f"Lumps: {words}, got gaussian noise"
+        assert compared(given).cells == {"done": 1}
+    listed = compared(lambda seed: lb.Lumps(list("wxyz"), range(6), seed=seed))
+    assert results(listed) == results(compared("lumps"))

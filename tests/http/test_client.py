@@ -13,7 +13,7 @@ import pytest
 
 from kits.served import Breakable, Served, served
 from kits.service import Clock, opened
-from lumpable.client import Chosen, Client, Refused, Unreachable
+from lumpable.client import Client, Decided, Refused, Unreachable
 from lumpable.http.tokens import Tokens
 
 TOKEN = "a-token-of-some-length"
@@ -29,7 +29,7 @@ class Ticking(Clock):
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Served]:
-    tokens = Tokens.parsed(f"admin {TOKEN}", "here")
+    tokens = Tokens.parse(f"admin {TOKEN}", "here")
     with served(lambda: opened(clock=Ticking(), repeated="sum"), tokens) as running:
         yield running
 
@@ -38,7 +38,7 @@ def test_every_call(shop: Served) -> None:
     with Client(shop.url, TOKEN) as client:
         client.wait_until_ready()
         made = client.decide("ann", ["red"], event="v1")
-        assert made == Chosen("v1", "ann", "red", 1.0, 0)
+        assert made == Decided("v1", "ann", "red", 1.0, 0)
         assert client.decide("ann").event != client.decide("ann").event
         assert client.reward("v1", 1.0, at=1000.0) == "rewarded"
         assert [one.user for one in client.decide_many(["bob", 3])] == ["bob", 3]
@@ -56,7 +56,7 @@ def test_every_call(shop: Served) -> None:
         assert client.explain("ann")["rewards"] == 1
         assert client.expected(3)[0]["rewards"] in (0, 1)
         assert len(client.policy()) == 3
-        assert set(client.recommended()) == {row["context"] for row in client.policy()}
+        assert set(client.recommended()) == {row["user"] for row in client.policy()}
         assert sum(span["decisions"] for span in client.activity()["spans"]) == 9
         assert client.beliefs()["users"] == 3
         assert client.health()["fine"]

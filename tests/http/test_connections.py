@@ -25,7 +25,7 @@ FLOOD = 64 * 1024 * 1024
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Served]:
-    with served(tokens=Tokens.parsed("decide a-token-of-some-length", "here")) as running:
+    with served(tokens=Tokens.parse("decide a-token-of-some-length", "here")) as running:
         yield running
 
 

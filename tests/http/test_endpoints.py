@@ -101,11 +101,12 @@ def test_what_is_believed(shop: Served) -> None:
     assert shop.get("/groups").json["groups"][0]["share"] == 1.0
     why = shop.get("/explain?user=u0").json
     assert why["rewards"] == 3
+    assert why["advice"]["user"] == "u0"
     assert why["text"].startswith("'u0' is in")
     assert {row["arm"] for row in shop.get("/expected?user=u0").json["expected"]} == {
         "red", "green", "blue",
     }  # fmt: skip
-    assert [row["context"] for row in shop.get("/policy").json["policy"]] == ["u0", "u1"]
+    assert [row["user"] for row in shop.get("/policy").json["policy"]] == ["u0", "u1"]
     recommended = shop.get("/recommended").json["recommended"]
     assert [row["user"] for row in recommended] == ["u0", "u1"]
 

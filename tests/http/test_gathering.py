@@ -12,14 +12,14 @@ import pytest
 from kits.served import Breakable
 from kits.service import opened
 from lumpable.base.errors import BadArgument
-from lumpable.http.gathering import AT_ONCE, MOST, Gathering, made
+from lumpable.http.gathering import AT_ONCE, MOST, Gathering, make_calls
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.stores.law import StoreError
 
 
 def test_each_call_succeeds_or_fails_for_itself() -> None:
     with opened() as e:
-        outcomes = made(e, [
+        outcomes = make_calls(e, [
             lambda: e.decide("ann", event="e1"), lambda: e.decide("ann", ["pink"]),
             lambda: e.reward("e1", 1.0), lambda: e.decide("bob", event="e1"),
         ])  # fmt: skip
@@ -38,7 +38,7 @@ def test_what_is_answered_is_in_the_store(seed: int) -> None:
             ids = [f"{batch}-{k}" for k in range(rng.randrange(1, 9))]
             works: list[Any] = [lambda id=id: e.decide("ann", event=id) for id in ids]
             works.insert(rng.randrange(len(works)), lambda: setattr(store, "full", not store.full))
-            for result, error in made(e, works):
+            for result, error in make_calls(e, works):
                 assert error is None or isinstance(error, StoreError)
                 if result is not None:
                     answered.add(result.event)

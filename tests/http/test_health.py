@@ -25,7 +25,7 @@ from lumpable.http.refusals import CAUSES
 from lumpable.http.tokens import Tokens
 from lumpable.service import fits_beside
 from lumpable.service.activity import activity
-from lumpable.service.fits_beside import Beside
+from lumpable.service.fits_beside import BackgroundFitter
 from lumpable.service.history import FADES, History
 from lumpable.service.lately import lately
 from lumpable.service.live_experiment import LiveExperiment
@@ -59,12 +59,12 @@ class Visits:
         self.now += seconds
         at = round(self.now * 1_000_000)
         entry = Entry(kind="decided", at=at, event="e", user="u", arm="red", detail="learner")
-        self.history.entered(entry)
-        self.history.decided(entry, "u", self._arms[self.history.arms.total() % 2])
+        self.history.on_entry(entry)
+        self.history.on_decision(entry, "u", self._arms[self.history.arms.total() % 2])
         for _ in range(clicks):
             entry = Entry(kind="rewarded", at=at, event="e", value=1)
-            self.history.entered(entry)
-            self.history.rewarded(entry)
+            self.history.on_entry(entry)
+            self.history.on_reward(entry)
 
     def words(self) -> list[str]:
         going = dataclasses.replace(self._going, now=self.now, lately=lately(self.history))
@@ -269,8 +269,8 @@ def test_processes_that_share_a_log_say_the_same(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("lumpable.http.health.QUIET", 0.0)
     address = postgres.server().address()
     with (
-        served(lambda: lb.open(address, ["a", "b"], fits="at once")) as one,
-        served(lambda: lb.open(address, fits="at once")) as two,
+        served(lambda: lb.open(address, ["a", "b"], fits="inline")) as one,
+        served(lambda: lb.open(address, fits="inline")) as two,
     ):
         for turn in range(2):
             users = [f"u{k}" for k in range(100)]
@@ -302,7 +302,7 @@ class Named(Breakable):
 
 def test_no_caller_without_a_role_is_told_where_the_file_is() -> None:
     store, tokens = Named(), "decide a-token-of-some-length\nread a-token-of-some-more"
-    with served(lambda: opened(store), Tokens.parsed(tokens, "here")) as shop:
+    with served(lambda: opened(store), Tokens.parse(tokens, "here")) as shop:
         store.full = True
         caller = {"Authorization": "Bearer a-token-of-some-length"}
         refused = shop.post("/decide", {"user": "ann"}, **caller)
@@ -360,11 +360,11 @@ def test_the_log_says_why_and_names_nobody() -> None:
 )  # fmt: skip
 def test_words_for_what_went_wrong(kind: Trouble, told: str) -> None:
     watch = Watch()
-    watch.failed(StoreError("entry 7 of 'ann'", kind, place="/srv/ann/clicks.db"))
+    watch.on_failure(StoreError("entry 7 of 'ann'", kind, place="/srv/ann/clicks.db"))
     (found,) = watch.concerns()
     assert found.what == f"the last call could not be written: {told}"
     assert "disk: is it full" in found.do
-    watch.written()
+    watch.on_durable()
     assert watch.concerns() == []
 
 
@@ -397,7 +397,7 @@ def test_a_store_that_others_share_is_a_server() -> None:
     with opened() as e:
         seen = Seen.of(e)
     watch.seen = Seen(seen.settings, seen.arms, 0, seen.activity, shared=True)
-    watch.failed(StoreError("away"))
+    watch.on_failure(StoreError("away"))
     assert "database server: does it run" in watch.concerns()[0].do
 
 
@@ -406,7 +406,7 @@ def test_a_file_that_may_only_be_read(tmp_path: Path, monkeypatch: pytest.Monkey
     file = tmp_path / "clicks.db"
     shut = set[Path]()
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) not in shut)
-    with served(lambda: lb.open(file, ["red"], fits="at once"),
+    with served(lambda: lb.open(file, ["red"], fits="inline"),
                 may_write=lambda: may_write(file)) as shop:  # fmt: skip
         assert shop.get("/ready").json == {"ready": True, "stage": "ready"}
         for each in (file, tmp_path, file.with_name("clicks.db-wal")):
@@ -442,7 +442,7 @@ def test_fits_that_keep_failing() -> None:
 def test_a_child_that_dies_is_a_concern(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is counted where fits are made, and said where somebody asks."""
     monkeypatch.setattr(fits_beside, "__name__", "os import nothing #")
-    fitter = Beside()
+    fitter = BackgroundFitter()
     with served(lambda: opened(fitter=fitter)) as shop:
         assert shop.get("/health").json["fine"]
         rows = [(f"u{k % 4}", f"e{k}") for k in range(40)]

@@ -21,7 +21,7 @@ from lumpable.http.tokens import Tokens
 from lumpable.service.live_experiment import LiveExperiment
 
 DECIDE, READ, OLD, NEW, ADMIN = (f"{name}-token-0123456789" for name in "dronA")
-TOKENS = Tokens.parsed(
+TOKENS = Tokens.parse(
     f"decide,read {DECIDE}  # a comment\n\nread {READ}; reward {OLD}\nreward {NEW}\nadmin {ADMIN}",
     "here",
 )
@@ -349,7 +349,7 @@ def test_other_hosts_need_tokens() -> None:
 )  # fmt: skip
 def test_wrong_tokens_are_named_by_their_line(text: str) -> None:
     with pytest.raises(BadArgument, match="here") as refused:
-        Tokens.parsed(text, "here")
+        Tokens.parse(text, "here")
     assert ADMIN not in str(refused.value)
 
 

@@ -21,12 +21,12 @@ from lumpable.base import extras
 from lumpable.base.errors import BadArgument
 from lumpable.cli import serving
 from lumpable.cli.main import main
-from lumpable.cli.serving import described
+from lumpable.cli.serving import learner_from_options
 from lumpable.client import Client, Unreachable
 from lumpable.http.http_server import Address, HttpServer
 from lumpable.service.fits_beside import child_environment
 from lumpable.service.live_experiment import LiveExperiment
-from lumpable.service.settings import said as settings_said
+from lumpable.service.settings import to_user_units as settings_said
 
 
 def started(*words: str, **environment: str) -> tuple[subprocess.Popen[str], str, list[str]]:
@@ -82,7 +82,7 @@ def test_sigterm_loses_nothing(tmp_path: Path) -> None:
     assert (logged[0]["what"], logged[-1]["what"]) == ("ready", "stopped")
     assert "user-" not in json.dumps(logged)
     assert Path(f"{file}.snapshot").exists()
-    with lb.open(file, fits="at once") as again:
+    with lb.open(file, fits="inline") as again:
         counts = again.status()
         kept = {entry.event for _, entry in again._store.entries() if entry.kind == "decided"}
     assert answered <= kept
@@ -216,7 +216,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_opened_ends_the_service(tmp_path: Path) -> None:
     file = tmp_path / "clicks.db"
-    with lb.open(file, ["red"], rewards="binary", fits="at once"):
+    with lb.open(file, ["red"], rewards="binary", fits="inline"):
         code, words = said(str(file), "--port", "0")
         assert code == 2
         assert "expected a file that no other process has open" in words
@@ -252,13 +252,13 @@ def test_ctrl_c_stops_it_gracefully(tmp_path: Path) -> None:
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert token not in out + err
-    with lb.open(file, fits="at once") as again:
+    with lb.open(file, fits="inline") as again:
         assert again.decide("ann", event="e1").arm == "red"
 
 
 def test_warming_up_touches_nothing() -> None:
     for rewards in ("binary", "any", (2.0, 5.0)):
-        with lb.open(arms=["red"], rewards=rewards, fits="at once") as experiment:
+        with lb.open(arms=["red"], rewards=rewards, fits="inline") as experiment:
             before = experiment.status()
             experiment.warm()
             assert experiment.status() == before
@@ -273,10 +273,10 @@ def test_other_learners_are_warmed_up_too(learner: Any) -> None:
 
 
 def test_a_learner_and_its_options_on_the_command_line(tmp_path: Path) -> None:
-    assert described("ucb", ("width=0.3", "pooled=true", "rule=plain", "x={}")) == {
+    assert learner_from_options("ucb", ("width=0.3", "pooled=true", "rule=plain", "x={}")) == {
         "kind": "ucb", "width": 0.3, "pooled": True, "rule": "plain", "x": {},
     }  # fmt: skip
-    assert described(None, ()) is None
+    assert learner_from_options(None, ()) is None
     file = str(tmp_path / "clicks.db")
     for words, why in (
         (["--learner-option", "a=1"], "needs --learner"),

@@ -11,7 +11,7 @@ from kits.served import served
 
 def test_decided_at_one_rewarded_at_the_other() -> None:
     address = postgres.server().address()
-    opener = partial(lb.open, address, ["red", "green"], rewards="binary", fits="at once")
+    opener = partial(lb.open, address, ["red", "green"], rewards="binary", fits="inline")
     with served(opener) as one, served(opener) as two:
         made = one.post("/decide", {"user": "ann", "event": "visit-1"}).json
         assert two.post("/decide", {"user": "ann", "event": "visit-1"}).json == made

@@ -160,5 +160,5 @@ def test_signals(tmp_path: Path, signals: int) -> None:
         process.communicate(timeout=60)
     assert process.returncode == (0 if signals == 1 else 128 + signal.SIGTERM)
     assert Path(f"{file}.snapshot").exists() == (signals == 1)
-    with lb.open(file, fits="at once") as again:
+    with lb.open(file, fits="inline") as again:
         assert again.status().decisions == 1

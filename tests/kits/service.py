@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from lumpable.lumps.core.layout import CELLS, LOG, cells_of
-from lumpable.lumps.use.believer import Believer, Taken
-from lumpable.service.fits_beside import AtOnce, Done, Fitter
+from lumpable.lumps.use.believer import Believer, FitInput
+from lumpable.service.fits_beside import Done, Fitter, InlineFitter
 from lumpable.service.folds import Fold
 from lumpable.service.live_experiment import LiveExperiment
-from lumpable.service.settings import Settings, made
+from lumpable.service.settings import Settings, parse_settings
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.law import Store
 
@@ -32,7 +32,7 @@ class Clock:
 
 
 def settings(**given: Any) -> Settings:
-    return made(**(DEFAULTS | given))
+    return parse_settings(**(DEFAULTS | given))
 
 
 def opened(
@@ -42,7 +42,7 @@ def opened(
     """Open an experiment; events are called e0, e1, ..."""
     count = itertools.count()
     experiment = LiveExperiment(
-        MemoryStore() if store is None else store, settings(**given), fitter or AtOnce(),
+        MemoryStore() if store is None else store, settings(**given), fitter or InlineFitter(),
         snapshot=snapshot, clock=clock or Clock(), new_id=lambda: f"e{next(count)}",
     )  # fmt: skip
     for arm in arms:
@@ -56,11 +56,11 @@ class Later:
     failed = 0
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Taken, Done]] = []
+        self._waiting: list[tuple[FitInput, Done]] = []
 
     def prepare(self) -> None: ...
 
-    def start(self, taken: Taken, done: Done) -> None:
+    def start(self, taken: FitInput, done: Done) -> None:
         self._waiting.append((taken, done))
 
     def finish(self) -> None:
@@ -113,7 +113,8 @@ def fold_bits(experiment: LiveExperiment, fold: Fold) -> str:
             digest.update(f"{name} {array.shape} {array.dtype}".encode() + array.tobytes())
     rest = (
         fold.contexts, fold.arms, fold.retired, fold._who, fold._what, fold._reward, fold._room,
-        asked, list(fold.policy().items()) if core else [], sorted(fold._waiting.values(), key=str),
+        asked, list(fold.recommended().items()) if core else [],
+        sorted(fold._waiting.values(), key=str),
         ledger.version, sorted(ledger.paused, key=str), getattr(core, "late", None),
     )  # fmt: skip
     digest.update(repr(rest).encode())

@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from lumpable.base.units import Name
 from lumpable.service.settings import Settings
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.log_entries import Entry
 
 ARMS, USERS = ("red", "green", "blue", "grey"), tuple(f"user-{k}-zanzibar" for k in range(5))
 SECOND = 1_000_000

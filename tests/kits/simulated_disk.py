@@ -11,9 +11,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from lumpable.base.units import Name
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.law import SharedStore, Store, StoreError
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.log_entries import Entry
 
 
 class Fault:

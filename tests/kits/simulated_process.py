@@ -18,13 +18,14 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from kits.service import Clock
 from kits.simulated_clients import Request
 from kits.simulated_disk import Disk, Mounted, Shared
-from lumpable.lumps.use.believer import Taken
+from lumpable.base.units import Name
+from lumpable.lumps.use.believer import FitInput
 from lumpable.service.fits_beside import Done
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import Settings
 from lumpable.service.writer import Writer
 from lumpable.stores.law import StoreError
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.log_entries import Entry
 
 
 def wait_for(ready: Callable[[], bool]) -> None:
@@ -107,12 +108,12 @@ class Fits:
     failed = 0
 
     def __init__(self, allowed: Callable[[], None] = lambda: None) -> None:
-        self.waiting: list[tuple[Taken, Done]] = []
+        self.waiting: list[tuple[FitInput, Done]] = []
         self._allowed = allowed
 
     def prepare(self) -> None: ...
 
-    def start(self, taken: Taken, done: Done) -> None:
+    def start(self, taken: FitInput, done: Done) -> None:
         self._allowed()
         self.waiting.append((taken, done))
 

@@ -16,8 +16,8 @@ from kits.simulated_clients import Clients, Request
 from kits.simulated_disk import Disk
 from kits.simulated_process import Running, Worker
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.stores.law import StoreError
-from lumpable.stores.log_entries import Name
 
 
 class Broken(AssertionError):

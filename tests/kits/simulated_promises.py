@@ -8,7 +8,7 @@ from typing import Any
 from kits.simulated_clients import ARMS, SECOND, Request, held, literal
 from kits.simulated_process import Running, Worker
 from kits.simulated_processes import Processes
-from lumpable.stores.log_entries import Name
+from lumpable.base.units import Name
 
 
 class Promises(Processes):
@@ -78,7 +78,7 @@ class Promises(Processes):
 
     def check_evidence(self, worker: Worker) -> None:
         e: Any = worker.e
-        with worker.lock, e.unwaited():
+        with worker.lock, e.without_waiting():
             e.add_arm(ARMS[0])  # time may have passed since the last call
             if worker.sound:
                 log = [entry for _, entry in self.disk.entries()] + worker.writer.handed()

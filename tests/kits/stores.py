@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lumpable.base.units import Name
 from lumpable.stores.law import SharedStore, Store
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.log_entries import Entry
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
 import lumpable as lb
 from lumpable.learners.cab import CAB
 from twins.agree import agree
+from twins.linucb_alone import Alone
 from twins.stream import Stream
 
 
@@ -76,25 +76,6 @@ def test_decisions_are_the_literal_ones(noise: str, alpha: float, gamma: float) 
     agree(CAB(6, 4, alpha=alpha, gamma=gamma, seed=8), literal, world)
     counted = sum(len(x) for row in literal.counted for x in row)
     assert (counted > 1000) == (gamma > 1)
-
-
-class Alone:
-    """LinUCB-IND with unit vectors: each context has its own estimates; ties at random."""
-
-    def __init__(self, contexts: int, arms: int, alpha: float, seed: int) -> None:
-        self.alpha, self.t = alpha, 1
-        self.plays, self.total = np.ones((contexts, arms)), np.zeros((contexts, arms))
-        self.tie = 1e-9 * np.random.default_rng(seed).random((contexts, arms))
-
-    def ask(self, context: int) -> int:
-        n = self.plays[context]
-        bonus = self.alpha * np.sqrt(math.log(1 + self.t) / n)
-        return int(np.argmax(self.total[context] / n + bonus + self.tie[context]))
-
-    def tell(self, context: int, arm: int, reward: float) -> None:
-        self.plays[context, arm] += 1
-        self.total[context, arm] += reward
-        self.t += 1
 
 
 def test_beats_a_bandit_of_its_own_for_each_context() -> None:

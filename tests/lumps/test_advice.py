@@ -429,3 +429,16 @@ def surer(part: float, learner: Levels) -> Posterior:
     """Return what is believed with a part of the variance."""
     seen = averaged_posterior(learner)
     return seen._replace(variance=part * seen.variance)
+
+
+@pytest.mark.parametrize("successes", [0, 1])
+def test_intervals_hold_their_means(successes: int) -> None:
+    """Also where nothing ever worked: most draws are next to 0, and few make up the mean."""
+    lumps = Lumps(list("abcd"), rewards="binary")
+    for user in range(20):
+        for k in range(20):
+            lumps.tell(user, "abcd"[k % 4], float(user * 20 + k < successes))
+    for row in lumps.policy():
+        assert 0.0 <= row.low <= row.mean <= row.high
+    lift = lumps.lift()
+    assert lift.low <= lift.lift <= lift.high

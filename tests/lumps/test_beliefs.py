@@ -371,7 +371,7 @@ def test_the_explained_share_is_that_of_the_world() -> None:
     group = np.arange(100) % 2
     centre = np.where(rng.permuted(np.tile([0, 1], (10, 1)), axis=1)[:, group].T, 0.7, 0.3)
     mean = np.clip(centre + 0.1 * rng.standard_normal((100, 10)), 0, 1)
-    between, within = summary.explained(told(mean, 60_000, 6))
+    between, within = summary.explained_variance(told(mean, 60_000, 6))
     assert between == pytest.approx(0.04, rel=0.15)
     assert within == pytest.approx(0.01, rel=0.4)
 
@@ -481,7 +481,7 @@ def test_large_tables_are_checked_in_a_sample(
     found = residuals.residuals(learner)
     assert found.words == "the residuals look like noise (in a sample of 25 of 40)"
     whole, some = (alternatives.alternatives(learner, cells=cells) for cells in (None, 200))
-    assert alternatives.judged_by(learner, 200) == 25
+    assert alternatives.sample_size(learner, 200) == 25
     assert [row.model for row in some if row.believed] == [
         row.model for row in whole if row.believed
     ]
@@ -501,7 +501,7 @@ def test_a_posterior_is_held_until_more_is_told(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(posterior, "posterior_now", counted)
     apart = beliefs.groups(learner)
-    with posterior.held(learner), posterior.held(learner):
+    with posterior.cache_answers(learner), posterior.cache_answers(learner):
         assert beliefs.groups(learner) == beliefs.groups(learner) == apart
         learner.tell(0, 0, 1.0)
         beliefs.groups(learner)

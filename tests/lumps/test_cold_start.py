@@ -38,7 +38,7 @@ from lumpable.lumps.belief.answers_compiled import of_answers
 from lumpable.lumps.core.parts_compiled import of_fits, of_rounds
 
 for real in (False, True):
-    with lb.open(arms=["red", "green", "blue"], seed=3, fits="at once") as e:
+    with lb.open(arms=["red", "green", "blue"], seed=3, fits="inline") as e:
         for k in range(400):
             made = e.decide(f"user {k * k % 31}", ["red", "blue"] if k % 9 == 0 else None)
             good = (made.arm == "red") == (k * k % 31 < 12)
@@ -118,7 +118,7 @@ def test_so_are_those_of_own_means_with_two_values() -> None:
 
 def test_a_process_without_compiled_code_decides_the_same(tmp_path: Path) -> None:
     cold = run(FEW, NUMBA_CACHE_DIR=str(tmp_path))
-    warm = run(FEW.replace("open(", "open(fits='at once', "))
+    warm = run(FEW.replace("open(", "open(fits='inline', "))
     assert len(cold.split()) == 9
     assert cold == warm
 

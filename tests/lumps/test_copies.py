@@ -100,7 +100,7 @@ def test_pulls_under_way_are_counted_where_they_are_likeliest() -> None:
 FORKS = """
 import os, signal, sys, threading, time
 from lumpable import Lumps
-lumps = Lumps(["red", "green"], outstanding=50)
+lumps = Lumps(["red", "green"], max_outstanding=50)
 stop = threading.Event()
 
 def learn():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from rewards_made import LAWS, Law, seen, tastes
 from scipy import stats
 
+from lumpable import Lumps
 from lumpable.base.arrays import FloatMatrix
 from lumpable.lumps.belief import deviating, summary
 from lumpable.lumps.core.levels import ThreeLevels
@@ -60,3 +62,42 @@ def test_rewards_of_a_cell_do_not_go_together_where_contexts_are_alike(name: str
     found = [deviating.togetherness(each) for each in alike(name)]
     assert abs(np.mean(found)) < 6.0 / math.sqrt(len(found))
     assert max(np.abs(found)) < 6.0
+
+
+def told(users: int, arms: int, rewards: int, reward: Callable[[int], float]) -> Lumps:
+    """Return a learner of users and arms that take turns, without any chance."""
+    turn = np.arange(rewards)
+    lumps = Lumps([f"a{k}" for k in range(arms)], [f"u{k}" for k in range(users)])
+    lumps.tell_counted(
+        lumps.contexts, lumps.arms, context=turn % users, arm=turn % arms,
+        reward=np.array([float(reward(k)) for k in range(rewards)]),
+        count=np.ones(rewards, np.int64),
+    )  # fmt: skip
+    lumps.core.refit()
+    return lumps
+
+
+def test_contexts_whose_own_rewards_never_vary_differ() -> None:
+    """Two always like it and two never do: there is no noise by which to measure that."""
+    for rewards in (40, 90, 900):
+        learner = told(4, 1, rewards, lambda k: k % 2).core
+        assert "contexts differ, but in no common way" in summary.summary(learner).lower()
+        assert deviating.togetherness(learner) == pytest.approx(2.0, abs=0.1)
+
+
+@pytest.mark.parametrize("reward", [0.0, 1.0, 0.7, -3.0])
+def test_contexts_whose_rewards_are_all_the_same_look_alike(reward: float) -> None:
+    assert summary.structure(told(40, 1, 4000, lambda _: reward).core).answer == "no"
+    assert summary.structure(told(40, 1, 40, lambda _: reward).core).answer == "open"  # too little
+
+
+def test_groups_are_open_while_one_group_has_a_probability() -> None:
+    """Groups that are likelier than one, and no more, are none that one can say "yes" to."""
+    lumps = told(4, 3, 900, lambda k: k % 2)
+    fit = lumps.core.last_fit
+    assert fit is not None
+    assert fit.groups == 2
+    assert fit.doubt > summary.DOUBTFUL
+    found = summary.structure(lumps.core)
+    said = f"2 groups are likelier than one, but the probability of one is {fit.doubt:.2g}."
+    assert (found.answer, found.words, lumps.summary()) == ("open", said, said)

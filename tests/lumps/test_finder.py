@@ -45,7 +45,7 @@ def test_names_change_no_choice_and_no_stop() -> None:
         if finder.finished:
             break
     assert finder.finished
-    assert finder.policy() == {
+    assert finder.recommended() == {
         user: OFFERS[j] for user, j in zip(USERS, numbers.policy(), strict=True)
     }
     assert repr(finder).endswith("rewards, finished")
@@ -56,7 +56,7 @@ def test_who_and_what_comes_later_is_part_of_the_policy() -> None:
     for t in range(200):
         finder.tell(f"user {t % 5}", ("red", "blue")[t % 2], float(t % 2))
     assert repr(finder).endswith("finished")
-    assert set(finder.policy().values()) == {"blue"}
+    assert set(finder.recommended().values()) == {"blue"}
     finder.add_arm("green")
     assert not finder.finished
     assert finder.ask("user 0", ["green"]) == "green"
@@ -64,11 +64,11 @@ def test_who_and_what_comes_later_is_part_of_the_policy() -> None:
         name = f"user {t % 70}"  # more than there is room for at first
         arm = finder.ask(name)
         finder.tell(name, arm, float(arm == "green"))
-    assert len(finder.policy()) == 70
-    assert {finder.policy()[f"user {i}"] for i in range(5)} == {"green"}
+    assert len(finder.recommended()) == 70
+    assert {finder.recommended()[f"user {i}"] for i in range(5)} == {"green"}
     finder.retire_arm("green")
     assert not finder.finished
-    assert "green" not in finder.policy().values()
+    assert "green" not in finder.recommended().values()
     assert finder.retired == ("green",)
 
 
@@ -78,7 +78,7 @@ def test_tables_are_told_at_once() -> None:
     many.tell_many(rows)
     for row in rows:
         one.tell(row["context"], row["arm"], row["reward"])  # type: ignore[arg-type]
-    assert one.policy() == many.policy() == dict.fromkeys(range(7), 1)
+    assert one.recommended() == many.recommended() == dict.fromkeys(range(7), 1)
 
 
 def test_it_goes_on_as_if_it_had_never_stopped(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_it_goes_on_as_if_it_had_never_stopped(tmp_path: Path) -> None:
     twin = copy.deepcopy(finder)
     assert play(finder, 600, seed=2) == play(loaded, 600, seed=2) == play(twin, 600, seed=2)
     assert finder.finished == loaded.finished
-    assert finder.policy() == loaded.policy()
+    assert finder.recommended() == loaded.recommended()
     with pytest.raises(ValueError, match="0 or 1, as rewards are binary"):
         loaded.tell("user 0", "red", 0.5)
 
@@ -110,7 +110,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="expected an arm that may be chosen"):
         PolicyFinder().ask("ann")
     with pytest.raises(ValueError, match="expected an arm that may be chosen"):
-        PolicyFinder(contexts=["ann"]).policy()
+        PolicyFinder(contexts=["ann"]).recommended()
     with pytest.raises(ValueError, match="expected known arms"):
         finder.ask("ann", ["blue"])
     with pytest.raises(ValueError, match="reward: expected a number"):

@@ -18,6 +18,7 @@ from lumpable.lumps.core.batches import ask_many, tell_many
 from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.growth import grow
 from lumpable.lumps.core.levels import ThreeLevels
+from lumpable.lumps.core.retraction import retract
 from lumpable.lumps.core.state import FIRST_LOG
 from lumpable.lumps.model import fitted
 from lumpable.lumps.use import stored
@@ -209,3 +210,19 @@ def test_a_reward_that_is_no_number_changes_nothing(wrong: Any) -> None:
         at_once(learner, table)
     assert equal(learner.counts(), before)
     assert learner.state.logged[0] == logged
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-309, 1e-200, 4e-101])
+def test_the_tiniest_rewards_count_as_0(tiny: float) -> None:
+    """Products of their squares vanish: fits of them never ended, or ended in an error."""
+    context, arm, _ = rows()
+    small = tiny * (1.0 + (context + arm) % 2)
+    reward: FloatVector = np.where(context == arm, 1.0, small).astype(np.float64)
+    plain = at_once(ThreeLevels(S, K, seed=1), (context, arm, np.where(context == arm, 1.0, 0.0)))
+    for told in (one_by_one, at_once):
+        learner = told(ThreeLevels(S, K, seed=1), (context, arm, reward))
+        assert equal(learner.counts(), plain.counts())
+    before = learner.counts()
+    learner.tell(3, 2, -tiny)
+    retract(learner, 3, 2, -tiny)
+    assert equal(learner.counts(), before)

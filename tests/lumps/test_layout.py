@@ -131,7 +131,7 @@ def test_questions_in_one_block_count_once(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(ThreeLevels, "counts", counted)
     apart = posterior.posterior_now(learner), posterior.intervals_of(learner, 0.9)
     asked.clear()
-    with posterior.held(learner):
+    with posterior.cache_answers(learner):
         for _ in range(2):
             now = posterior.posterior_now(learner), posterior.intervals_of(learner, 0.9)
             posterior.coins_now(learner)

@@ -20,9 +20,10 @@ import lumpable as lb
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.state import State
 from lumpable.lumps.model.counts import group_sums
+from lumpable.lumps.model.dispersion import tempered
 from lumpable.lumps.model.ends import Ends
 from lumpable.lumps.model.fit import Fit, Scale
-from lumpable.lumps.model.scores import Score, scored, tempered
+from lumpable.lumps.model.scores import Score, scored
 from lumpable.lumps.model.worth import Worth
 
 SERIES = 2e-5

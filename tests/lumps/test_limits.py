@@ -175,3 +175,13 @@ def test_limits_are_kept_in_files(tmp_path: Path) -> None:
         lumps.save(tmp_path / str(number))
         assert Lumps.load(tmp_path / str(number)).at_most == given
     assert Lumps.load(Path(__file__).parents[1] / "data" / "groups.lumps").at_most is None
+
+
+def test_a_limit_of_an_arm_that_was_not_listed_is_refused() -> None:
+    """It is a slip, and would limit nothing; where arms may come, it is for one to come."""
+    with pytest.raises(ValueError, match=r"at_most: expected arms that are listed .*, got 'gren'"):
+        Lumps(ARMS, at_most={"gren": 1, "red": 2})
+    for lumps in (Lumps(at_most={"gren": 1}), Lumps(ARMS, at_most={"gren": 1}, new_arms=True)):
+        lumps.decide("ann", allowed=["gren"])
+        with pytest.raises(ValueError, match="as often as `at_most` allows"):
+            lumps.decide("ann", allowed=["gren"])

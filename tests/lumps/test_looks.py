@@ -124,6 +124,20 @@ def test_heavy_tails_are_said() -> None:
     assert any("largest hundredth" in note for note in looks.notes)
 
 
+@pytest.mark.filterwarnings("ignore:a reward of")
+@pytest.mark.parametrize("wild", [1e9, -1e9])
+def test_one_wild_reward_is_no_heavy_tail(wild: float) -> None:
+    """It counts as the fence, so no mean needs more rewards for it."""
+    rng, user, arm = plays(13)
+    reward = rng.normal(5.0, 1.0, N)
+    plain = told((user, arm, reward)).looks()
+    reward[7] = wild
+    looks = told((user, arm, reward)).looks()
+    assert looks.wild == 1
+    assert looks.heavy == pytest.approx(plain.heavy, abs=0.05)
+    assert [note for note in looks.notes if "means need many" in note] == []
+
+
 def amounts(seed: int) -> Log:
     """Return purchases of 20 and more, in eight of a thousand rewards; all others are 0."""
     rng, user, arm = plays(seed)

@@ -361,7 +361,7 @@ def test_arms_retire_with_rewards_outstanding_and_come_back() -> None:
         lumps.tell(t % 4, "green", 0.0)
     under_way = lumps.decide("ann")
     assert under_way.arm == "red"
-    lumps.retire_arm("red")
+    lumps.retire_arm(arm="red")
     assert (lumps.arms, lumps.retired) == (("green",), ("red",))
     assert lumps.ask("ann") == lumps.decide("ann").arm == "green"
     assert lumps.ask("ann", allowed=["red", "green"]) == "green"
@@ -370,7 +370,7 @@ def test_arms_retire_with_rewards_outstanding_and_come_back() -> None:
     lumps.tell("bob", "red", 1.0)
     assert cells(lumps)["ann", "red"] == cells(lumps)["bob", "red"] == (1.0, 1.0)
     assert lumps.retired == ("red",)
-    lumps.add_arm("red")
+    lumps.add_arm(arm="red")
     assert lumps.ask("ann") == "red"
     refused(lumps, "expected a known arm, got 'blue'", _retire(lumps, "blue"))
 
@@ -407,7 +407,7 @@ def test_extreme_sizes(contexts: int, arms: int) -> None:
 @pytest.mark.filterwarnings("ignore:more than 40 decisions")
 def test_any_life_keeps_the_books() -> None:
     """Late, missing and told rewards, new names, retirements, against a plain dictionary."""
-    lumps, rng = Lumps(["a", "b"], floor=0.01, seed=6, outstanding=40), np.random.default_rng(7)
+    lumps, rng = Lumps(["a", "b"], floor=0.01, seed=6, max_outstanding=40), np.random.default_rng(7)
     book: Counter[tuple[object, object]] = Counter()
     under_way: list[Any] = []
     decided: list[Any] = []
@@ -451,7 +451,7 @@ def test_any_life_keeps_the_books() -> None:
 
 
 def test_each_decision_takes_one_reward() -> None:
-    lumps = Lumps(["red"], outstanding=2)
+    lumps = Lumps(["red"], max_outstanding=2)
     first, second = lumps.decide("ann"), lumps.decide("ann")
     lumps.reward(second.id, 1.0)
     refused(
@@ -541,9 +541,25 @@ def test_many_decisions_wait_for_many_rewards() -> None:
     lumps.reward_many([])
 
 
+def test_a_table_of_numbered_names_counts_as_one_of_names() -> None:
+    one, other = (Lumps(["red", "blue"], new_arms=True) for _ in range(2))
+    one.tell_counted(
+        ["ann", "bob"], ["green", "red"], context=np.array([1, 0, 1]), arm=np.array([0, 1, 1]),
+        reward=np.array([1.0, 0.0, 0.0]), count=np.array([3, 1, 2]),
+    )  # fmt: skip
+    table = {
+        "context": ["bob", "ann", "bob"], "arm": ["green", "red", "red"],
+        "reward": [1.0, 0.0, 0.0], "count": [3, 1, 2],
+    }  # fmt: skip
+    other.tell_many(table)
+    assert cells(one) == cells(other) == {
+        ("ann", "red"): (1.0, 0.0), ("bob", "red"): (2.0, 0.0), ("bob", "green"): (3.0, 3.0)
+    }  # fmt: skip
+
+
 def test_a_table_of_rewards_names_every_id_that_is_wrong() -> None:
     """Forgotten, rewarded, foreign and repeated ones, each with its row; nothing is counted."""
-    lumps, other = Lumps(["red"], outstanding=3), Lumps(["red"])
+    lumps, other = Lumps(["red"], max_outstanding=3), Lumps(["red"])
     made = lumps.decide_many(["ann", "bob", "cem"])
     with pytest.warns(UserWarning, match="the oldest are forgotten"):
         made.append(lumps.decide("dan"))
@@ -791,7 +807,9 @@ def test_what_is_no_table_is_refused() -> None:
 
 def lived(seed: int = 3) -> Lumps:
     """Return a learner of three groups with 30 decisions under way and an arm retired."""
-    lumps = Lumps(["tea", 2, "two", "milk", "rum", "ale"], floor=0.02, seed=seed, outstanding=500)
+    lumps = Lumps(
+        ["tea", 2, "two", "milk", "rum", "ale"], floor=0.02, seed=seed, max_outstanding=500
+    )
     mean, rng = tastes(30, 6), np.random.default_rng(seed)
     for t in range(1030):
         made = lumps.decide(int(i) if (i := rng.integers(30)) % 2 else f"user {i}")

@@ -12,7 +12,8 @@ from lumpable.lumps.belief import beliefs
 from lumpable.lumps.core.batches import tell_many
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.model.counts import Counts
-from lumpable.lumps.model.scores import Cells, context_noise, evened, scored, scoring
+from lumpable.lumps.model.dispersion import context_noise, evened
+from lumpable.lumps.model.scores import Cells, scored, scoring
 
 S, K, EACH = 120, 6, 10
 UNLIKELY = 1e-9

@@ -22,7 +22,7 @@ from lumpable.lumps.belief import beliefs, residuals, strengths_doubted, summary
 from lumpable.lumps.belief.posterior import ESTIMATED
 from lumpable.lumps.core.batches import tell_many
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.model import fitted, scores
+from lumpable.lumps.model import dispersion, fitted, scores, variances
 from lumpable.lumps.model import worth as worths
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit
@@ -133,7 +133,7 @@ def test_without_a_dispersion_of_its_own_a_loud_arm_is_a_direction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert [shape(loud(seed)) for seed in SEEDS] == [(1, 0)] * len(SEEDS)
-    own = scores.arm_dispersion
+    own = dispersion.arm_dispersion
 
     def common(counts: Counts, cells: Cells) -> FloatVector:
         return np.full(counts.arms, own(counts, cells).mean())
@@ -196,7 +196,7 @@ def test_without_the_noisiest_group_a_noisy_one_falls_apart(
 
     A noise of each context would do here, too: there is none.
     """
-    monkeypatch.setattr(scores, "UNLIKE", math.inf)
+    monkeypatch.setattr(variances, "UNLIKE", math.inf)
 
     def draw(rng: np.random.Generator, p: FloatVector, _: FloatVector) -> FloatVector:
         return np.where(p < 0.5, p, rng.exponential(p))
@@ -235,7 +235,7 @@ def test_without_a_noise_of_their_own_loud_contexts_are_a_group(
         return sum((fit.groups, fit.rank) == (1, 0) for fit in fits)
 
     assert right() >= 4
-    monkeypatch.setattr(scores, "UNLIKE", math.inf)
+    monkeypatch.setattr(variances, "UNLIKE", math.inf)
     assert right() <= 1
 
 

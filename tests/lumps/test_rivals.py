@@ -196,3 +196,21 @@ def test_two_groups_taken_for_one_leave_a_doubt(seeds: Sequence[int]) -> None:
         plain.append(float(without[sure].mean()))
     assert len(wrong) >= 3
     assert np.mean(wrong) < np.mean(plain) - 0.05
+
+
+@pytest.mark.parametrize("seed", [2, 4, 6, 8, 9])
+def test_groups_of_quiet_rewards_are_not_said_to_deviate(seed: int) -> None:
+    """Contexts are alike in each group, and the groups' means are one of two values.
+
+    Own means of two values are likelier then, by up to a million times, though nobody deviates.
+    """
+    rng = np.random.default_rng([seed, 100])
+    theta, group = rng.choice([0.05, 0.95], size=(3, 10)), rng.integers(3, size=100)
+    user, arm = np.repeat(np.arange(100), 60), rng.integers(10, size=6000)
+    reward = theta[group[user], arm] + rng.normal(0.0, 0.1, 6000)
+    learner = ThreeLevels(101, 10, seed=1)
+    tell_many(learner, user, arm, reward, np.ones(6000, dtype=np.int64))
+    rows = alternatives.alternatives(learner)
+    assert rows[0].believed
+    assert {math.isinf(row.m0) for row in rows} == {True, False}
+    assert max(row.difference for row in rows) < 1.0

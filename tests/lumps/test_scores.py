@@ -26,28 +26,18 @@ from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.core.batches import tell_many
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.steps import score as compiled
-from lumpable.lumps.model import fitted, scores, search
+from lumpable.lumps.model import fitted, search, variances
 from lumpable.lumps.model.counts import Counts
-from lumpable.lumps.model.scores import (
-    DOUBT,
-    FENCE,
-    FEW,
-    KNOTS,
-    LEAST_PART,
+from lumpable.lumps.model.dispersion import (
     LEAST_PHI,
-    LIGHT,
-    MIDDLE,
-    OUTER,
     PRIOR_FREEDOM,
-    Score,
     arm_dispersion,
     context_dispersion,
-    draw_together,
     group_dispersion,
-    scored,
-    scoring,
     tempered,
 )
+from lumpable.lumps.model.scores import FENCE, KNOTS, LIGHT, MIDDLE, OUTER, Score, scored, scoring
+from lumpable.lumps.model.variances import DOUBT, FEW, LEAST_PART, draw_together
 
 Draws = npt.NDArray[np.float64]
 SIZE = (20, 6, 5)
@@ -384,7 +374,7 @@ def test_dispersion_of_contexts_is_the_literal_one(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Relative to all contexts, drawn together, and by two standard errors larger than it seems."""
-    monkeypatch.setattr(scores, "UNLIKE", 0.0)
+    monkeypatch.setattr(variances, "UNLIKE", 0.0)
     counts = uneven(seed)
     phi, kept = arm_dispersion(counts, scored(counts, scoring(counts))), literal_cells(counts)
     arms = [[u for (_, j), u in kept.items() if j == k] for k in range(counts.arms)]
@@ -406,7 +396,7 @@ def test_dispersion_of_contexts_is_the_literal_one(
     coins = tempered(counts, scored(counts, scoring(counts)), phi)
     factor = np.clip(phi[counts.arm] * psi[counts.row], LEAST_PHI, 1.0)
     assert coins.n == pytest.approx(counts.n / factor)
-    monkeypatch.setattr(scores, "UNLIKE", 1.01 * true)
+    monkeypatch.setattr(variances, "UNLIKE", 1.01 * true)
     alike_enough = context_dispersion(counts, scored(counts, scoring(counts)), phi)
     assert np.array_equal(alike_enough, np.ones(counts.contexts))
 

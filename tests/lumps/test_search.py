@@ -14,8 +14,8 @@ from scipy import stats
 
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.model import fitted, search
+from lumpable.lumps.model.dispersion import LEAST_PHI
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.model.scores import LEAST_PHI
 
 NOISES = [None, 0.2]
 """Rewards of 0 and 1, and real ones with this standard deviation."""

@@ -12,7 +12,8 @@ from scipy import integrate, stats
 
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.model.counts import Counts
-from lumpable.lumps.model.scores import Cells, draw_together, scored, scoring
+from lumpable.lumps.model.scores import Cells, scored, scoring
+from lumpable.lumps.model.variances import draw_together
 from lumpable.lumps.model.worth import (
     PRIOR_FREEDOM,
     RATIOS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -11,10 +12,12 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import psycopg
 import pytest
 from made_nights import LIKES, OFFERS, contents, rows, write
 
 import lumpable as lb
+from kits import postgres
 from lumpable.live.session import Session
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.nightly import night_fits, night_plans
@@ -302,3 +305,28 @@ def no_fit(*_: object) -> None:
 def same(one: NightPlan, two: NightPlan) -> bool:
     propensities = np.array_equal(one.propensity, two.propensity)
     return propensities and (one.version, one.actions) == (two.version, two.actions)
+
+
+def test_the_query_of_the_docs_gives_everybody_an_action(learned: Path) -> None:
+    """On engines for which `user` alone is who is logged in, too."""
+    page = (Path(__file__).parents[2] / "docs/how-to/nightly.md").read_text(encoding="utf-8")
+    [query] = re.findall(r"```sql\n(.+?)```", page, re.DOTALL)
+    plan = lb.Nightly(learned).plan(USERS)
+    table: list[tuple[Any, ...]] = [(None, plan.default, plan.default_propensity, plan.version)]
+    table += [(*row, plan.version)
+              for row in zip(plan.users, plan.actions, plan.propensity, strict=True)]  # fmt: skip
+    make = (
+        'CREATE TEMP TABLE plan ("user" text, action text, propensity double precision, '
+        "version text)",
+        "CREATE TEMP TABLE users (id text)",
+        "INSERT INTO users VALUES ('u3'), ('zoe')",
+    )
+    expected = {("u3", *table[1 + plan.users.index("u3")][1:3]), ("zoe", *table[0][1:3])}
+    with psycopg.connect(postgres.server().address("public"), autocommit=True) as server:
+        for connection, mark in ((server.cursor(), "%s"), (duckdb.connect(), "?")):
+            for sql in make:
+                connection.execute(sql)
+            insert = f"INSERT INTO plan VALUES ({', '.join([mark] * 4)})"
+            connection.executemany(insert, table)
+            connection.execute(query)
+            assert set(connection.fetchall()) == expected

@@ -12,13 +12,13 @@ import pytest
 
 from kits.served import served
 from kits.service import Clock, opened
-from lumpable.client import Chosen, Client
+from lumpable.client import Client, Decided
 from lumpable.playground import simulated_platform as simulated
 from lumpable.playground.judging import Believed, beside_truth
 from lumpable.playground.shop import NEW, Shop, build
 from lumpable.playground.simulated_platform import BURST, Platform
-from lumpable.playground.takings import Takings, measured
-from lumpable.playground.visits import come
+from lumpable.playground.takings import Takings, compare_takings
+from lumpable.playground.visits import visits_from
 from lumpable.service.live_experiment import LiveExperiment
 
 WINDOW = 1.0
@@ -47,9 +47,9 @@ class Scripted:
         self.rewarded: list[tuple[str, float]] = []
         self.added: list[tuple[int, str]] = []
 
-    def decide_many(self, users: Iterable[str], *, events: Sequence[str]) -> list[Chosen]:
+    def decide_many(self, users: Iterable[str], *, events: Sequence[str]) -> list[Decided]:
         made = [
-            Chosen(event, user, self.show(user), 1.0, self.version)
+            Decided(event, user, self.show(user), 1.0, self.version)
             for event, user in zip(events, users, strict=True)
         ]
         assert not self.decided.keys() & set(events)
@@ -70,8 +70,8 @@ def played(
 ) -> tuple[Scripted, Takings]:
     time = Time()
     service = Scripted(time, show)
-    platform = Platform(service, shop, come(shop, 4), window=WINDOW, new_at=new_at, clock=time,
-                        sleep=time.sleep)  # fmt: skip
+    platform = Platform(service, shop, visits_from(shop, 4), window=WINDOW, new_at=new_at,
+                        clock=time, sleep=time.sleep)  # fmt: skip
     *_, takings = platform.play(visits, pace=500.0)
     platform.finish()
     return service, takings
@@ -98,7 +98,7 @@ def test_who_knows_the_favourites_earns_the_most(shop: Shop) -> None:
     _, takings = played(shop, first_favourite(shop), new_at=10**9)
     assert takings.favourites == 1.0
     assert takings.shown == takings.best
-    visits = list(islice(come(shop, 4), 2_000))
+    visits = list(islice(visits_from(shop, 4), 2_000))
     who = np.array([visit.visitor for visit in visits])
     mean = shop.world.mean[:, :-1]
     assert takings.best == pytest.approx(mean[who].max(axis=1).sum())
@@ -110,7 +110,7 @@ def test_who_knows_the_favourites_earns_the_most(shop: Shop) -> None:
 def test_after_the_new_offer_the_old_favourite_is_none(shop: Shop) -> None:
     service, takings = played(shop, first_favourite(shop), new_at=1_010)
     assert service.added == [(1_025, NEW)]  # before the first burst that begins after it
-    who = np.array([visit.visitor for visit in islice(come(shop, 4), 2_000)])
+    who = np.array([visit.visitor for visit in islice(visits_from(shop, 4), 2_000)])
     spoilt = (np.arange(2_000) >= 1_025) & (shop.world.group[who] == 1)
     assert takings.favourites == pytest.approx(1 - spoilt.mean())
     assert takings.shown < takings.best
@@ -118,7 +118,7 @@ def test_after_the_new_offer_the_old_favourite_is_none(shop: Shop) -> None:
 
 def test_clicks_are_reported_late_never_or_twice_as_they_should(shop: Shop) -> None:
     service, takings = played(shop, lambda user: shop.control)
-    visits = list(islice(come(shop, 4), 2_000))
+    visits = list(islice(visits_from(shop, 4), 2_000))
     times = Counter(event for event, _ in service.rewarded)
     last = {event: at - service.decided[event] for event, at in service.rewarded}
     assert (takings.visits, len(service.decided)) == (2_000, 2_000)
@@ -140,8 +140,8 @@ def test_clicks_are_reported_late_never_or_twice_as_they_should(shop: Shop) -> N
 def test_visitors_come_slowly_until_there_were_fits(shop: Shop) -> None:
     time = Time()
     service = Scripted(time, lambda user: shop.control, version=0)
-    platform = Platform(service, shop, come(shop, 4), window=WINDOW, new_at=10**9, clock=time,
-                        sleep=time.sleep)  # fmt: skip
+    platform = Platform(service, shop, visits_from(shop, 4), window=WINDOW, new_at=10**9,
+                        clock=time, sleep=time.sleep)  # fmt: skip
     playing = platform.play(pace=1_000.0)
     for _ in islice(playing, 21):
         pass
@@ -160,13 +160,13 @@ def test_visitors_come_slowly_until_there_were_fits(shop: Shop) -> None:
 def test_what_is_held_back_is_measured() -> None:
     rewards = [*[(True, 1.0)] * 30, *[(True, 0.0)] * 70, *[(False, 1.0)] * 500]
     rewards += [(False, 0.0)] * 500
-    found = measured(rewards)
+    found = compare_takings(rewards)
     assert found is not None
     assert (found.held, found.others) == (100, 1_000)
     assert (found.held_rate, found.rate, found.difference) == pytest.approx((0.3, 0.5, 0.2))
     width = 1.96 * math.sqrt(0.21 / 99 + 0.25 / 999)
     assert (found.low, found.high) == pytest.approx((0.2 - width, 0.2 + width))
-    assert measured([(True, 1.0), (False, 1.0), (False, 0.0)]) is None
+    assert compare_takings([(True, 1.0), (False, 1.0), (False, 0.0)]) is None
 
 
 def test_beliefs_are_judged_by_the_majority(shop: Shop) -> None:
@@ -196,7 +196,7 @@ class Timed:
     def __init__(self, client: Client, clock: Clock) -> None:
         self.client, self.clock = client, clock
 
-    def decide_many(self, users: Iterable[str], *, events: Sequence[str]) -> list[Chosen]:
+    def decide_many(self, users: Iterable[str], *, events: Sequence[str]) -> list[Decided]:
         return self.client.decide_many(users, events=events)
 
     def reward_many(self, rewards: Iterable[tuple[str, float]]) -> list[str]:
@@ -217,12 +217,12 @@ def test_a_service_finds_the_tastes_over_http() -> None:
                       default=0.0)  # fmt: skip
 
     with served(opener) as running, Client(running.url, timeout=300.0) as client:
-        platform = Platform(Timed(client, clock), shop, come(shop, 2), window=WINDOW, new_at=1_500,
-                            clock=lambda: clock.now, sleep=sleep)  # fmt: skip
+        platform = Platform(Timed(client, clock), shop, visits_from(shop, 2), window=WINDOW,
+                            new_at=1_500, clock=lambda: clock.now, sleep=sleep)  # fmt: skip
         *_, takings = platform.play(3_000, pace=500.0)
         platform.finish()
         groups, counts = client.groups()["groups"], client.status()["experiment"]
-        policy = {row["context"]: row["best_arm"] for row in client.policy()}
+        policy = {row["user"]: row["best_arm"] for row in client.policy()}
     assert counts["decisions"] == counts["counted"] == 3_000  # also what was never clicked
     assert counts["waiting"] == 0
     assert {group["best_arm"] for group in groups} == {NEW, "chef's knife"}

@@ -11,7 +11,7 @@ import pytest
 from lumpable.base.errors import BadArgument
 from lumpable.playground import shop as shops
 from lumpable.playground import visits as laws
-from lumpable.playground.visits import come
+from lumpable.playground.visits import visits_from
 
 N = 20_000
 SIX = 6.0
@@ -64,16 +64,16 @@ def test_shops_that_cannot_be(visitors: int, tastes: int) -> None:
 
 def test_who_comes_is_a_function_of_the_seed_and_of_the_visit() -> None:
     shop = shops.build(60, 3, seed=5)
-    all = list(islice(come(shop, 7), 3_000))
-    assert all == list(islice(come(shop, 7), 3_000))
-    assert all != list(islice(come(shop, 8), 3_000))
+    all = list(islice(visits_from(shop, 7), 3_000))
+    assert all == list(islice(visits_from(shop, 7), 3_000))
+    assert all != list(islice(visits_from(shop, 8), 3_000))
     for first in (1, 999, 1_000, 1_001, 2_500):
-        assert list(islice(come(shop, 7, first), 400)) == all[first : first + 400]
+        assert list(islice(visits_from(shop, 7, first), 400)) == all[first : first + 400]
 
 
 def test_visits_follow_their_laws() -> None:
     shop = shops.build(20, 2, seed=1)
-    visits = list(islice(come(shop, 3), N))
+    visits = list(islice(visits_from(shop, 3), N))
 
     def agrees(count: int, share: float) -> bool:
         return abs(count - N * share) < SIX * math.sqrt(N * share * (1 - share))

@@ -91,16 +91,31 @@ def test_a_narrow_screen_does_not_scroll_sideways(chrome: Chrome, written: Path)
 
 
 def test_pictures_shrink_with_the_page(chrome: Chrome, written: Path) -> None:
-    """At 500 pixels none is cut off, and none is squeezed: height shrinks as width does."""
-    opened = Opened(chrome, written, viewport={"width": 500, "height": 900})
+    """At 700 pixels none is cut off, and none is squeezed: height shrinks as width does."""
+    opened = Opened(chrome, written, viewport={"width": 700, "height": 900})
     for key in CHARTS:
         host = opened.page.locator(f"#picture-{key}")
         assert host.evaluate("one => one.scrollWidth <= one.clientWidth"), key
         whole, shown = host.locator("svg:visible").evaluate(
             "o => [o.viewBox.baseVal, o.getBoundingClientRect()].map(b => [b.width, b.height])"
         )
-        assert shown[0] <= 500
+        assert shown[0] <= 700
         assert shown[0] / shown[1] == pytest.approx(whole[0] / whole[1], rel=0.01)
+    opened.closed()
+
+
+def test_texts_of_pictures_are_not_small_on_a_telephone(chrome: Chrome, written: Path) -> None:
+    """There pictures keep their size, and scroll by themselves."""
+    opened = Opened(chrome, written, viewport={"width": 360, "height": 740})
+    for key in CHARTS:
+        host = opened.page.locator(f"#picture-{key}")
+        shrunk, smallest = host.locator("svg:visible").evaluate(
+            "o => [o.getBoundingClientRect().width / o.viewBox.baseVal.width,"
+            " Math.min(...[...o.querySelectorAll('text')]"
+            ".map(t => t.getBoundingClientRect().height).filter(height => height > 0))]"
+        )
+        assert shrunk == pytest.approx(1.0)
+        assert smallest >= 9.0, key
     opened.closed()
 
 

@@ -252,7 +252,7 @@ def test_all_is_reached_by_keyboard(chrome: Chrome, shop: Served, platform: Plat
 
 
 def test_tokens_are_asked_for_and_wrong_ones_are_named(chrome: Chrome) -> None:
-    tokens = Tokens.parsed(f"read {READ}\ndecide {DECIDE}", "here")
+    tokens = Tokens.parse(f"read {READ}\ndecide {DECIDE}", "here")
     with (
         served(opened_experiment, tokens, page=files) as running,
         seen(chrome, running.url, refused=3) as it,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,10 @@ def test_all_that_a_log_says_is_on_the_page_and_can_be_read(
     ):  # fmt: skip
         assert " ".join(words.split()) in text, words
     assert "countrys" not in text.lower()
+    assert "pulls" not in at.content()
+    table = at.locator("table", has=at.locator("th", has_text=re.compile("^size$"))).first
+    sizes = table.locator("tbody tr td:nth-child(2)")
+    assert [*sizes.all_inner_texts()] == [f"{row.size:,.0f}" for row in found.groups]
     assert "categorys" not in text.lower()
     for heading in ("log", "worth", "policy"):
         assert at.locator(f"#{heading}").is_visible()

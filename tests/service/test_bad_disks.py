@@ -116,7 +116,7 @@ def test_what_may_have_been_refused_is_not_shown_while_nobody_can_tell(
 
 def test_a_disk_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red"], fits="at once") as e:
+    with lb.open(path, ["red"], fits="inline") as e:
         e._store._db.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
         with pytest.raises(StoreError, match="readonly") as refused:
             e.decide("ann")
@@ -136,7 +136,7 @@ def test_a_disk_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
         patch.setattr(sqlite3, "connect", none_left)
         with pytest.raises(StoreError, match="Too many open files"):
             lb.open(path)
-    lb.open(path, fits="at once").close()
+    lb.open(path, fits="inline").close()
 
 
 def test_an_import_that_fails_is_an_error_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,12 +171,12 @@ def test_a_snapshot_that_cannot_be_written_harms_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "clicks.db"
-    e = lb.open(path, ["red"], fits="at once")
+    e = lb.open(path, ["red"], fits="inline")
     made = e.decide("ann")
     with monkeypatch.context() as patch:
         patch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space")))
         closed(e)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         assert e.decide("ann", event=made.event) == made
 
 
@@ -259,7 +259,7 @@ def test_erasing_is_refused_while_somebody_reads(tmp_path: Path) -> None:
 def test_eight_threads(tmp_path: Path) -> None:
     """Deciding, rewarding, repeating, forgetting, beside each other: nothing lost, no deadlock."""
     path, errors = tmp_path / "clicks.db", list[BaseException]()
-    e = lb.open(path, ["red", "green"], fits="at once")
+    e = lb.open(path, ["red", "green"], fits="inline")
 
     def work(name: int) -> None:
         try:
@@ -285,7 +285,7 @@ def test_eight_threads(tmp_path: Path) -> None:
     assert sum(times for *_, times in e.evidence()) == 8 * 20
     evidence, version = e.evidence(), e.status().version
     closed(e)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         assert e.evidence() == evidence
         assert e.status().version == version
         assert not e._store.verify()
@@ -294,7 +294,7 @@ def test_eight_threads(tmp_path: Path) -> None:
 def test_one_process_writes_through_links_too(tmp_path: Path) -> None:
     (tmp_path / "link.db").symlink_to(tmp_path / "clicks.db")
     with (
-        lb.open(tmp_path / "clicks.db", ["red"], fits="at once"),
+        lb.open(tmp_path / "clicks.db", ["red"], fits="inline"),
         pytest.raises(BadArgument, match="no other process"),
     ):
         lb.open(tmp_path / "link.db")

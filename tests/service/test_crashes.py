@@ -17,7 +17,7 @@ import lumpable as lb
 from kits.service import bits, opened
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.service.fits_beside import NICER, Beside
+from lumpable.service.fits_beside import NICER, BackgroundFitter
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
 
@@ -27,7 +27,7 @@ import lumpable as lb
 from lumpable.stores import checkpoints
 checkpoints.STEP, checkpoints.LONGEST = 20, 60  # so that many are killed
 path, tag = sys.argv[1:]
-e = lb.open(path, ["red", "green"], fits="at once")
+e = lb.open(path, ["red", "green"], fits="inline")
 out = threading.Lock()
 def work(name):
     for k in range(10**6):
@@ -77,7 +77,7 @@ def check_replays(path: Path) -> None:
     for removed in (False, False, True):
         if removed:
             snapshot.unlink()
-        with lb.open(path, fits="at once") as e:
+        with lb.open(path, fits="inline") as e:
             found.append((bits(e), e.digest()))
     assert len(set(found)) == 1
 
@@ -159,7 +159,7 @@ def until(condition: object, seconds: float = 180.0) -> None:
 
 
 def test_fits_are_made_beside_and_adopted_as_versions(tmp_path: Path) -> None:
-    store, fitter = SQLiteStore(tmp_path / "clicks.db"), Beside()
+    store, fitter = SQLiteStore(tmp_path / "clicks.db"), BackgroundFitter()
     with opened(store, fitter=fitter, arms=("red", "blue")) as e:
         for k in range(60):
             made = e.decide(f"u{k % 6}")

@@ -28,7 +28,7 @@ MOST_MEMORY = 60_000_000
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("whole")
-    with lb.open(folder / "clicks.db", ["red", "green"], window=1e9, fits="at once") as e:
+    with lb.open(folder / "clicks.db", ["red", "green"], window=1e9, fits="inline") as e:
         for k in range(40):
             made = e.decide(f"u{k % 5}", event=f"e{k}")
             if k % 4:
@@ -50,7 +50,7 @@ def reopened(path: Path) -> str:
         with SQLiteStore(path, read_only=True) as store:
             store.verify()
             snapshots.problem(Path(f"{path}.snapshot"), store)
-        with lb.open(path, fits="at once") as e:
+        with lb.open(path, fits="inline") as e:
             return bits(e)
     except (BadArgument, StoreError, FileNotFoundError):
         return ""

@@ -18,7 +18,7 @@ from kits.service import Clock, bits, opened, settings
 from lumpable.base.errors import BadArgument
 from lumpable.service import minds, snapshots
 from lumpable.service.exporting import rows
-from lumpable.service.settings import Settings, decoded, encoded
+from lumpable.service.settings import Settings, decode, encode
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
@@ -80,7 +80,7 @@ def test_which_of_several_rewards_counts(repeated: str, expected: int) -> None:
 def test_a_sum_may_leave_the_range_of_its_parts(rewards: Any, tmp_path: Path) -> None:
     """Decided before its rewards, after them, or between; and when it is opened again."""
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red"], rewards=rewards, repeated="sum", fits="at once") as e:
+    with lb.open(path, ["red"], rewards=rewards, repeated="sum", fits="inline") as e:
         e.decide("ann", event="before")
         for event in ("before", "after", "between"):
             e.reward(event, 1.0, at=1e9)
@@ -93,7 +93,7 @@ def test_a_sum_may_leave_the_range_of_its_parts(rewards: Any, tmp_path: Path) ->
             e.reward("before", 2.0)  # a single one is held to the range
         expected = [("ann", "red", 2_000_000, 2), ("ann", "red", 3_000_000, 1)]
         assert e.evidence() == expected
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         assert e.evidence() == expected
         e.reward("after", 1.0, at=1e9 + 2)
         assert e.evidence() == [("ann", "red", 2_000_000, 1), ("ann", "red", 3_000_000, 2)]
@@ -108,7 +108,7 @@ def test_a_snapshot_whose_learner_takes_no_sums_is_of_no_use(
     store, clock = MemoryStore(), Clock()
     with monkeypatch.context() as patch:
         for module in (minds, snapshots):
-            patch.setattr(module, "told_rewards", lambda settings: settings.rewards)
+            patch.setattr(module, "rewards_for_learner", lambda settings: settings.rewards)
         with opened(store, clock, snapshot=path, arms=("red",), **known) as e:
             e.reward(e.decide("ann", event="mine").event, 1.0)
     assert path.exists()
@@ -396,11 +396,11 @@ def test_a_key_is_a_text(key: object) -> None:
 
 def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red", "blue"], rewards="binary", window=60, fits="at once") as e:
+    with lb.open(path, ["red", "blue"], rewards="binary", window=60, fits="inline") as e:
         made = [e.decide(f"u{k % 5}") for k in range(30)]
         e.reward_many([(d.event, float(d.arm == "red")) for d in made[:20]])
         before = e.status(), e.digest(), e.best("u1"), e.groups(), e.expected("u9")
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         assert (e.status(), e.digest(), e.best("u1"), e.groups(), e.expected("u9")) == before
         assert e.settings.window == 60_000_000
         assert e.reward(made[25].event, 1.0) == "rewarded"
@@ -408,9 +408,9 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
         BadArgument, match=r"window: expected 60\.0, with which the experiment began"
     ):
         lb.open(path, window=30)
-    with lb.open(path, hold_back=0.1, fits="at once") as e:
+    with lb.open(path, hold_back=0.1, fits="inline") as e:
         assert e.settings.hold_back == 0.1
-    with lb.open(path, fits="at once") as e, pytest.raises(BadArgument, match="no other process"):
+    with lb.open(path, fits="inline") as e, pytest.raises(BadArgument, match="no other process"):
         lb.open(path)
     e.close()
     with pytest.raises(StoreError, match="closed"):
@@ -432,7 +432,7 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_wrong_settings_are_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
     with pytest.raises(BadArgument):
         lb.open(tmp_path / "clicks.db", ["red"], **wrong)  # type: ignore[arg-type]
-    lb.open(tmp_path / "clicks.db", ["red"], fits="at once").close()
+    lb.open(tmp_path / "clicks.db", ["red"], fits="inline").close()
 
 
 @pytest.mark.parametrize("arms", [["a", 3.5], ["a", None], "ab", ["\ud800"]])
@@ -441,14 +441,14 @@ def test_arms_that_are_none_begin_nothing(tmp_path: Path, arms: Any) -> None:
     with pytest.raises(BadArgument, match="arm"):
         lb.open(path, arms, window=5)
     assert not path.exists()
-    lb.open(path, {"a": "its page", "b": "another"}, window=10, fits="at once").close()
+    lb.open(path, {"a": "its page", "b": "another"}, window=10, fits="inline").close()
 
 
 def test_what_was_begun_without_an_entry_may_be_begun_otherwise(tmp_path: Path) -> None:
     """As after a first opening that was cut off; what is not given is as it was told then."""
     path = tmp_path / "clicks.db"
-    lb.open(path, window=5, hold_back=0.1, fits="at once").close()
-    with lb.open(path, ["a", "b"], window=10, rewards="binary", fits="at once") as e:
+    lb.open(path, window=5, hold_back=0.1, fits="inline").close()
+    with lb.open(path, ["a", "b"], window=10, rewards="binary", fits="inline") as e:
         assert (e.settings.window, e.settings.hold_back) == (10_000_000, 0.1)
     with pytest.raises(BadArgument, match="with which the experiment began"):
         lb.open(path, window=5)
@@ -458,10 +458,10 @@ def test_others_who_share_a_store_count_on_what_it_was_begun_with() -> None:
     """Also while nothing is entered."""
     address = postgres.server().address()
     with (
-        lb.open(address, window=5, fits="at once"),
+        lb.open(address, window=5, fits="inline"),
         pytest.raises(BadArgument, match="with which the experiment began"),
     ):
-        lb.open(address, window=10, fits="at once")
+        lb.open(address, window=10, fits="inline")
 
 
 def test_a_control_arm_is_one_of_the_arms(tmp_path: Path) -> None:
@@ -469,16 +469,16 @@ def test_a_control_arm_is_one_of_the_arms(tmp_path: Path) -> None:
     with pytest.raises(BadArgument, match=r"control: expected one of the arms.*nearest is 'red'"):
         lb.open(path, ["red", "blue"], control="rad", hold_back=0.1)
     assert not path.exists()
-    with lb.open(path, ["red", "blue"], hold_back=0.1, fits="at once") as e:
+    with lb.open(path, ["red", "blue"], hold_back=0.1, fits="inline") as e:
         e.pause_arm("blue")
     with pytest.raises(BadArgument, match="control"):
-        lb.open(path, control="zzz", fits="at once")
-    with lb.open(path, control="blue", fits="at once") as e:  # it is known, and may come back
+        lb.open(path, control="zzz", fits="inline")
+    with lb.open(path, control="blue", fits="inline") as e:  # it is known, and may come back
         assert e.settings.control == "blue"
-    lb.open(path, ["new"], control="new", fits="at once").close()
-    lb.open(path, control="yet to come", new_arms=True, fits="at once").close()
-    lb.open(path, new_arms=False, fits="at once").close()  # as it was: health says it
-    lb.open(mode="shadow", control="added later", fits="at once").close()
+    lb.open(path, ["new"], control="new", fits="inline").close()
+    lb.open(path, control="yet to come", new_arms=True, fits="inline").close()
+    lb.open(path, new_arms=False, fits="inline").close()  # as it was: health says it
+    lb.open(mode="shadow", control="added later", fits="inline").close()
 
 
 @pytest.mark.parametrize(
@@ -495,7 +495,7 @@ def test_a_control_arm_is_one_of_the_arms(tmp_path: Path) -> None:
 def test_what_settings_come_as_does_not_matter(given: dict[str, Any]) -> None:
     """Numbers of numpy are kept as plain ones; what is kept is read again as it is."""
     made = settings(**given)
-    assert decoded(encoded(made)) == made
+    assert decode(encode(made)) == made
     for name, value in given.items():
         if name not in ("window", "default", "rewards"):
             assert getattr(made, name) == value
@@ -504,7 +504,7 @@ def test_what_settings_come_as_does_not_matter(given: dict[str, Any]) -> None:
 @pytest.mark.parametrize("wrong", [{"control": 3.5}, {"hold_back": np.nan}, {"rewards": [0, 1]}])
 def test_settings_that_would_not_be_read_as_they_are_are_not_kept(wrong: dict[str, Any]) -> None:
     with pytest.raises(StoreError):
-        encoded(Settings(**wrong))
+        encode(Settings(**wrong))
 
 
 def test_explanations() -> None:

@@ -41,7 +41,7 @@ def test_a_frame_is_decided_and_rewarded_as_lists_are(kind: str) -> None:
             for d in made
         ]
         values = [1.0, 0.0, 0.5, 1.0]
-        told = KINDS[kind]({"event": events, "value": values, "more": users})
+        told = KINDS[kind]({"event": events, "reward": values, "more": users})
         standings = framed.reward_many(told)
         assert type(standings) is type(frame)
         assert rows(standings) == [{"event": e, "standing": "rewarded"} for e in events]
@@ -65,7 +65,7 @@ def test_columns_may_have_other_names_and_rows_their_own_arms(kind: str) -> None
 @every_kind
 def test_an_empty_frame_gives_an_empty_frame(kind: str) -> None:
     with opened() as e:
-        empty = KINDS[kind]({"user": ["x"], "event": ["y"], "value": [1.0], "arm": ["red"]})
+        empty = KINDS[kind]({"user": ["x"], "event": ["y"], "reward": [1.0], "arm": ["red"]})
         empty = empty.slice(0, 0) if kind != "pandas" else empty[:0]
         before = e.status().entries
         for answer in (e.decide_many(empty), e.reward_many(empty), e.observe_many(empty)):
@@ -84,14 +84,16 @@ def test_missing_values_are_refused_by_their_rows_and_nothing_changes(kind: str)
         frame = make({"user": ["ann", None, "bob", None], "event": ["a", "b", "c", "d"]})
         with pytest.raises(BadArgument, match=r"user: .* every row, got none in rows 1, 3$"):
             e.decide_many(frame)
-        with pytest.raises(BadArgument, match=r"value: .* none in row 1$"):
-            e.reward_many(make({"event": ["a", "b"], "value": [1.0, None]}))
-        with pytest.raises(BadArgument, match=r"value: .* none in row 1$"):
-            e.reward_many(make({"event": ["a", "b"], "value": [1.0, float("nan")]}))
+        with pytest.raises(BadArgument, match=r"reward: .* none in row 1$"):
+            e.reward_many(make({"event": ["a", "b"], "reward": [1.0, None]}))
+        with pytest.raises(BadArgument, match=r"reward: .* none in row 1$"):
+            e.reward_many(make({"event": ["a", "b"], "reward": [1.0, float("nan")]}))
         with pytest.raises(BadArgument, match=r"event: expected a string .*, got 7 in row 0"):
-            e.reward_many(make({"event": [7], "value": [1.0]}))
+            e.reward_many(make({"event": [7], "reward": [1.0]}))
         with pytest.raises(BadArgument, match=r"a column 'user', got \['usr'\]; the nearest"):
             e.decide_many(make({"usr": ["ann"]}))
+        with pytest.raises(BadArgument, match=r"'reward', .*columns={'reward': 'value'}$"):
+            e.reward_many(make({"event": ["a"], "value": [1.0]}))
         with pytest.raises(BadArgument, match=r"columns: .*'usr'"):
             e.decide_many(make({"user": ["ann"]}), columns={"usr": "user"})
         same = "one user for each event, got 'same' for 'ann' and 'bob'"
@@ -105,7 +107,7 @@ def test_missing_values_are_refused_by_their_rows_and_nothing_changes(kind: str)
 def test_words_for_what_frames_and_modes_do_not_go_with() -> None:
     """An error says in a sentence what is wrong, and keeps what was expected and what came."""
     frame = pl.DataFrame({"user": ["ann"], "allowed": [["red"]]})
-    rewards = pl.DataFrame({"event": ["a"], "value": [1.0], "key": ["k"]})
+    rewards = pl.DataFrame({"event": ["a"], "reward": [1.0], "key": ["k"]})
     with opened() as e:
         for words, call in (
             ("columns: only for frames", lambda: e.decide_many(["ann"], columns={"user": "u"})),
@@ -149,14 +151,14 @@ def test_arms_of_two_types_stand_in_no_column() -> None:
 
 
 def test_what_is_said_beside_a_frame_or_without_one_is_not_left_out_silently() -> None:
-    frame = pl.DataFrame({"user": ["ann"], "event": ["v"], "value": [1.0], "key": ["k"]})
+    frame = pl.DataFrame({"user": ["ann"], "event": ["v"], "reward": [1.0], "key": ["k"]})
     with opened() as e:
         with pytest.raises(BadArgument, match="events"):
             e.decide_many(frame, events=["v"])  # type: ignore[arg-type]
         with pytest.raises(BadArgument, match="columns"):
             e.decide_many(["ann"], columns={"user": "u"})
         with pytest.raises(BadArgument, match="columns"):
-            e.reward_many([("v", 1.0)], columns={"value": "u"})
+            e.reward_many([("v", 1.0)], columns={"reward": "u"})
         with pytest.raises(BadArgument, match="key"):
             e.reward_many(frame, key="k")
         with pytest.raises(BadArgument, match="frame: expected a frame"):
@@ -170,7 +172,7 @@ def test_rewards_have_times_and_keys_of_their_own(kind: str) -> None:
         e.decide_many(["ann", "bob"], events=["a", "b"])
         frame: dict[str, Any] = {
             "event": ["a", "a", "b"],
-            "value": [1.0, 1.0, 2.0],
+            "reward": [1.0, 1.0, 2.0],
             "key": ["x", "y", ""],
         }
         seconds = KINDS[kind](frame | {"at": [1_005, 1_005, 1_061]})
@@ -180,8 +182,8 @@ def test_rewards_have_times_and_keys_of_their_own(kind: str) -> None:
         times = KINDS[kind](frame | {"at": [moment] * 3})
         e.reward_many(times)
         assert e.evidence() == [("ann", "red", 2_000_000, 1), ("bob", "red", 2_000_000, 1)]
-        with pytest.raises(BadArgument, match="value: expected no times"):
-            e.reward_many(KINDS[kind]({"event": ["a"], "value": [moment]}))
+        with pytest.raises(BadArgument, match="reward: expected no times"):
+            e.reward_many(KINDS[kind]({"event": ["a"], "reward": [moment]}))
 
 
 @every_kind

@@ -21,6 +21,17 @@ def played() -> LiveExperiment:
     return platform.experiment
 
 
+def test_intervals_are_as_wide_as_asked_for(played: LiveExperiment) -> None:
+    user = played.members()[0].context
+    for narrow, usual in (
+        (played.groups(level=0.5)[0], played.groups()[0]),
+        (played.policy(level=0.5)[0], played.policy()[0]),
+        (played.best(user, level=0.5), played.best(user)),
+        (played.lift(level=0.5), played.lift()),
+    ):
+        assert usual.low < narrow.low < narrow.high < usual.high
+
+
 def test_groups_are_those_of_the_table(played: LiveExperiment) -> None:
     groups, glance = played.groups(), played.beliefs().glance
     means = {(row.group, row.arm): row for row in played._believer("").means()}
@@ -129,7 +140,7 @@ def test_beliefs_are_worked_out_seldom() -> None:
 
     def work() -> BeliefsNow:
         now[0] += took[0]
-        made.append(e._believed())
+        made.append(e._work_out())
         return made[-1]
 
     kept = Overview(lambda: now[0])
@@ -157,7 +168,7 @@ def test_what_was_believed_with_somebody_forgotten_is_not_kept() -> None:
     e, kept, made = opened(), Overview(), []
 
     def work() -> BeliefsNow:
-        made.append(e._believed())
+        made.append(e._work_out())
         if len(made) == 1:
             kept.forget()
         return made[-1]

@@ -14,14 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kits.service import Clock, Later, opened
-from lumpable.lumps.belief.averages import Average, Sums, average, difference
+from lumpable.base.units import MICRO
 from lumpable.lumps.use.believer import Believer
 from lumpable.service import history as histories
+from lumpable.service.averages import Average, Sums, average, difference
 from lumpable.service.history import DAY, History
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.snapshots import InFile
 from lumpable.stores.in_memory import MemoryStore
-from lumpable.stores.log_entries import MICRO, Entry
+from lumpable.stores.log_entries import Entry
 
 ARMS = ("red", "green", "blue")
 STEPS = st.lists(
@@ -65,7 +66,7 @@ def live(steps: list[Any], **given: Any) -> tuple[LiveExperiment, MemoryStore, C
 
 
 def remembered(e: LiveExperiment) -> bytes:
-    return msgspec.json.encode(e._ledger.history.kept())
+    return msgspec.json.encode(e._ledger.history.to_keep())
 
 
 KINDS: dict[str, Any] = {
@@ -255,15 +256,15 @@ def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     past = History()
     for k in (*range(20), 3, 7):
         own = Entry(kind="decided", at=k * 60_000_000, event=f"{k}", detail="learner")
-        past.entered(own)
-        past.decided(own, f"u{k}", "red")
+        past.on_entry(own)
+        past.on_decision(own, f"u{k}", "red")
     assert sorted(past.minutes) == [15, 16, 17, 18, 19]
-    again = History.of(past.kept())
-    again.decided(Entry(kind="decided", at=20 * 60_000_000, event="x"), "ann", "red")
+    again = History.of(past.to_keep())
+    again.on_decision(Entry(kind="decided", at=20 * 60_000_000, event="x"), "ann", "red")
     assert sorted(again.minutes) == [16, 17, 18, 19, 20]
     assert past.lately.maxlen == histories.LATELY
     assert past.versions.maxlen == histories.VERSIONS
-    past.rewarded(Entry(kind="rewarded", at=2_000 * DAY, event="x", value=1))
+    past.on_reward(Entry(kind="rewarded", at=2_000 * DAY, event="x", value=1))
     assert past.minutes[19].rewards == 1  # a time in milliseconds does not drive out the others
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kits.service import Later, bits, opened
-from lumpable.lumps.use.believer import Taken
+from lumpable.lumps.use.believer import FitInput
 from lumpable.service import fits_beside
-from lumpable.service.fits_beside import Beside
+from lumpable.service.fits_beside import BackgroundFitter
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.law import StoreError
@@ -50,7 +50,7 @@ def test_everyone_gets_the_fit_they_asked_for(monkeypatch: pytest.MonkeyPatch) -
     child = "import sys, pickle, os\nwhile True:\n pickle.dump(pickle.load(sys.stdin.buffer), \
 sys.stdout.buffer); sys.stdout.buffer.flush()"
     monkeypatch.setattr(fits_beside, "__name__", "os import path; exec(" + repr(child) + ") #")
-    fitter, got = Beside(), dict[int, object]()
+    fitter, got = BackgroundFitter(), dict[int, object]()
     all_here = threading.Event()
 
     def come(k: int, made: object) -> None:
@@ -59,7 +59,7 @@ sys.stdout.buffer); sys.stdout.buffer.flush()"
             all_here.set()
 
     for k in range(20):
-        taken: Taken = (k, "x" * 1000 * k)  # type: ignore[assignment]
+        taken: FitInput = (k, "x" * 1000 * k)  # type: ignore[assignment]
         fitter.start(taken, lambda made, k=k: come(k, made))  # type: ignore[misc]
     assert all_here.wait(60)
     fitter.close()
@@ -76,7 +76,7 @@ def test_modules_of_the_current_folder_are_not_run(
     monkeypatch.setattr(sys, "path", ["", *sys.path])
     words = "lumpable.lumps.use.believer import Believer; import pickle, sys; sys.stdin.read() #"
     monkeypatch.setattr(fits_beside, "__name__", words)
-    fitter = Beside()
+    fitter = BackgroundFitter()
     child = fitter._running()
     assert child is not None
     assert child.stdin is not None
@@ -90,7 +90,7 @@ def test_closing_ends_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None
     """Whether the child works, does not start, or dies at once: nothing hangs, no thread stays."""
     for code in ("os import path; import time; time.sleep(100) #", "os import nothing #"):
         monkeypatch.setattr(fits_beside, "__name__", code)
-        fitter = Beside()
+        fitter = BackgroundFitter()
         monkeypatch.setattr(sys, "stderr", None)
         before = threading.active_count()
         fitter.start((1, 2), lambda _: None)  # type: ignore[arg-type]
@@ -101,7 +101,7 @@ def test_closing_ends_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None
         assert not closing.is_alive()
         assert threading.active_count() <= before
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: _raise(OSError(24)))
-    fitter = Beside()
+    fitter = BackgroundFitter()
     fitter.start((1, 2), lambda _: None)  # type: ignore[arg-type]
     fitter.close()
 

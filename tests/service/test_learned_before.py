@@ -13,13 +13,14 @@ import pytest
 
 import lumpable as lb
 from kits.service import bits
+from lumpable.base.units import Name, to_micro
 from lumpable.service import learned_entries
 from lumpable.service.changing import now
 from lumpable.service.ledger import Ledger
 from lumpable.service.log_files import export_log
 from lumpable.service.opening import store_at
 from lumpable.stores.in_sqlite import SQLiteStore
-from lumpable.stores.log_entries import Entry, Name, micro
+from lumpable.stores.log_entries import Entry
 
 COLUMNS: dict[str, Any] = {"id": "id", "time": "time"}
 
@@ -55,9 +56,9 @@ def read_back(path: Path, out: Path, **columns: Any) -> lb.Events:
 
 def test_it_begins_with_all_of_it_and_replays_bit_by_bit(events: lb.Events, tmp_path: Path) -> None:
     path = tmp_path / "clicks.db"
-    with lb.open(path, learned=lb.learn(events), fits="at once") as e:
+    with lb.open(path, learned=lb.learn(events), fits="inline") as e:
         assert e.settings.rewards == "binary"
-        assert e._ledger.learner.counted == events.events == 60
+        assert e._ledger.learner.counted == len(events) == 60
         assert set(e._ledger.learner.contexts) == set(events.users)
         assert set(e._ledger.learner.arms) == set(events.items)
         e.decide("u1", event="first")
@@ -65,7 +66,7 @@ def test_it_begins_with_all_of_it_and_replays_bit_by_bit(events: lb.Events, tmp_
         live = bits(e)
     before = entries(path)
     for again in (events, None):
-        with lb.open(path, learned=again, fits="at once") as e:
+        with lb.open(path, learned=again, fits="inline") as e:
             assert bits(e) == live
     assert entries(path) == before
     assert sum(entry.kind == "decided" for entry in before) == 61
@@ -73,13 +74,13 @@ def test_it_begins_with_all_of_it_and_replays_bit_by_bit(events: lb.Events, tmp_
 
 def test_what_was_begun_otherwise_is_refused(events: lb.Events, tmp_path: Path) -> None:
     path, other = tmp_path / "clicks.db", lb.read_events(log(30, seed=1))
-    with lb.open(path, learned=events, fits="at once"):
+    with lb.open(path, learned=events, fits="inline"):
         pass
     before = entries(path)
-    with pytest.raises(lb.BadArgument, match=f"expected the evidence {events.digest}"):
+    with pytest.raises(lb.BadArgument, match=f"expected the evidence {events.digest()}"):
         lb.open(path, learned=other)
     assert entries(path) == before
-    with lb.open(tmp_path / "bare.db", ["tea"], fits="at once"):
+    with lb.open(tmp_path / "bare.db", ["tea"], fits="inline"):
         pass
     with pytest.raises(lb.BadArgument, match="expected a new experiment"):
         lb.open(tmp_path / "bare.db", learned=events)
@@ -95,9 +96,9 @@ def test_what_was_begun_otherwise_is_refused(events: lb.Events, tmp_path: Path) 
 
 def test_a_learner_in_memory_is_as_good_as_its_file(events: lb.Events, tmp_path: Path) -> None:
     lumps = lb.learn(events).lumps
-    with lb.open(tmp_path / "clicks.db", learned=lumps, fits="at once") as e:
-        assert e._ledger.learner.counted == events.events
-        assert e.settings.learned_digest == events.digest
+    with lb.open(tmp_path / "clicks.db", learned=lumps, fits="inline") as e:
+        assert e._ledger.learner.counted == len(events)
+        assert e.settings.learned_digest == events.digest()
         assert e.settings.rewards == "binary"
     with pytest.raises(lb.BadArgument, match="has no events"):
         lb.open(tmp_path / "odd.db", learned=lb.Lumps(["tea"]))
@@ -109,7 +110,7 @@ def test_cut_off_anywhere_it_goes_on(
 ) -> None:
     monkeypatch.setattr(learned_entries, "AT_A_TIME", 25)
     whole = tmp_path / "whole.db"
-    with lb.open(whole, learned=events, fits="at once"):
+    with lb.open(whole, learned=events, fits="inline"):
         pass
     wanted, real = entries(whole), SQLiteStore.append
     assert len(wanted) == 123
@@ -127,7 +128,7 @@ def test_cut_off_anywhere_it_goes_on(
                 lb.open(path, learned=events)
         with pytest.raises(lb.BadArgument, match="not entered completely"):
             lb.open(path)
-        with lb.open(path, learned=events, fits="at once"):
+        with lb.open(path, learned=events, fits="inline"):
             pass
         assert entries(path) == wanted
 
@@ -136,32 +137,32 @@ def test_who_is_forgotten_is_gone_and_does_not_come_back(tmp_path: Path) -> None
     secret = "zanzibar-ann"
     frame = log().with_columns(user=pl.col("user").replace("u3", secret))
     path, events = tmp_path / "clicks.db", lb.read_events(frame)
-    with lb.open(path, learned=events, fits="at once") as e:
+    with lb.open(path, learned=events, fits="inline") as e:
         e.forget(secret)
         left = e._ledger.learner.counted
     assert left == sum(frame["user"] != secret) < 60
-    with lb.open(path, learned=events, fits="at once") as e:
+    with lb.open(path, learned=events, fits="inline") as e:
         assert e._ledger.learner.counted == left
     assert not [p for p in tmp_path.iterdir() if secret.encode() in p.read_bytes()]
     others = lb.read_events(frame.filter(pl.col("user") != secret))
-    assert read_back(path, tmp_path / "log.parquet").digest == others.digest
+    assert read_back(path, tmp_path / "log.parquet").digest() == others.digest()
 
 
 def test_there_and_back_is_the_same_evidence(events: lb.Events, tmp_path: Path) -> None:
     path = tmp_path / "clicks.db"
-    with lb.open(path, learned=events, fits="at once"):
+    with lb.open(path, learned=events, fits="inline"):
         pass
     back = read_back(path, tmp_path / "log.parquet", propensity="propensity", rewards="binary")
-    assert back.digest == events.digest
+    assert back.digest() == events.digest()
     assert back.span == (events.span[1], events.span[1]) if events.span else False
     assert back.propensity is not None
     assert events.propensity is not None
     assert back.propensity.tolist() == events.propensity.tolist()
     assert back.times.tolist() == events.times.tolist()
     again = tmp_path / "again.db"
-    with lb.open(again, learned=back, fits="at once"):
+    with lb.open(again, learned=back, fits="inline"):
         pass
-    assert read_back(again, tmp_path / "2.parquet").digest == events.digest
+    assert read_back(again, tmp_path / "2.parquet").digest() == events.digest()
 
 
 @pytest.mark.parametrize("repeated", ["first", "last", "sum"])
@@ -180,7 +181,7 @@ def test_a_log_says_what_the_learner_was_told(
     path, rng = tmp_path / "clicks.db", np.random.default_rng(4)
     options: dict[str, Any] = {"window": 50.0, "default": 0.25, "repeated": repeated}
     with lb.open(
-        path, ["red", "green", 17], hold_back=0.3, floor=0.1, fits="at once", **options
+        path, ["red", "green", 17], hold_back=0.3, floor=0.1, fits="inline", **options
     ) as e:
         start = now() / 1e6
         for k in range(80):
@@ -195,14 +196,14 @@ def test_a_log_says_what_the_learner_was_told(
     rows = zip(*(column.tolist() for column in events.evidence()), strict=True)
     found = {(events.users[u], events.items[i], m): n for u, i, m, n in rows}
     assert found == +told
-    assert micro(0.25) in events.reward
-    assert events.events < 80
+    assert to_micro(0.25) in events.reward
+    assert len(events) < 80
     assert {type(user) for user in events.users} == {int, str}
 
 
 def test_an_export_that_cannot_be_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red", 17], fits="at once") as e:
+    with lb.open(path, ["red", 17], fits="inline") as e:
         with (
             store_at(path, read_only=True) as store,
             pytest.raises(lb.BadArgument, match=r"^experiment: expected one with rewards"),

@@ -136,25 +136,25 @@ def check_replay(address: str, last: list[list[str]]) -> None:
     """Who saw as much of the log has the same bits: live, or replayed from the log alone."""
     with PostgresStore(address) as store:
         rules = msgspec.json.decode(store.settings, type=Settings)
-        again: Any = SimpleNamespace(_ledger=Ledger.replayed(rules, store))
+        again: Any = SimpleNamespace(_ledger=Ledger.replay(rules, store))
     seen = {(entries, found) for _, _, entries, _, found in last}
     assert len(seen) == len({entries for entries, _ in seen})
     assert (again._ledger.number, bits(again)) in seen
 
 
 def test_killed_workers_and_servers_lose_nothing() -> None:
-    found = lives(seed=4, workers=2, kills=1, server_kills=1, fits="at once")
+    found = lives(seed=4, workers=2, kills=1, server_kills=1, fits="inline")
     assert found["rewarded"] > 5
 
 
 @pytest.mark.nightly
 def test_three_killed_workers_of_three_lose_nothing() -> None:
-    found = lives(seed=4, workers=3, kills=3, server_kills=1, fits="at once")
+    found = lives(seed=4, workers=3, kills=3, server_kills=1, fits="inline")
     assert found["rewarded"] > 5
 
 
 @pytest.mark.nightly
 def test_a_hundred_killed_workers_and_twenty_killed_servers_lose_nothing() -> None:
-    found = lives(seed=100, workers=4, kills=100, server_kills=20, fits="beside")
+    found = lives(seed=100, workers=4, kills=100, server_kills=20, fits="background")
     print(json.dumps(found))
     assert found["rewarded"] > 300

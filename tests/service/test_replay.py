@@ -154,10 +154,10 @@ def test_a_snapshot_that_is_of_no_use_is_left_alone(tmp_path: Path, harm: str) -
 
 def test_who_is_forgotten_is_in_no_snapshot(tmp_path: Path) -> None:
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red"], fits="at once") as e:
+    with lb.open(path, ["red"], fits="inline") as e:
         for user in ("zanzibar-ann", "bob"):
             e.reward(e.decide(user).event, 1.0)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         e.forget("zanzibar-ann")
         for file in tmp_path.iterdir():
             assert b"zanzibar" not in file.read_bytes(), file

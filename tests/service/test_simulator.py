@@ -87,13 +87,13 @@ def count_a_repeat(patch: Any) -> None:
 
 
 def write_a_repeat(patch: Any) -> None:
-    known = LiveExperiment._known
+    known = LiveExperiment._decision_of
 
     def forgetful(self: LiveExperiment, event: str, user: Any) -> Any:
         found = known(self, event, user)
         return None if found is not None and random.Random(event).random() < 0.3 else found
 
-    patch.setattr(LiveExperiment, "_known", forgetful)
+    patch.setattr(LiveExperiment, "_decision_of", forgetful)
 
 
 def lose_what_was_handed_in(patch: Any) -> None:
@@ -142,7 +142,7 @@ def lose_open_windows(patch: Any) -> None:
 
 
 def hold_sums_to_the_range_of_rewards(patch: Any) -> None:
-    patch.setattr(minds, "told_rewards", lambda settings: settings.rewards)
+    patch.setattr(minds, "rewards_for_learner", lambda settings: settings.rewards)
 
 
 # --- Of several processes -----------------------------------------------------------------------

@@ -17,7 +17,7 @@ import lumpable as lb
 from kits.service import Later, bits, opened
 from lumpable.http.health import OFTEN
 from lumpable.lumps.use.believer import Believer
-from lumpable.service.fits_beside import Beside
+from lumpable.service.fits_beside import BackgroundFitter
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.stores.in_memory import MemoryStore
 
@@ -61,7 +61,13 @@ def ask(e: LiveExperiment) -> None:
         e.lift()
     kept, _ = Believer.from_bytes(learner.to_bytes(b"null"))
     assert np.array_equal(kept.core.group_means(), learner.core.group_means())
-    learner.means(), learner.evidence(), learner.looks(), learner.residuals(), learner.told()
+    (
+        learner.means(),
+        learner.evidence(),
+        learner.looks(),
+        learner.residuals(),
+        learner.counted_rewards(),
+    )
 
 
 def played(
@@ -169,7 +175,7 @@ def test_the_last_real_reward_is_replaced_while_it_is_fitted() -> None:
 
 @pytest.mark.parametrize("repeated", ["last", "sum"])
 def test_the_last_real_reward_is_replaced_after_its_fit(repeated: Any) -> None:
-    with lb.open(arms=["red", "green"], fits="at once", repeated=repeated) as e:
+    with lb.open(arms=["red", "green"], fits="inline", repeated=repeated) as e:
         some(e, 9)
         event = e.decide("u1").event
         e.reward(event, 0.5)
@@ -198,7 +204,7 @@ def test_a_fit_that_cannot_be_adopted_is_said_and_made_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A bug in it stops no decision, throws nothing away and is counted until it is over."""
-    fitter, works = Beside(), threading.Event()
+    fitter, works = BackgroundFitter(), threading.Event()
     adopt = Believer.adopt
 
     def broken(self: Believer, fit: Any) -> None:

@@ -55,7 +55,7 @@ def test_calls_of_one_thread_can_be_waited_for_later() -> None:
     store = Slow()
     with opened(store) as e:
         store.slow = True
-        with e.unwaited() as handed_in:
+        with e.without_waiting() as handed_in:
             made = e.decide("ann", event="e1")
             assert store.begun.wait(30)
             assert not handed_in[0].done()
@@ -63,7 +63,7 @@ def test_calls_of_one_thread_can_be_waited_for_later() -> None:
         assert isinstance(handed_in[0].exception(), StoreError)
         store.slow = False
         assert e.status().decisions == 0  # what was refused is not shown, ...
-        with e.unwaited() as handed_in:
+        with e.without_waiting() as handed_in:
             assert e.decide("ann", event="e1") == made
         assert handed_in[0].exception() is None  # ... and can be made anew
         assert e.reward("e1", 1.0) == "rewarded"

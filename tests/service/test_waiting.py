@@ -96,14 +96,14 @@ def test_windows_close_though_nobody_calls(tmp_path: Path, monkeypatch: pytest.M
     """While it is open, and when it is opened again."""
     monkeypatch.setattr(changing, "SELDOM", 0.01)
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red"], window=0.05, default=0.0, fits="at once") as e:
+    with lb.open(path, ["red"], window=0.05, default=0.0, fits="inline") as e:
         e.decide("ann")
         until(lambda: e.evidence() == [("ann", "red", 0, 1)])
     monkeypatch.setattr(changing, "SELDOM", 1e6)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         e.decide("ann")
     monkeypatch.setattr(changing, "SELDOM", 0.01)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         until(lambda: e.evidence() == [("ann", "red", 0, 2)])
 
 

@@ -10,11 +10,12 @@ import pytest
 import lumpable as lb
 from kits.service import Clock, bits, opened
 from lumpable.base import files
+from lumpable.base.units import Name
 from lumpable.service import ledger
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import StoreError
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.log_entries import Entry
 
 SECRET = "zanzibar-ann"
 
@@ -26,15 +27,15 @@ def leaks(folder: Path) -> list[str]:
 def test_a_user_of_a_snapshot_who_had_no_reward_is_forgotten(tmp_path: Path) -> None:
     """Their events are not in memory: what is under way and what will close must go, too."""
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red"], window=1e6, default=0.0, fits="at once") as e:
+    with lb.open(path, ["red"], window=1e6, default=0.0, fits="inline") as e:
         e.decide(SECRET, event=f"{SECRET}/1")
     assert leaks(tmp_path)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         e.forget(SECRET)
         assert e.status().waiting == 0
         live = bits(e)
     assert not leaks(tmp_path)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         assert bits(e) == live
 
 
@@ -78,7 +79,7 @@ def test_who_is_unknown_or_forgotten_already_costs_nothing(tmp_path: Path) -> No
 def test_who_was_decided_for_in_the_same_moment_is_known() -> None:
     """Their decision may not be written yet."""
     e = opened()
-    with e.unwaited():
+    with e.without_waiting():
         e.decide("ann", event="a")
     e.forget("ann")
     e._writer.so_far().result()
@@ -130,24 +131,24 @@ def test_a_crash_while_somebody_is_forgotten_does_no_harm(fails: int) -> None:
 def test_a_snapshot_that_comes_back_brings_nobody_back(tmp_path: Path) -> None:
     """A power cut may undo the removal of a file; a backup may bring it back."""
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red"], fits="at once") as e:
+    with lb.open(path, ["red"], fits="inline") as e:
         e.reward(e.decide(SECRET).event, 1.0)
     old = (tmp_path / "clicks.db.snapshot").read_bytes()
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         e.forget(SECRET)
     (tmp_path / "clicks.db.snapshot").write_bytes(old)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         assert e.evidence() == []
     assert not leaks(tmp_path)
 
 
 def test_what_a_killed_process_left_of_a_snapshot_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red"], fits="at once") as e:
+    with lb.open(path, ["red"], fits="inline") as e:
         e.reward(e.decide(SECRET).event, 1.0)
     whole = (tmp_path / "clicks.db.snapshot").read_bytes()
     left = f".clicks.db.snapshot.{files._machine()}-{2**22 + 1}-1"  # no process has this number
     (tmp_path / left).write_bytes(whole)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         e.forget(SECRET)
         assert not leaks(tmp_path)

@@ -61,7 +61,7 @@ def test_no_commit_makes_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_log_that_is_long_is_begun_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if something is committed during each: then the writer is held up for another one."""
     at_every(40, 100, monkeypatch)
-    once, beside = Checkpoints._passed, list[int]()
+    once, beside = Checkpoints._copy_pages, list[int]()
 
     def while_somebody_writes(self: Checkpoints) -> int:
         pages = once(self)
@@ -70,7 +70,7 @@ def test_a_log_that_is_long_is_begun_again(tmp_path: Path, monkeypatch: pytest.M
             store.append([decided(f"meanwhile {len(beside)}")])
         return pages
 
-    monkeypatch.setattr(Checkpoints, "_passed", while_somebody_writes)
+    monkeypatch.setattr(Checkpoints, "_copy_pages", while_somebody_writes)
     with SQLiteStore(tmp_path / "log.db") as store:
         for k in range(600):
             store.append([decided(f"{k}", f"u{k % 9}")])

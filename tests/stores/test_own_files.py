@@ -39,7 +39,7 @@ def test_a_file_that_is_taken_away_is_noticed(tmp_path: Path, gone: str, replace
 
 
 def test_callers_are_told_that_the_file_is_gone(tmp_path: Path) -> None:
-    e = lb.open(tmp_path / "clicks.db", ["red"], fits="at once")
+    e = lb.open(tmp_path / "clicks.db", ["red"], fits="inline")
     e.decide("ann")
     (tmp_path / "clicks.db").rename(tmp_path / "moved.db")
     for _ in range(2):
@@ -114,13 +114,13 @@ def mode(path: Path) -> int:
 def test_new_files_are_for_their_owner_only(tmp_path: Path) -> None:
     """Names of users are in them; who changed the mode of a file meant it."""
     path = tmp_path / "clicks.db"
-    with lb.open(path, ["red"], fits="at once") as e:
+    with lb.open(path, ["red"], fits="inline") as e:
         e.decide("ann")
         assert {file.name: mode(file) for file in tmp_path.iterdir()} == {
             f"clicks.db{end}": 0o600 for end in ("", "-wal", "-shm", ".lock")
         }
     path.chmod(0o640)
-    with lb.open(path, fits="at once") as e:
+    with lb.open(path, fits="inline") as e:
         e.decide("ann")
         assert mode(path) == mode(Path(f"{path}-wal")) == 0o640
     assert mode(Path(f"{path}.snapshot")) == 0o600
@@ -152,7 +152,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="there are no users here")
 def test_a_file_is_read_where_nothing_can_be_written(folder: Path, tmp_path: Path) -> None:
-    with lb.open(folder / "clicks.db", ["red"], fits="at once") as e:
+    with lb.open(folder / "clicks.db", ["red"], fits="inline") as e:
         e.decide("ann")
     CliRunner().invoke(main.main, ["show", str(folder / "clicks.db")])  # imports what it needs
     with nothing_can_be_written(folder):

@@ -377,7 +377,7 @@ def some_fit(rewards: tuple[float, ...]) -> Any:
         believer.add_arm(arm)
     for k in range(60):
         believer.tell(f"u{k % 7}", ("red", "green", "blue")[k % 3], rewards[k % len(rewards)])
-    return Believer.fit(believer.taken())
+    return Believer.fit(believer.fit_input())
 
 
 def same(one: Any, two: Any) -> bool:

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from kits import postgres
 from kits.stores import Shelf, decided, in_turn, rewarded
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import from_micro, to_micro
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_postgres import PostgresStore
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.in_tables import BLANK, OWN
 from lumpable.stores.law import AlreadyDecided, StoreError
-from lumpable.stores.log_entries import Entry, Kind, micro, plain
+from lumpable.stores.log_entries import Entry, Kind
 
 KINDS: tuple[Kind, ...] = ("rewarded", "activated", "expired", "arm", "taken", "adopted")
 
@@ -362,7 +363,12 @@ def test_files_of_the_third_schema_get_an_end(tmp_path: Path) -> None:
 
 
 def test_rewards_in_millionths() -> None:
-    assert [plain(micro(x)) for x in (0.0, 1.0, -0.5, 123.456789)] == [0.0, 1.0, -0.5, 123.456789]
+    assert [from_micro(to_micro(x)) for x in (0.0, 1.0, -0.5, 123.456789)] == [
+        0.0,
+        1.0,
+        -0.5,
+        123.456789,
+    ]
     for bad in (float("nan"), float("inf"), 1e10):
         with pytest.raises(BadArgument, match="reward"):
-            micro(bad)
+            to_micro(bad)

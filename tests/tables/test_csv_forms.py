@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -52,7 +53,7 @@ def test_lines_may_end_in_several_ways(
     path.write_bytes(gzip.compress(joined(ends)) if ending == ".csv.gz" else joined(ends))
     events = read_events(path)
     assert events.users == ("a", "b", "c\nd", "c\r\nd", 'e"f')
-    assert (events.events, events.reward.tolist()) == (5, [10**6, 0, 10**6, 0, 10**6])
+    assert (len(events), events.reward.tolist()) == (5, [10**6, 0, 10**6, 0, 10**6])
     assert faults(events) == {
         "user is missing": (1, ("line 9",)), "reward is missing": (1, ("line 10",))
     }  # fmt: skip
@@ -60,7 +61,7 @@ def test_lines_may_end_in_several_ways(
     said = f"lines of 'log{ending}' end in several ways (CRLF, LF): read as if in one"
     assert events.dirt.notes == ((said,) if mixed else ())
     assert state.evidence(path)[0].dirt == events.dirt
-    assert state.events().digest == events.digest
+    assert state.events().digest() == events.digest()
 
 
 def test_a_row_that_cannot_be_read_is_found_where_it_stands(tmp_path: Path) -> None:
@@ -122,7 +123,7 @@ def test_words_for_truth_are_rewards_if_there_are_no_others(tmp_path: Path) -> N
         assert (events.reward.tolist(), events.dirt.notes) == ([10**6, 0], (said,))
         assert faults(events) == {"reward is missing": (1, ("line 2",))}
     assert state.evidence(path)[0].dirt == events.dirt
-    assert state.events().digest == events.digest
+    assert state.events().digest() == events.digest()
     path.write_text(f"{head}a,x,True\na,y,False\na,y,1\na,y,yes\n")
     assert faults(read_events(path)) == {
         "reward is no number": (3, ("line 2", "line 3", "line 5"))
@@ -144,5 +145,70 @@ def test_an_empty_path_is_not_the_current_folder(
     for words in (["learn", ""], ["evidence", "", "--state", "s"], ["evidence", "--state", ""]):
         result = CliRunner().invoke(main, words)
         assert (result.exit_code, "empty string" in result.stderr) == (2, True), result.output
-    assert read_events(".").events == 1
+    assert len(read_events(".")) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["log.csv"]
+
+
+def test_numbers_as_people_write_them_are_none_and_it_is_said_what_to_write(
+    tmp_path: Path,
+) -> None:
+    path, head = tmp_path / "log.csv", "user;item;gain;p\n"
+    comma = "gain: numbers with a decimal comma are not read: write 0.5 for 0,5"
+    words = "gain: words such as 'Yes' are no numbers: write 1 and 0"
+    rare = "p: numbers with a decimal comma are not read: write 0.25 for 0,25"
+    columns = {"reward": "gain", "propensity": "p"}
+    for field, p, notes in (
+        ("0,5", "0.5", (comma,)), ("Yes", "0.5", (words,)), ("1_000", "1", ()),
+        ("1", "0,25", (rare,)), ("1,000,000", "1", ()), ("lots", "1", ()),
+    ):  # fmt: skip
+        path.write_text(f"{head}a;x;{field};{p}\na;x;1;0.5\n")
+        events = read_events(path, **columns)  # type: ignore[arg-type]
+        assert (len(events), events.dirt.notes) == (1, notes)
+        path.write_text(f"{head}a;x;{field};{p}\n")
+        with pytest.raises(BadArgument, match="no event counts") as one:
+            read_events(path, **columns)  # type: ignore[arg-type]
+        assert all(note in str(one.value) for note in notes)
+    frame = pl.DataFrame({"user": ["a", "a"], "item": ["x", "x"], "reward": ["1_000", "1000"]})
+    assert read_events(frame).reward.tolist() == [10**9]
+
+
+def test_names_that_differ_in_outer_blanks_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text('user,item,reward\nu1,x,1\n u1,x,1\nu2,x ,1\n" u3",x,1\n')
+    events = read_events(path)
+    assert events.users == (" u1", " u3", "u1", "u2")
+    assert events.dirt.notes == tuple(
+        f"{column}: {odd!r} and {name!r} are two names, which differ in outer blanks only: write "
+        "it one way"
+        for column, odd, name in (("user", " u1", "u1"), ("item", "x ", "x"))
+    )
+
+
+def test_a_column_holds_one_thing(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,item,reward\nu1,x,1\n")
+    for given, words in (
+        ({"item": "user"}, "item: expected another column than user, got 'user'"),
+        ({"propensity": "reward"}, "propensity: expected another column than reward"),
+        ({"id": "item", "time": "item"}, "time: expected another column than item"),
+    ):
+        with pytest.raises(BadArgument, match=words):
+            read_events(path, **given)  # type: ignore[arg-type]
+        with pytest.raises(BadArgument, match=words):
+            lb.Nightly(tmp_path / "state").evidence(path, **given)  # type: ignore[arg-type]
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    "zone", ["America/Port-au-Prince", "Etc/GMT+5", "EST5EDT", "America/Argentina/Buenos_Aires"]
+)
+def test_names_of_zones_have_signs_and_digits(zone: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(
+        f"user,item,reward,at\na,x,1,2026-01-01 10:00:00 {zone}\n"
+        "a,x,1,2026-01-01T10:00:00Z\na,x,1,2026-01-01 10:00:00\n"
+    )
+    events = read_events(path, time="at")
+    assert faults(events) == {"at has no zone, others have": (1, ("line 4",))}
+    assert events.span is not None
+    assert events.span[1] - events.span[0] in (3 * 3600 * 10**6, 5 * 3600 * 10**6)

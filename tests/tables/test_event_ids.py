@@ -45,12 +45,12 @@ def test_whole_floats_are_the_ids_that_they_were(tmp_path: Path) -> None:
     state = lb.Nightly(tmp_path / "state")
     for number, (day, floats) in enumerate(DAYS.values()):
         events = read_events(day, id="id")
-        assert (events.events, FLOATS in events.dirt.notes) == (2, floats)
+        assert (len(events), FLOATS in events.dirt.notes) == (2, floats)
         added = state.evidence(day, id="id")[0]
         assert (added.events, added.again, added.against) == (
             (2, 0, 0) if number == 0 else (0, 2, 0)
         )
-    assert state.events().events == 2
+    assert len(state.events()) == 2
 
 
 def test_a_folder_of_days_counts_each_event_once(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_folder_of_days_counts_each_event_once(tmp_path: Path) -> None:
         frame = day if isinstance(day, pl.DataFrame) else pl.from_pandas(day)
         frame.write_parquet(tmp_path / f"{name}.parquet")
     events = read_events(tmp_path, id="id")
-    assert events.events == 2
+    assert len(events) == 2
     repeated = 2 * len(DAYS) - 2
     found = {fault.fault: fault.rows for fault in events.dirt.faults}
     assert found == {"event id is missing": len(DAYS) - 1, "event id repeats the same": repeated}
@@ -67,9 +67,9 @@ def test_a_folder_of_days_counts_each_event_once(tmp_path: Path) -> None:
 def test_ids_that_are_no_whole_floats_stay_as_they_are() -> None:
     frame = log([0.5, 2.0**53 + 2, -0.0])
     frame = pd.concat([frame, log([0.5, 2.0**53 + 2, 0.0])])
-    assert read_events(frame, id="id").events == 3
+    assert len(read_events(frame, id="id")) == 3
     digits = pl.DataFrame(EVENTS | {"id": [Decimal(2**60), Decimal(2**60 + 1), Decimal(2**60 + 2)]})
-    assert read_events(digits, id="id").events == 3
+    assert len(read_events(digits, id="id")) == 3
 
 
 def test_fields_of_a_csv_file_are_text_which_is_said(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_fields_of_a_csv_file_are_text_which_is_said(tmp_path: Path) -> None:
     path.write_text("user,item,reward,id\na,x,1,17\na,x,1,17.0\nb,y,0,v1.0\n")
     events = read_events(path, id="id")
     said = "id: '17' and '17.0' are two ids, as fields of a CSV file are text: write it one way"
-    assert (events.events, events.dirt.notes) == (3, (said,))
+    assert (len(events), events.dirt.notes) == (3, (said,))
     path.write_text("user,item,reward,id\na,x,1,17\nb,y,0,v1.0\nb,y,0,1.00\n")
     assert read_events(path, id="id").dirt.notes == ()
 
@@ -105,4 +105,4 @@ def test_floats_as_ids_are_refused_on_engines() -> None:
     ):
         lb.evidence_from(con, "log", id="id")
     con.execute("CREATE VIEW cast_ids AS SELECT * REPLACE (id::BIGINT AS id) FROM log")
-    assert lb.evidence_from(con, "cast_ids", id="id").events == 1
+    assert len(lb.evidence_from(con, "cast_ids", id="id")) == 1

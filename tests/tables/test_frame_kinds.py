@@ -74,7 +74,7 @@ import lumpable as lb, pandas as pd, polars as pl
 from lumpable.base.extras import MissingExtra
 
 log = {"user": ["a", "b"], "item": ["x", "y"], "reward": [1, 0]}
-assert lb.read_events(pl.DataFrame(log)).events == 2
+assert len(lb.read_events(pl.DataFrame(log))) == 2
 for frame in (pd.DataFrame(log), pl.LazyFrame(log)):
     try:
         lb.read_events(frame)

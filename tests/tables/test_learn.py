@@ -20,7 +20,7 @@ from lumpable.cli.main import main
 from lumpable.tables.answered import Answered, answer
 from lumpable.tables.judged_policies import WITHOUT
 from lumpable.tables.policy_rows import COLUMNS
-from lumpable.tables.remembered import remembered
+from lumpable.tables.remembered import events_of
 
 LOG = two_tastes(60, 4000, seed=21)
 
@@ -52,6 +52,15 @@ def test_groups_and_policy_are_those_that_were_hidden(learned: Learned) -> None:
     assert lift.low < float(MEANS.max(axis=1).mean() - MEANS.mean(axis=0).max()) < lift.high
 
 
+def test_yes_is_not_said_while_one_group_has_a_probability() -> None:
+    """The page and the terminal print this sentence, and the learner says the same."""
+    rows = [(f"u{k % 4}", f"i{k % 3}", k % 2) for k in range(900)]
+    learned = lb.learn(pl.DataFrame(rows, ["user", "item", "reward"], orient="row"))
+    said = "2 groups are likelier than one, but the probability of one is 0.2."
+    assert learned.lumps.summary() == said
+    assert learned.summary() == answer(learned).sentence == f"Not known yet: {said}"
+
+
 def test_the_learner_is_that_of_one_who_tells_row_by_row(learned: Learned) -> None:
     """The same rewards in every cell; the fit is a function of them."""
     slow = Lumps(learned.events.items, learned.events.users, rewards="binary", new_arms=True)
@@ -70,6 +79,13 @@ def test_what_is_open_is_tried_and_what_is_settled_is_shown() -> None:
     assert few.summary().startswith("Not known yet: ")
     alone = lb.learn(pl.DataFrame({"user": ["a", "b"], "item": ["x", "x"], "reward": [1, 0]}))
     assert [row.do for row in alone.policy()] == ["show x", "show x"]
+
+
+def test_python_gives_the_intervals_of_the_page(learned: Learned, found: Answered) -> None:
+    assert learned.groups() == found.groups
+    assert learned.policy() == found.policy
+    assert learned.lift() == found.lift
+    assert learned.value() == found.value
 
 
 def test_users_who_are_alike_are_said_to_be() -> None:
@@ -109,8 +125,8 @@ def test_a_learner_remembers_the_log_that_it_was_told(values: tuple[float, ...])
     rewards = np.random.default_rng(6).choice(values, size=len(LOG["user"]))
     frame = pl.DataFrame(LOG | {"reward": rewards.tolist()}).reverse()
     learned = lb.learn(frame, item="offer", propensity="p", rewards=(-3, 5))
-    again = remembered(learned.lumps)
-    assert again.digest == learned.events.digest
+    again = events_of(learned.lumps)
+    assert again.digest() == learned.events.digest()
     assert again.accepted == learned.events.accepted
 
 

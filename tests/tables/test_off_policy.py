@@ -16,7 +16,7 @@ import lumpable as lb
 from lumpable import BadArgument
 from lumpable.tables import judged_policies, off_policy
 from lumpable.tables.betting import betting_interval
-from lumpable.tables.judged_policies import WITHOUT
+from lumpable.tables.judged_policies import WITHOUT, WRONG
 from lumpable.tables.off_policy import BETTING, DIRECT, IPS, ROBUST, SNIPS, Fold, PolicyEstimate
 
 CHANCE = 1e-6
@@ -102,7 +102,12 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
 
 
 def tight(found: Mapping[tuple[str, str], int], logs: int) -> None:
-    """Check each count by the exact binomial bounds of what is promised, or known to be off."""
+    """Check each count by the exact binomial bounds of what is promised, or known to be off.
+
+    They are printed for docs/how-to/tables.md (`pytest -rP`).
+    """
+    for (kind, method), count in found.items():
+        print(f"{kind}, {method}: {count / logs:.1%}")
     for key, count in found.items():
         rate = OFF.get(key, 0.95)
         low, high = stats.binom.interval(1.0 - TIGHT, logs, rate)
@@ -142,7 +147,7 @@ def learned_hits(seed: int) -> dict[tuple[str, str], bool]:
     halves = judged_policies._halves(events)
     truth = np.zeros(2)
     for judged, taught in zip(halves, halves[::-1], strict=True):
-        core = judged_policies._fitted(events, taught)
+        core = judged_policies._learner_of(events, taught)
         own = mean[every, judged_policies._best_each(core, users)].mean()
         one = mean[:, judged_policies._best_for_all(core, events)].mean()
         truth += judged.sum() / 3000 * np.array([own, own - one])
@@ -241,6 +246,36 @@ def test_the_learned_policy_is_worth_what_it_is_worth() -> None:
     one = learned.value(dict.fromkeys(learned.events.users, "o3"), level=0.999)
     assert all(row.low < 0.3 < row.high for row in one.estimates)
     assert [row.method for row in one.estimates] == [IPS, SNIPS, DIRECT, ROBUST, BETTING]
+
+
+@pytest.mark.parametrize(("wrong", "mean"), [(0.025, 10.0), (0.5, 0.5)])
+def test_propensities_that_cannot_be_are_said_to_be_wrong(wrong: float, mean: float) -> None:
+    """Weights of a policy are 1 on average, whichever it is."""
+    log = two_tastes(40, 1500, seed=12, even=True)
+    found = []
+    for p in (0.25, wrong):
+        log["p"] = [p] * 1500
+        learned = lb.learn(pl.DataFrame(log), item="offer", propensity="p", rewards="binary")
+        value = learned.value()
+        assert value.weights is not None
+        found.append([note for note in value.notes if note.startswith(("Propens", "Out of"))])
+    assert found[0] == []
+    assert found[1][0].startswith("Propensities look wrong: weights are 1 on average")
+    assert value.weights is not None
+    assert value.weights.mean == pytest.approx(mean, rel=0.2)
+    assert [note[:6] for note in found[1][1:]] == (["Out of"] if mean > 1.0 else [])
+    said = found[1][-1]
+    if mean > 1.0:
+        assert "rewards lie between 0 and 1: the value by IPS (" in said
+
+
+def test_weights_whose_mean_is_1_are_seldom_called_wrong() -> None:
+    """Also where most of the weight is in events that are rare: not once in 400 logs."""
+    for seed in range(400):
+        own, _ = Bandit(seed).log(60, np.random.default_rng(seed))
+        most = max(float(fold.weight.max()) for fold in own)
+        seen = off_policy.weights(own, most)
+        assert abs(seen.mean - 1.0) < WRONG * seen.error
 
 
 def test_without_propensities_only_the_model_speaks_and_it_is_said_why() -> None:

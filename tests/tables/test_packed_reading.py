@@ -13,7 +13,7 @@ import pytest
 
 from lumpable import BadArgument, read_events
 from lumpable.tables import adding_up, ingest, packed_reading
-from lumpable.tables.adding_up import added_up, merged, narrowest, numbered, unpacked
+from lumpable.tables.adding_up import add_up, merge, narrowest, number_values, unpack
 from lumpable.tables.events import Events
 from lumpable.tables.ingest import Reading
 from lumpable.tables.sources import parts_of
@@ -33,7 +33,7 @@ def log(rows: int, seed: int, *, text: bool, spread: float) -> pl.DataFrame:
 
 
 def same(one: Events, other: Events) -> None:
-    assert one.digest == other.digest
+    assert one.digest() == other.digest()
     assert (one.dirt, one.span) == (other.dirt, other.span)
 
 
@@ -46,19 +46,63 @@ def test_packed_rows_are_those_that_are_grouped(
         log(900, part, text=text, spread=spread).write_parquet(tmp_path / f"{part}.parquet")
     monkeypatch.setattr(packed_reading, "CHUNK", 64)  # several chunks, put together several times
     calls: list[bool] = []
-    packed = Reading._packed
+    packed = Reading._read_packed
 
     def watched(self: Reading) -> Any:
         found = packed(self)
         calls.append(found is not None)
         return found
 
-    monkeypatch.setattr(Reading, "_packed", watched)
+    monkeypatch.setattr(Reading, "_read_packed", watched)
     quick = read_events(tmp_path)
     assert calls == [spread == 1.0]  # numbers that are too far apart do not fit
-    monkeypatch.setattr(Reading, "_packed", lambda self: None)
+    monkeypatch.setattr(Reading, "_read_packed", lambda self: None)
     same(quick, read_events(tmp_path))
     assert quick.dirt.dropped == 164
+
+
+@pytest.mark.parametrize("columns", [("id",), ("propensity",), ("id", "propensity", "time")])
+@pytest.mark.parametrize("again", [False, True])
+def test_ids_and_propensities_give_what_grouping_gives(
+    columns: tuple[str, ...], again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are packed if no id came twice, and no more propensities differ than are numbered."""
+    monkeypatch.setattr(packed_reading, "CHUNK", 64)
+    for part in (1, 2):
+        rng, frame = np.random.default_rng(part), log(900, part, text=part == 1, spread=1.0)
+        frame = frame.with_columns(pl.col("user").cast(str)).with_columns(
+            id=pl.Series([f"e{k + 900 * part}" for k in range(900)]),
+            propensity=pl.Series(rng.choice([0.1, 1 / 3, 0.5, 2.0], 900)),
+            time=pl.Series(rng.integers(10**15, size=900)).cast(pl.Datetime("us")),
+        )
+        if again:
+            frame = frame.with_columns(id=pl.col("id").replace("e1000", "e1001"))
+        frame.write_parquet(tmp_path / f"{part}.parquet")
+    calls: list[bool] = []
+    packed = Reading._read_packed
+
+    def watched(self: Reading) -> Any:
+        found = packed(self)
+        calls.append(found is not None)
+        return found
+
+    named = {one: one for one in columns}
+    monkeypatch.setattr(Reading, "_read_packed", watched)
+    quick = read_events(tmp_path, **named)  # type: ignore[arg-type]
+    monkeypatch.setattr(ingest, "LIKELY", 2)
+    few = read_events(tmp_path, **named)  # type: ignore[arg-type]
+    once = not again or "id" not in columns
+    assert calls == [once, once and "propensity" not in columns]
+    monkeypatch.setattr(Reading, "_read_packed", lambda self: None)
+    slow = read_events(tmp_path, **named)  # type: ignore[arg-type]
+    for one in (quick, few):
+        same(one, slow)
+        if slow.propensity is not None:
+            assert one.propensity is not None
+            assert one.propensity.tolist() == slow.propensity.tolist()
+        assert one.times.tolist() == slow.times.tolist()
+    kinds = {fault.fault for fault in slow.dirt.faults}
+    assert ("event id contradicts another" in kinds) == (again and "id" in columns)
 
 
 @pytest.mark.parametrize("far", [1, 2**20, 2**62])
@@ -69,7 +113,7 @@ def test_rows_are_sorted_and_added_up_whether_they_fit_or_not(far: int) -> None:
     expected = Counter[tuple[int, ...]]()
     for *key, n in zip(*(key.tolist() for key in keys), times.tolist(), strict=True):
         expected[tuple(key)] += n
-    found, counts = added_up(keys, times)
+    found, counts = add_up(keys, times)
     rows = list(zip(*(key.tolist() for key in found), strict=True))
     assert rows == sorted(expected)
     assert counts.tolist() == [expected[row] for row in rows]
@@ -88,7 +132,7 @@ def test_lists_are_merged_in_blocks(
         times = rng.integers(1, most + 1, len(rows))
         expected.update(dict(zip(rows.tolist(), times.tolist(), strict=True)))
         lists.append((rows, times.astype(np.min_scalar_type(most))))
-    rows, times = merged(lists)
+    rows, times = merge(lists)
     assert rows.tolist() == sorted(expected)
     assert times.tolist() == [expected[row] for row in rows.tolist()]
     assert lists == []
@@ -99,13 +143,13 @@ def test_columns_are_as_wide_as_their_numbers(low: int) -> None:
     rows = np.array([0b0110, 0b1001], np.int64)
     kind = narrowest(low, low + 2)
     assert kind == (np.int32 if -(2**31) <= low < 2**31 - 2 else np.int64)
-    first, second = unpacked(rows, [low, 5], [2, 2], [kind, np.int64])
+    first, second = unpack(rows, [low, 5], [2, 2], [kind, np.int64])
     assert (first.tolist(), second.tolist()) == ([low + 1, low + 2], [7, 6])
 
 
 @pytest.mark.parametrize("names", [[], [7], [5, -2, 5, 9], [2**62, -(2**61), 2**62]])
 def test_names_are_numbered_in_their_order(names: list[int]) -> None:
-    found, place = numbered(np.array(names, np.int64))
+    found, place = number_values(np.array(names, np.int64))
     assert found == sorted(set(names))
     assert [found[k] for k in place.tolist()] == names
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ METHODS = (IPS, SNIPS, ROBUST)
 Judged = dict[tuple[str, str], list[tuple[PolicyEstimate, bool]]]
 
 
-def judged(scale: float, logs: int, seed: int, events: int = 3000) -> Judged:
+def judged(scale: float, logs: int, seed: int, events: int = 3000, *, bets: bool = True) -> Judged:
     """Return all intervals of made logs, and whether they hold the truth."""
     bandit, rng, found = Bandit(5, scale), np.random.default_rng(seed), Judged()
     largest = 1.0 / float(bandit.odds.min())
@@ -33,7 +34,8 @@ def judged(scale: float, logs: int, seed: int, events: int = 3000) -> Judged:
             ("value", "lift"), bandit.truth, (None, other), strict=True
         ):
             rows = off_policy.estimates(own, against, 0.95, METHODS)
-            rows.append(off_policy.by_betting(own, (0.0, 1.0), largest, against))
+            if bets:
+                rows.append(off_policy.by_betting(own, (0.0, 1.0), largest, against))
             for row in rows:
                 held = row.low <= truth <= row.high
                 found.setdefault((kind, row.method), []).append((row, held))
@@ -75,6 +77,23 @@ def test_where_rewards_are_rare_it_is_said(scale: float) -> None:
         assert not any(row.low == row.high for row, _ in rows)
         missed += sum(not held for _, held in rows) if kind == "value" else 0
     assert missed > 0.08 * 3 * logs  # that is why
+
+
+@pytest.mark.nightly
+def test_the_rarer_rewards_are_the_less_is_held_and_the_more_is_said() -> None:
+    """Prints the table of docs/how-to/tables.md (`pytest -rP`)."""
+    logs, shares = 1500, list[float]()
+    for scale in (1.0, 0.3, 0.1, 0.02):
+        rows = [judged(scale, logs, 17, bets=False)["value", method] for method in METHODS]
+        held = [sum(held for _, held in row) / logs for row in rows]
+        said = [sum(not trusted(one) for one, _ in row) / logs for row in rows]
+        typical = statistics.median(one.terms for one, _ in rows[0])
+        print(f"| {Bandit(5, scale).truth[0]:.3g} | {typical:.0f} | ", end="")
+        print(*(f"{share:.1%}" for share in held), sep=" | ", end=" | ")
+        print(*(f"{share:.0%}" for share in said), sep=", ", end=" |\n")
+        shares.append(sum(held) / 3.0)
+        assert all(share in (0.0, 1.0) for share in said) or scale == 0.1
+    assert shares[0] > shares[-1] + 0.02
 
 
 def test_between_the_two_an_interval_without_a_word_seldom_misses() -> None:

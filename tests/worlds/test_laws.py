@@ -220,6 +220,56 @@ def test_a_world_with_a_reward_method_of_its_own_draws_by_it() -> None:
     assert max(coins) > 0
 
 
+class Levelled(lb.World):
+    """A world whose rewards say which context was asked, by a table that its own makers fill."""
+
+    def __init__(self, levels: Any) -> None:
+        levels = np.asarray(levels, dtype=float)
+        mean = np.repeat(levels[:, None], 4, axis=1)
+        share = [0.3] + [0.7 / (len(levels) - 1)] * (len(levels) - 1)
+        super().__init__(mean, np.array(share), np.arange(len(levels)) % 3)
+        object.__setattr__(self, "levels", levels)
+
+    def reward(self, context: int, arm: int, rng: np.random.Generator) -> float:
+        return float(self.levels[context])  # type: ignore[attr-defined]
+
+
+def test_a_part_asks_a_reward_method_about_the_contexts_that_it_has() -> None:
+    """Not about those that have the same numbers in the whole."""
+    world = Levelled(np.arange(12) / 11)
+    part = world.part(np.array([7, 2, 11])).part(np.array([2, 0]))
+    assert part.mean.tolist() == [[1.0] * 4, [7 / 11] * 4]
+    assert np.array_equal(draws(part.law, part.mean, 3), [part.mean] * 3)
+    assert part.reward(1, 3, np.random.default_rng(0)) == 7 / 11
+
+    class Offset(lb.World):
+        """A law of its own instead of a method."""
+
+        @property
+        def law(self) -> Any:
+            return worlds.Gaussian(np.arange(float(self.contexts))[:, None])
+
+    law = Offset(MEANS, np.full(2, 0.5), np.arange(2)).part(np.array([1])).law
+    assert law.variance(MEANS[1:]).tolist() == [[1.0] * 3]
+
+
+def test_plans_side_by_side_ask_a_reward_method_about_their_own_contexts() -> None:
+    levels = np.arange(12) / 11
+    world, asked = Levelled(levels), set[float]()
+    plan = lb.reductions.any_contexts_online(lb.Problem(12, 4, 3))
+
+    def watch(step: lb.Step) -> None:
+        sample = step.sample
+        played = np.unique(sample.mean[sample.plays > 0].round(9))
+        asked.update(played.tolist())
+        if len(sample.mean) < 12:  # a part: the contexts that come rarely, or a single one
+            own = {levels[0]} if len(sample.mean) == 1 else set(levels[1:])
+            assert set(played.tolist()) <= {round(level, 9) for level in own}
+
+    lb.simulate(plan, world, horizon=300_000, seed=1, watch=watch)
+    assert len(asked) == 12
+
+
 class Noted:
     """Plays arms in turn, and keeps what it is told."""
 

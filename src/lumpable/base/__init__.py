@@ -1,1 +1,1 @@
-"""What every room stands on: errors, checks, words, files. Knows nothing of bandits."""
+"""What every room stands on: errors, checks, words, units, files. Knows nothing of bandits."""

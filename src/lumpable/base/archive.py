@@ -29,7 +29,7 @@ def write(path: Path, header: bytes, arrays: Mapping[str, Array]) -> None:
         _pack(file, header, arrays)
 
 
-def packed(header: bytes, arrays: Mapping[str, Array]) -> bytes:
+def pack(header: bytes, arrays: Mapping[str, Array]) -> bytes:
     """Return what a file would hold."""
     file = io.BytesIO()
     _pack(file, header, arrays)

@@ -94,8 +94,10 @@ def alone(folder: Path) -> Iterator[None]:
 class _Held:
     """An open folder. It is closed, and its lock given up, at the latest when nobody knows it."""
 
+    handle = -1
+    """There is nothing to close if it cannot be opened, or was not yet when Ctrl-C came."""
+
     def __init__(self, folder: Path) -> None:
-        self.handle = -1  # there is nothing to close if it cannot be opened
         self.handle = os.open(folder, os.O_RDONLY)
 
     def lock(self, kind: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 
 @contextlib.contextmanager
-def deferred() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """Put off Ctrl-C while processes are started, and start them with Ctrl-C blocked.
 
     A process that is still starting would show a traceback. Blocking the signal in this thread is

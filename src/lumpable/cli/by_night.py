@@ -18,7 +18,7 @@ from lumpable.cli.options import (
     rewards_option,
     strict_option,
 )
-from lumpable.cli.serving import described
+from lumpable.cli.serving import learner_from_options
 from lumpable.cli.show import console, grid, say, table
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ def show_state(nightly: Nightly, state: Path) -> None:
     columns = [(f"column: {role}", name) for role, name in (settings["columns"] or {}).items()]
     others = [(name, str(settings[name])) for name in SHOWN if settings.get(name) is not None]
     out.print(grid([
-        ("events", f"{events.events:,}"), ("users", f"{len(events.users):,}"),
-        ("items", f"{len(events.items):,}"), ("evidence", events.digest), *columns, *others,
+        ("events", f"{len(events):,}"), ("users", f"{len(events.users):,}"),
+        ("items", f"{len(events.items):,}"), ("evidence", events.digest()), *columns, *others,
     ]))  # fmt: skip
     for note in events.dirt.notes:
         out.print(f"note: {note}")
@@ -176,7 +176,9 @@ def plan(
     from lumpable.nightly.night_state import Nightly
 
     outputs.check({"--out": out}, read=[given["users"], given["items"]], states=[state])
-    made = Nightly(state).plan(learner=described(learner, learner_options), out=out, **given)
+    made = Nightly(state).plan(
+        learner=learner_from_options(learner, learner_options), out=out, **given
+    )
     for note in made.notes:
         say(f"note: {note}")
     say(f"{out}: version {made.version[:12]}, {counted(len(made), 'user')}, "

@@ -14,7 +14,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.extras import MissingExtra
 from lumpable.base.words import counted
 from lumpable.cli import show
-from lumpable.cli.experiment_files import is_whole, opened
+from lumpable.cli.experiment_files import is_whole, open_store
 from lumpable.cli.visiting import Scale, Watched, service_for
 from lumpable.cli.watching import Stopped
 from lumpable.http import installed
@@ -109,7 +109,7 @@ class Learned:
 
 def after(file: Path, report: Path) -> Learned:
     """Check the file, open it again as any program may, and write the report."""
-    with opened(str(file)) as store:
+    with open_store(str(file)) as store:
         if not is_whole(store, str(file)):
             raise BadArgument("", why=f"{file} is damaged, see above: is the disk sound?")
         counted_rewards = (
@@ -117,15 +117,15 @@ def after(file: Path, report: Path) -> Learned:
             for row in rows(store, now())
             if row["reward"] is not None
         )
-        measured = takings.measured(counted_rewards)
-    with open_experiment(file, fits="at once") as experiment:
+        measured = takings.compare_takings(counted_rewards)
+    with open_experiment(file, fits="inline") as experiment:
         beliefs = [
             Believed(str(row.context), row.group, str(row.best_arm)) for row in experiment.members()
         ]
-        return Learned(experiment.summary(), beliefs, measured, written(experiment, report))
+        return Learned(experiment.summary(), beliefs, measured, write_report(experiment, report))
 
 
-def written(experiment: LiveExperiment, report: Path) -> Path | None:
+def write_report(experiment: LiveExperiment, report: Path) -> Path | None:
     """Write all that is believed as one page; without the extra, say how to get it."""
     try:
         return experiment.report(report)

@@ -46,7 +46,7 @@ def evidence(**given: Any) -> None:
         --item offer --reward clicked --boolean
       lumpable sql evidence --dialect duckdb --table events --shard 0/16
     """
-    click.echo(_asked(**given).evidence(), nl=False)
+    click.echo(_table_options(**given).evidence(), nl=False)
 
 
 @click.command("faults")
@@ -60,10 +60,10 @@ def faults(**given: Any) -> None:
     Example:
       lumpable sql faults --dialect trino --table hive.sales.events --propensity p
     """
-    click.echo(_asked(**given).faults(), nl=False)
+    click.echo(_table_options(**given).faults(), nl=False)
 
 
-def _asked(
+def _table_options(
     dialect: str, table: str, rewards: Any, boolean: bool, shard: str | None, **columns: Any
 ) -> EngineTable:
     accepted = Accepted.of(rewards)

@@ -13,15 +13,16 @@ from pathlib import Path
 import click
 import numpy as np
 
+from lumpable.base.errors import BadArgument
+from lumpable.base.words import counted
 from lumpable.cli import outputs
 from lumpable.cli.show import console, grid, say, table
 from lumpable.service.changing import now
-from lumpable.service.event_files import check_ending
 from lumpable.service.exporting import export as export_to
 from lumpable.service.exporting import rows, settings_of
-from lumpable.service.log_files import check_out, export_log
+from lumpable.service.log_files import LogFor, export_log
 from lumpable.service.opening import store_at
-from lumpable.service.settings import said
+from lumpable.service.settings import to_user_units
 from lumpable.service.snapshots import problem
 from lumpable.stores.law import Damage, Store, StoreError
 from lumpable.stores.postgres_database import is_address, place_of
@@ -33,7 +34,7 @@ FILE = click.argument("file", type=click.Path(dir_okay=False))
 
 
 @contextmanager
-def opened(file: str) -> Iterator[Store]:
+def open_store(file: str) -> Iterator[Store]:
     """Open a file or database to read it; what is wrong with it is bad input."""
     try:
         with store_at(file, read_only=True) as store:
@@ -53,7 +54,7 @@ def verify(ctx: click.Context, file: str) -> None:
 
     Exit codes: 0 whole, 1 damaged (also if only the snapshot is), 2 bad input.
     """
-    with opened(file) as store:
+    with open_store(file) as store:
         if not is_whole(store, file):
             ctx.exit(DAMAGED)
 
@@ -81,7 +82,7 @@ def is_whole(store: Store, file: str) -> bool:
 @FILE
 def show(file: str) -> None:
     """Print what is in the file or database of an experiment."""
-    with opened(file) as store:
+    with open_store(file) as store:
         settings, last = settings_of(store), store.last
         entries = [entry for _, entry in store.entries()]
         standings = Counter(row["standing"] for row in rows(store, now()))
@@ -95,7 +96,9 @@ def show(file: str) -> None:
         cut = " (not entered completely)" if settings.learned_left else ""
         facts.append(("learned", f"{settings.learned_digest}{cut}"))
     out.print(grid(facts))
-    values = [(name, str(value)) for name, value in said(settings).items() if name not in LEARNED]
+    values = [
+        (name, str(value)) for name, value in to_user_units(settings).items() if name not in LEARNED
+    ]
     out.print(table("Settings (window in seconds)", ("setting", "value"), values))
     out.print(table("Arms", ("arm", "last change"), [(repr(a), w) for a, w in arms.items()]))
     for title, head, counts in (
@@ -125,7 +128,15 @@ def moment(at: int) -> str:
     help="A file, .csv or .parquet; with --log also a folder.",
 )
 @click.option("--log", is_flag=True, help="Only what taught the learner, for `lumpable learn`.")
-def export(file: str, out: Path, log: bool) -> None:
+@click.option(
+    "--for",
+    "state",
+    metavar="STATE",
+    type=click.Path(path_type=Path),
+    help="A state that learns by night, which this log is for: with its columns, and without what "
+    "was learned from it.",
+)
+def export(file: str, out: Path, log: bool, state: Path | None) -> None:
     """Write one row for each event of an experiment to a CSV or Parquet file.
 
     With --log it is a log that `lumpable learn` and `lumpable evidence` read as it is: user, item,
@@ -138,14 +149,31 @@ def export(file: str, out: Path, log: bool) -> None:
       lumpable export clicks.db --out events.parquet
       lumpable export clicks.db --out log.parquet --log
       lumpable learn log.parquet --id id --time time --propensity propensity
+      lumpable export clicks.db --out log.parquet --log --for state/
+      lumpable evidence --state state/ log.parquet
     """
-    outputs.check({"--out": out}, read=parts_of(file))
+    if state is not None and not log:
+        raise click.UsageError("--for is for a log: it needs --log")
+    outputs.check({"--out": out}, read=parts_of(file), states=[state])
     if out.is_dir() and not log:
         raise click.UsageError(f"--out: expected a file, got the folder {str(out)!r}")
-    with opened(file) as store:
-        (check_out if log else check_ending)(out, "--out")
-        written = (export_log if log else export_to)(store, out, now(), "--out")
-    say(f"{out}: {written:,} events")
+    with open_store(file) as store:
+        if log:
+            written = export_log(store, out, now(), "--out", _log_for(store, state))
+        else:
+            written = export_to(store, out, now(), "--out")
+    say(f"{out}: {counted(written, 'event')}")
+
+
+def _log_for(store: Store, state: Path | None) -> LogFor:
+    if state is None:
+        return LogFor()
+    from lumpable.nightly.night_state import Nightly
+
+    nightly = Nightly(state)
+    if not nightly.begun:
+        raise BadArgument("--for", "a folder with a state", repr(str(state)))
+    return nightly.log_for(settings_of(store).learned_digest)
 
 
 def parts_of(file: str) -> Iterator[Path]:

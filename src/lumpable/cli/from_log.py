@@ -85,7 +85,7 @@ def learn(
 
     Exit codes: 0 done, 2 bad input, 130 stopped by Ctrl-C.
     """
-    from lumpable.lumps.belief.posterior import held
+    from lumpable.lumps.belief.posterior import cache_answers
     from lumpable.tables import policy_rows
     from lumpable.tables.answered import answer
     from lumpable.tables.ingest import read_events
@@ -99,7 +99,7 @@ def learn(
                 _refuse(events.dirt)
             learned = learn_from(events, seed=seed, progress=progress)
             progress(1.0, "asking what it says")
-            until_the_end.enter_context(held(learned.lumps.core))  # the page asks again
+            until_the_end.enter_context(cache_answers(learned.lumps.core))  # the page asks again
             found = answer(learned)
         print_answer(found)
         if policy_file is not None:
@@ -119,10 +119,10 @@ def _check_files(
     source: Path, html: Path | None, policy: Path | None, save: Path | None, overwrite: bool
 ) -> None:
     """Refuse files that cannot or must not be written, before anything is read."""
-    from lumpable.tables import policy_rows
+    from lumpable.base import row_files
 
     if policy is not None:
-        policy_rows.check(policy, "--policy")
+        row_files.check(policy, "--policy")
     if html is not None and html.suffix != ".html":
         raise BadArgument("--html", "a name that ends in .html", repr(html.name))
     written = {"--html": html, "--policy": policy, "--save": save}
@@ -172,7 +172,7 @@ def print_answer(found: Answered) -> None:
     for note in events.dirt.notes:
         out.print(f"note: {note}")
     users, items = counted(len(events.users), who), counted(len(events.items), what)
-    out.print(f"{counted(events.events, 'event')} of {users} and {items}.")
+    out.print(f"{counted(len(events), 'event')} of {users} and {items}.")
     out.print(f"\nAre there groups of {plural(who)}? {found.sentence}\n")
     out.print(group_table(found))
     out.print(found.lift_words + "\n")

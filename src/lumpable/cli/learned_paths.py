@@ -9,7 +9,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.cli.show import say
 
 
-def learned_at(path: Path, **columns: Any) -> Any:
+def open_learned(path: Path, **columns: Any) -> Any:
     """Open what was learned: a state that learns by night, a saved learner, or a log.
 
     Only a log is told its columns; a state and a saved learner know theirs.
@@ -17,7 +17,7 @@ def learned_at(path: Path, **columns: Any) -> Any:
     from lumpable.lumps.use.named import Lumps
     from lumpable.nightly.night_state import Nightly
     from lumpable.tables.ingest import read_events
-    from lumpable.tables.remembered import remembered
+    from lumpable.tables.remembered import events_of
 
     folder = path.is_dir() and not Nightly(path).begun and any(path.iterdir())
     if folder or (path.is_file() and path.suffix != ".lumps"):
@@ -29,7 +29,7 @@ def learned_at(path: Path, **columns: Any) -> Any:
         why = f"only for logs, and {str(path)!r} is not one"
         raise BadArgument(f"--{min(columns)}", "a log", repr(str(path)), why=why)
     if path.suffix == ".lumps":
-        return remembered(Lumps.load(path))
+        return events_of(Lumps.load(path))
     state = Nightly(path)
     if not state.segments:
         raise BadArgument("--learned", "a folder with evidence", repr(str(path)))

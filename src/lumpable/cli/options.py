@@ -178,7 +178,7 @@ def rewards_option(*, filled: bool = True) -> Callable[[Command], Command]:
     help = "Accepted rewards: any, binary, or a range such as 0:5."
 
     def read(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
-        return None if text is None else accepted_rewards(text)
+        return None if text is None else parse_rewards(text)
 
     return click.option(
         "--rewards",
@@ -189,10 +189,10 @@ def rewards_option(*, filled: bool = True) -> Callable[[Command], Command]:
     )
 
 
-def accepted_rewards(text: str) -> str | tuple[float, float]:
+def parse_rewards(text: str) -> str | tuple[float, float]:
     """Read which rewards are accepted; the ends of a range may also stand beside a comma.
 
-    >>> accepted_rewards("0:5"), accepted_rewards("-1,1"), accepted_rewards("binary")
+    >>> parse_rewards("0:5"), parse_rewards("-1,1"), parse_rewards("binary")
     ((0.0, 5.0), (-1.0, 1.0), 'binary')
     """
     low, between, high = text.partition(":" if ":" in text else ",")

@@ -47,7 +47,7 @@ def print_regret(result: RegretOutcome, run: Run, comparable: bool) -> None:
         [
             *_setting(result, run, run.ran.title + repaired),
             ("rounds played", f"{short(result.rounds)} in {counted(result.requests, 'request')}"),
-            ("regret", f"{_lost(result.regret)}, the reward that learning cost"),
+            ("regret", f"{_regret_words(result.regret)}, the reward that learning cost"),
             ("regret per round", _per_round(result.regret_per_round)),
             ("policy at the end", f"loses {result.loss:.4g} a round"),
             None,
@@ -84,7 +84,7 @@ def _arms(arms: list[int]) -> str:
     return f"{counted(len(arms), 'arm')}: {named}{', ...' if len(arms) > 12 else ''}"
 
 
-def _lost(regret: float) -> str:
+def _regret_words(regret: float) -> str:
     return f"{regret:.3g}" if 0 < regret < 100 else short(regret)
 
 

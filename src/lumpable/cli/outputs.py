@@ -39,7 +39,7 @@ def check(
             if source.is_dir() and _inside(path, source) and path.name.lower().endswith(EVENTS):
                 got = f"{str(path)!r}: the next time it would be read, too"
                 raise BadArgument(option, f"a file outside of {str(source)!r}", got)
-        for folder in (*folders, *filter(_is_state, _resolved(path).parents)):
+        for folder in (*folders, *filter(_is_state, _resolve(path).parents)):
             if _inside(path, folder):
                 expected = f"a file outside of the state {str(folder)!r}"
                 raise BadArgument(option, expected, repr(str(path)))
@@ -51,7 +51,7 @@ def check(
 
 def _same(one: Path, other: Path) -> bool:
     """Whether two names lead to one place; a hard link is another name of the same file."""
-    if _resolved(one) == _resolved(other):
+    if _resolve(one) == _resolve(other):
         return True
     with contextlib.suppress(OSError):  # one is not there yet
         return one.samefile(other)
@@ -60,7 +60,7 @@ def _same(one: Path, other: Path) -> bool:
 
 def _inside(path: Path, folder: Path) -> bool:
     """Whether a file stands in a folder, or would; folders of folders count."""
-    return any(_same(above, folder) for above in (_resolved(path), *_resolved(path).parents))
+    return any(_same(above, folder) for above in (_resolve(path), *_resolve(path).parents))
 
 
 def _is_state(folder: Path) -> bool:
@@ -72,7 +72,7 @@ def _is_state(folder: Path) -> bool:
     return False
 
 
-def _resolved(path: Path) -> Path:
+def _resolve(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError):  # a link that leads to itself

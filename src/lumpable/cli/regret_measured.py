@@ -42,7 +42,7 @@ class Measured(msgspec.Struct, frozen=True):
         return sum(self.regret) / len(self.regret)
 
 
-def measured() -> tuple[Measured, ...]:
+def read_table() -> tuple[Measured, ...]:
     """Read the table."""
     said = resources.files("lumpable.cli").joinpath(FILE).read_bytes()
     return msgspec.json.decode(said, type=tuple[Measured, ...])
@@ -51,7 +51,7 @@ def measured() -> tuple[Measured, ...]:
 def measured_at(problem: Problem, horizon: int) -> tuple[Measured, ...]:
     """Return what was measured at just this size and horizon: often nothing."""
     at = (*problem.letters, horizon)
-    return tuple(row for row in measured() if (*row.size, row.horizon) == at)
+    return tuple(row for row in read_table() if (*row.size, row.horizon) == at)
 
 
 def measured_near(problem: Problem, horizon: int) -> tuple[Measured, ...]:

@@ -20,7 +20,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.extras import has
 from lumpable.base.version import __version__
 from lumpable.cli import outputs, unset
-from lumpable.cli.learned_paths import learned_at
+from lumpable.cli.learned_paths import open_learned
 from lumpable.cli.options import COLUMNS, column_options, default_is, rewards_option
 from lumpable.cli.show import say
 from lumpable.http import installed
@@ -35,7 +35,7 @@ PAGE_NEEDS = ("altair", "vl_convert", "jinja2")
 """Of the extra `plot`."""
 
 
-def described(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] | None:
+def learner_from_options(learner: str | None, options: tuple[str, ...]) -> dict[str, Any] | None:
     """Put the name of a learner and its options together; values are read as JSON, or as text."""
     if learner is None:
         if options:
@@ -174,15 +174,15 @@ def serve(
     from lumpable.http.page_files import PageFiles
     from lumpable.http.tokens import ENVIRONMENT, Tokens
 
-    found = Tokens.found(tokens, os.environ.get(ENVIRONMENT))
+    found = Tokens.load(tokens, os.environ.get(ENVIRONMENT))
     address, log = Address(host, port, names, found), Log(all_requests=log_all)
-    given["learner"] = described(given["learner"], options)
+    given["learner"] = learner_from_options(given["learner"], options)
     columns = {name: column for name in COLUMNS if (column := given.pop(name)) is not None}
-    settings = unset.given(given)
+    settings = unset.given_options(given)
     if not is_address(file):
         outputs.check({"FILE": Path(file)}, read=[settings.get("learned"), tokens])
     if "learned" in settings:
-        settings["learned"] = learned_at(settings["learned"], **columns)
+        settings["learned"] = open_learned(settings["learned"], **columns)
     elif columns:
         raise click.UsageError(f"--{min(columns)} is a column of a log: it needs --learned")
 

@@ -30,10 +30,10 @@ class OrNone(click.ParamType[Any]):
 FLOAT, INTEGER, TEXT = OrNone(click.FLOAT), OrNone(click.INT), OrNone(click.STRING)
 
 
-def given(options: dict[str, Any]) -> dict[str, Any]:
+def given_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were given, as Python is told them.
 
-    >>> given({"window": Unset, "seed": None, "floor": 0.1})
+    >>> given_options({"window": Unset, "seed": None, "floor": 0.1})
     {'window': None, 'floor': 0.1}
     """
     return {

@@ -19,7 +19,7 @@ from lumpable.playground.child_service import WINDOW, ChildService, ServiceGone,
 from lumpable.playground.shop import Shop
 from lumpable.playground.simulated_platform import Platform
 from lumpable.playground.takings import Takings
-from lumpable.playground.visits import come
+from lumpable.playground.visits import visits_from
 
 SEED = 0
 """Of the truth, of who comes, and of the service."""
@@ -79,11 +79,11 @@ class Watched:
 
     def __init__(self, service: ChildService, scale: Scale) -> None:
         self._service, self._client = service, Client(service.url, timeout=60.0)
-        with self._gone():
+        with self._report_lost_service():
             self.first = int(self._client.status()["experiment"]["decisions"])
         """Visits that the file had already."""
         self.platform = Platform(
-            self._client, scale.shop, come(scale.shop, SEED, self.first), window=WINDOW,
+            self._client, scale.shop, visits_from(scale.shop, SEED, self.first), window=WINDOW,
             new_at=scale.new_at, first=self.first,
         )  # fmt: skip
         self._groups, self._looked = 1, -LOOK
@@ -102,7 +102,7 @@ class Watched:
     def play(self, until: int | None, pace: float, every: float = LINE) -> None:
         """Let visitors come until there were so many (None: for ever), and show how it goes."""
         more = float("inf") if until is None else until - self.first
-        with self._gone(), progress(every, width=BAR) as (_, advance):
+        with self._report_lost_service(), progress(every, width=BAR) as (_, advance):
             for takings in self.platform.play(more, pace):
                 self._show(advance, takings, until)
             advance(self.visits, until, "waiting for the last clicks")
@@ -115,7 +115,7 @@ class Watched:
         advance(self.visits, until, line(self.visits, takings, self._groups))
 
     @contextlib.contextmanager
-    def _gone(self) -> Iterator[None]:
+    def _report_lost_service(self) -> Iterator[None]:
         """Say it in a line when the service is there no more."""
         try:
             yield

@@ -53,12 +53,12 @@ class Comparison:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         parquet.write(self.table, Path(path))
 
-    def report(self, path: str | Path) -> None:
-        """Write one page with tables and figures that opens in any browser."""
+    def report(self, path: str | Path) -> Path:
+        """Write one page with tables and figures that opens in any browser; return its path."""
         from lumpable.reports.compared import report
 
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        report(self.table, path)
+        return report(self.table, path)
 
     def __repr__(self) -> str:
         return f"Comparison({self.table.num_rows} rows; {count_cells(self.cells)})"

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
-from lumpable.base.interrupts import deferred
+from lumpable.base.interrupts import defer_interrupts
 
 BACKENDS = ("local", "dask", "ray")
 TICK = 1.0
@@ -151,7 +151,7 @@ def keep_busy(tasks: Iterable[Task], many: int, submit: Callable[[bytes], Future
             try:
                 packed = pack(task)
             except Exception as error:
-                future = _failed(error)
+                future = _failed_future(error)
             else:
                 future = submit(packed)
             running[future] = (task.key, time.monotonic())
@@ -168,7 +168,7 @@ def keep_busy(tasks: Iterable[Task], many: int, submit: Callable[[bytes], Future
             yield Event(_answer(key, future), dict(running.values()))
 
 
-def _failed(error: Exception) -> Future[Any]:
+def _failed_future(error: Exception) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_exception(error)
     return future
@@ -188,7 +188,7 @@ def in_processes(tasks: Iterable[Task], jobs: int) -> Events:
     """Do the work in worker processes, each a pool of its own: if one dies, its task is known."""
     free: list[ProcessPoolExecutor] = []
     busy: dict[Future[Any], ProcessPoolExecutor] = {}
-    with contextlib.ExitStack() as pools, _ended_with_us():
+    with contextlib.ExitStack() as pools, _end_with_us():
 
         def submit(packed: bytes) -> Future[Any]:
             for future in [future for future in busy if future.done()]:
@@ -197,10 +197,10 @@ def in_processes(tasks: Iterable[Task], jobs: int) -> Events:
                     free.append(pool)
             pool = free.pop() if free else pools.enter_context(_worker())
             try:
-                with deferred(), _without_main():
+                with defer_interrupts(), _without_main():
                     future = pool.submit(call, packed)
             except Exception as error:  # its process has ended
-                return _failed(error)
+                return _failed_future(error)
             busy[future] = pool
             return future
 
@@ -227,7 +227,7 @@ def _without_main() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _ended_with_us() -> Iterator[None]:
+def _end_with_us() -> Iterator[None]:
     """End the processes that were started here, whatever happens."""
     others = set(multiprocessing.active_children())
     try:

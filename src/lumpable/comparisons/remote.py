@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lumpable.base.extras import need
-from lumpable.base.interrupts import deferred
+from lumpable.base.interrupts import defer_interrupts
 from lumpable.comparisons.jobs import Events, Task, call, keep_busy
 
 AHEAD = 2
@@ -20,7 +20,7 @@ def on_dask(tasks: Sequence[Task], jobs: int | None, address: str | None) -> Eve
     where: dict[str, Any] = {"address": address}
     if address is None:
         where = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
-    with deferred():
+    with defer_interrupts():
         client = distributed.Client(**where)
     with client:
         many = jobs or AHEAD * max(1, sum(client.ncores().values()))

@@ -31,7 +31,8 @@ def make(
     """Make a learner, from its name or a callable, with the parameters that it names.
 
     `lumpable.Lumps` and `lumpable.PolicyFinder`, which take names, are taken for the learners of
-    numbers that they play by.
+    numbers that they play by. What a comparison does not do is refused: floors and limits, other
+    arms and contexts than those of the world, rewards that the world does not give.
 
     >>> from lumpable import worlds
     >>> scene = Scene(worlds.lumpable(contexts=6, arms=4, groups=2, seed=1))
@@ -72,11 +73,27 @@ def _learner_of_numbers(name: str, made: Any, scene: Scene) -> Learner:
     S, K = scene.world.contexts, scene.world.arms
     if made.core.tells > 0:
         raise BadArgument(name, "a learner that has seen nothing", repr(made))
+    _check_names(name, made, scene.world)
     if isinstance(made, PolicyFinder):
         return TopTwo(S, K, epsilon=made.epsilon, delta=made.delta, seed=made.seed)
     if made.floor > 0.0 or made.at_most is not None:
         raise BadArgument(name, why="plays by `ask` in comparisons: without floor and at_most")
     return ThreeLevels(S, K, seed=made.seed)
+
+
+def _check_names(name: str, made: Any, world: World) -> None:
+    """Refuse arms, contexts and rewards that are not those of a world: there they are numbers."""
+    named, law = made._named, world.law
+    if (len(named.arms), len(made.arms)) not in ((0, 0), (world.arms, world.arms)):
+        expected = f"no arms, or all {world.arms} of the world"
+        raise BadArgument(name, expected, f"{made.arms}")
+    if len(named.contexts) not in (0, world.contexts):
+        expected = f"no contexts, or all {world.contexts} of the world"
+        raise BadArgument(name, expected, f"{made.contexts[:10]}")
+    accepted, (low, high) = named.accepted, law.support
+    coins = law.name == "bernoulli"
+    if low < accepted.low or high > accepted.high or (accepted.binary and not coins):
+        raise Unfit(f"{name}: expects {accepted.words}, got {law.name} noise")
 
 
 def _noise_scale(world: World) -> float:

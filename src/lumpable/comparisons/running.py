@@ -104,7 +104,7 @@ def run(
     except Exception as error:
         if engine.is_interrupt(error):
             raise KeyboardInterrupt from None
-        raise Broken(_left(list(left.values()), len(ahead), error)) from error
+        raise Broken(_say_left(list(left.values()), len(ahead), error)) from error
     finally:
         table = store.combine(order)
         store.close()
@@ -149,7 +149,7 @@ def _outdated(cell: Cell, version: str) -> bool:
     return cell.learner.name in CATALOGUE and version != __version__
 
 
-def _left(cells: Sequence[Cell], total: int, error: Exception) -> str:
+def _say_left(cells: Sequence[Cell], total: int, error: Exception) -> str:
     """Say which cells are left after an error that no cell caused."""
     pairs = Counter((cell.learner.label, cell.world.label) for cell in cells)
     named = [

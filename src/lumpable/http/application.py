@@ -32,7 +32,7 @@ from lumpable.http.page_files import BELOW, PageFiles, wants_page
 from lumpable.http.refusals import Refusal, unreadable
 from lumpable.http.shared_by_all import MOST_WAITING, Service
 from lumpable.http.tokens import Role, Tokens
-from lumpable.service.settings import said
+from lumpable.service.settings import to_user_units
 
 
 class Serve:
@@ -48,7 +48,7 @@ class Serve:
             status, kind, body, *more = await self.answer(scope, receive)
             headers: tuple[tuple[bytes, bytes], ...] = more[0] if more else ()
         except Exception as error:
-            known = self._service.explained(error, self._route)
+            known = self._service.log_and_refuse(error, self._route)
             status, kind, body, headers = known.status, JSON, known.body, known.headers
         await respond(send, status, kind, body, headers)
 
@@ -67,7 +67,7 @@ class Straight:
         )
 
 
-def called(service: Service, endpoint: Endpoint) -> Serve:
+def serve_endpoint(service: Service, endpoint: Endpoint) -> Serve:
     """Return the application of an endpoint."""
     takes, life = endpoint.takes, service.life
     post, pool = endpoint.method == "POST", life.calls if endpoint.method == "POST" else life.reads
@@ -78,7 +78,7 @@ def called(service: Service, endpoint: Endpoint) -> Serve:
         asked: Any = None
         if post:
             body = await body_of(scope, receive, endpoint.limit, json=decoder is not None)
-            asked = None if decoder is None else _decoded(decoder.decode, body)
+            asked = None if decoder is None else _decode(decoder.decode, body)
         elif takes is not None:
             asked = query_of(scope, takes)
         experiment, path = life.experiment, scope.get("path_params", {})
@@ -101,7 +101,7 @@ def called(service: Service, endpoint: Endpoint) -> Serve:
     return Serve(service, endpoint.path, answer)
 
 
-def _decoded(decode: Callable[[bytes], Any], body: bytes) -> Any:
+def _decode(decode: Callable[[bytes], Any], body: bytes) -> Any:
     try:
         return decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -120,7 +120,7 @@ def query_of(scope: Scope, takes: type[m.Message]) -> m.Message:
         raise unreadable(error, "query") from error
 
 
-def looked(
+def serve_status(
     service: Service, path: str, role: Role | None, answer: Callable[[], Any], *,
     slow: bool = False, first: Callable[[], Awaitable[None]] | None = None,
 ) -> Serve:  # fmt: skip
@@ -154,8 +154,8 @@ def about_itself(service: Service, endpoints: tuple[Endpoint, ...]) -> dict[str,
 
     def status() -> tuple[int, bytes, bytes]:
         e = life.experiment
-        now = m.StatusNow(experiment=e.status(), settings=said(e.settings), lumpable=__version__,
-                          up_seconds=time.monotonic() - life.begun,
+        now = m.StatusNow(experiment=e.status(), settings=to_user_units(e.settings),
+                          lumpable=__version__, up_seconds=time.monotonic() - life.begun,
                           trouble=service.watch.trouble)  # fmt: skip
         return 200, JSON, encode(now)
 
@@ -169,16 +169,16 @@ def about_itself(service: Service, endpoints: tuple[Endpoint, ...]) -> dict[str,
         return 200, metrics.CONTENT_TYPE, body
 
     return {
-        "/": looked(service, "/", None, lambda: (200, JSON, pointer)),
-        "/openapi.json": looked(service, "/openapi.json", None, lambda: (200, JSON, api)),
-        "/health": looked(service, "/health", None, health, first=service.looked),
-        "/ready": looked(service, "/ready", None, ready),
-        "/status": looked(service, "/status", "read", status, slow=True),
-        "/metrics": looked(service, "/metrics", "read", measured, slow=True),
+        "/": serve_status(service, "/", None, lambda: (200, JSON, pointer)),
+        "/openapi.json": serve_status(service, "/openapi.json", None, lambda: (200, JSON, api)),
+        "/health": serve_status(service, "/health", None, health, first=service.refresh),
+        "/ready": serve_status(service, "/ready", None, ready),
+        "/status": serve_status(service, "/status", "read", status, slow=True),
+        "/metrics": serve_status(service, "/metrics", "read", measured, slow=True),
     }
 
 
-def paged(service: Service, page: PageFiles, pointer: Serve) -> dict[str, Serve]:
+def page_addresses(service: Service, page: PageFiles, pointer: Serve) -> dict[str, Serve]:
     """Return the addresses of the page; who wants no page gets what was at `/` before."""
 
     async def front(scope: Scope, receive: Receive) -> Any:
@@ -206,14 +206,14 @@ def application(
     """Return the whole application; it opens the experiment when it starts."""
     service = Service(life, tokens, log, hosts)
     endpoints = (*ENDPOINTS, *personalizer.endpoints(user_feature))
-    calls = [called(service, e) for e in endpoints]
+    calls = [serve_endpoint(service, e) for e in endpoints]
     routes = [Route(e.path, call, methods=[e.method])
               for e, call in zip(endpoints, calls, strict=True)]  # fmt: skip
     often = {e.path: call for e, call in zip(endpoints, calls, strict=True)
              if e.quick and e.method == "POST" and "{" not in e.path}  # fmt: skip
     others = about_itself(service, endpoints)
     if page is not None:
-        others |= paged(service, page, others["/"])
+        others |= page_addresses(service, page, others["/"])
         life.on_ready = page.begin
     routes += [Route(path, serve, methods=["GET"]) for path, serve in others.items()]
 

@@ -43,7 +43,7 @@ class Connection(HttpToolsProtocol):
         self.timeout_keep_alive_task = self.loop.call_later(
             self.timeout_keep_alive, self.timeout_keep_alive_handler
         )
-        self._look = self.loop.call_later(HEAD_PATIENCE, self._looked)
+        self._look = self.loop.call_later(HEAD_PATIENCE, self._close_if_idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Look no more."""
@@ -51,14 +51,14 @@ class Connection(HttpToolsProtocol):
         if self._look is not None:
             self._look.cancel()
 
-    def _looked(self) -> None:
+    def _close_if_idle(self) -> None:
         """Close the connection if nothing was completed since the last look.
 
         One timer for a connection, as a timer for each request would cost more than all the rest.
         """
         if self._moved or self._under_way:
             self._moved = False
-            self._look = self.loop.call_later(HEAD_PATIENCE, self._looked)
+            self._look = self.loop.call_later(HEAD_PATIENCE, self._close_if_idle)
         elif self._heading:
             self._refuse(Refusal(408, "headers", f"all of it within {HEAD_PATIENCE:.0f} seconds"))
         else:

@@ -12,6 +12,7 @@ from lumpable.base.errors import BadArgument
 from lumpable.http import messages as m
 from lumpable.http.health import Watch
 from lumpable.http.tokens import Role
+from lumpable.lumps.belief.advice import Advice
 from lumpable.service.activity import Activity
 from lumpable.service.entering import Decided
 from lumpable.service.live_experiment import LiveExperiment
@@ -115,10 +116,19 @@ def _beliefs(e: LiveExperiment, *_: object) -> BeliefsNow:
     return e.beliefs()
 
 
+def _advice(advice: Advice) -> m.Recommendation:
+    """Return a row of advice as the service speaks: its contexts are users."""
+    return m.Recommendation(
+        user=advice.context, best_arm=advice.best_arm, mean=advice.mean, low=advice.low,
+        high=advice.high, probability_best=advice.probability_best, runner_up=advice.runner_up,
+        runner_up_mean=advice.runner_up_mean, expected_loss=advice.expected_loss,
+    )  # fmt: skip
+
+
 def _explain(e: LiveExperiment, asked: m.OfUser, _: object) -> m.Explained:
     why = e.explain(name_in(asked))
     return m.Explained(
-        text=str(why), advice=why.advice, group=why.group, probability=why.probability,
+        text=str(why), advice=_advice(why.advice), group=why.group, probability=why.probability,
         rewards=why.rewards, in_group=why.in_group, runner_up_in_group=why.runner_up_in_group,
     )  # fmt: skip
 
@@ -129,7 +139,7 @@ def _expected(e: LiveExperiment, asked: m.OfUser, _: object) -> m.ExpectedOfArms
 
 
 def _policy(e: LiveExperiment, *_: object) -> m.Policy:
-    return m.Policy(policy=e.policy())
+    return m.Policy(policy=[_advice(row) for row in e.policy()])
 
 
 def _recommended(e: LiveExperiment, *_: object) -> m.Recommended:
@@ -137,40 +147,40 @@ def _recommended(e: LiveExperiment, *_: object) -> m.Recommended:
     return m.Recommended(recommended=[m.ForUser(user=user, arm=arm) for user, arm in rows])
 
 
-def _written(watch: Watch, _: object) -> None:
-    watch.written()
+def _note_durable(watch: Watch, _: object) -> None:
+    watch.on_durable()
 
 
-def _one_rewarded(watch: Watch, stands: m.Stands) -> None:
-    watch.rewarded([stands.standing])
+def _note_reward(watch: Watch, stands: m.Stands) -> None:
+    watch.on_rewards([stands.standing])
 
 
-def _many_rewarded(watch: Watch, stand: m.StandMany) -> None:
-    watch.rewarded(stand.standings)
+def _note_rewards(watch: Watch, stand: m.StandMany) -> None:
+    watch.on_rewards(stand.standings)
 
 
 ENDPOINTS = (
     Endpoint("POST", "/decide", "decide", m.Decide, Decided, _decide,
              "Choose an arm for a user. The same event gets the same decision again.",
-             note=_written, quick=True),
+             note=_note_durable, quick=True),
     Endpoint("POST", "/decide/many", "decide", m.DecideMany, m.Decisions, _decide_many,
-             "Choose for many users, in one commit.", limit=LARGE, note=_written),
+             "Choose for many users, in one commit.", limit=LARGE, note=_note_durable),
     Endpoint("POST", "/reward", "reward", m.Reward, m.Stands, _reward,
-             "Report the reward of an event.", note=_one_rewarded, quick=True),
+             "Report the reward of an event.", note=_note_reward, quick=True),
     Endpoint("POST", "/reward/many", "reward", m.RewardMany, m.StandMany, _reward_many,
-             "Report many rewards, in one commit.", limit=LARGE, note=_many_rewarded),
+             "Report many rewards, in one commit.", limit=LARGE, note=_note_rewards),
     Endpoint("POST", "/activate", "decide", m.Activate, m.Activated, _activate,
              "Say that what was decided with activate = false was shown."),
     Endpoint("POST", "/observe", "decide", m.Observe, Decided, _observe,
              "Report a decision that somebody else made."),
     Endpoint("POST", "/arms/add", "admin", m.Arm, m.Arms, _arm(LiveExperiment.add_arm),
-             "Let an arm be chosen from now on.", note=_written),
+             "Let an arm be chosen from now on.", note=_note_durable),
     Endpoint("POST", "/arms/pause", "admin", m.Arm, m.Arms, _arm(LiveExperiment.pause_arm),
-             "Choose an arm no more until it is resumed.", note=_written),
+             "Choose an arm no more until it is resumed.", note=_note_durable),
     Endpoint("POST", "/arms/resume", "admin", m.Arm, m.Arms, _arm(LiveExperiment.resume_arm),
-             "Choose a paused or removed arm again.", note=_written),
+             "Choose a paused or removed arm again.", note=_note_durable),
     Endpoint("POST", "/arms/remove", "admin", m.Arm, m.Arms, _arm(LiveExperiment.remove_arm),
-             "Choose an arm no more; its evidence stays.", note=_written),
+             "Choose an arm no more; its evidence stays.", note=_note_durable),
     Endpoint("POST", "/forget", "admin", m.Forget, m.Forgotten, _forget,
              "Erase a user: no byte of the name stays."),
     Endpoint("GET", "/groups", "read", m.Nothing, m.Groups, _groups,

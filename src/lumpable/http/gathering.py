@@ -49,7 +49,7 @@ class Gathering:
         self, loop: asyncio.AbstractEventLoop, batch: list[tuple[Work, asyncio.Future[Any]]]
     ) -> None:
         try:
-            outcomes = made(self._experiment(), [work for work, _ in batch])
+            outcomes = make_calls(self._experiment(), [work for work, _ in batch])
         except Exception as error:
             outcomes = [(None, error)] * len(batch)
         answers = [answer for _, answer in batch]
@@ -75,12 +75,12 @@ class Gathering:
         self._threads.shutdown()
 
 
-def made(experiment: LiveExperiment, works: list[Work]) -> list[tuple[Any, Exception | None]]:
+def make_calls(experiment: LiveExperiment, works: list[Work]) -> list[tuple[Any, Exception | None]]:
     """Make calls one after the other; return what each came to when all of it is durable."""
     results: list[tuple[Any, Exception | None]] = []
     waits: list[list[Done[None]]] = []
     for work in works:
-        with experiment.unwaited() as handed_in:
+        with experiment.without_waiting() as handed_in:
             try:
                 results.append((work(), None))
             except Exception as error:

@@ -161,7 +161,7 @@ class Guard:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = scope.get("lumpable.route", "-")
-        self._meter.served(route, status, seconds)
+        self._meter.on_answer(route, status, seconds)
         worth = status >= 400 and route != "/ready"
         if worth or self._log.all_requests:
             method = scope["method"] if scope["method"] in ("GET", "POST", "HEAD") else "-"

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from lumpable.base.units import Name
 from lumpable.http.messages import Concern
 from lumpable.http.refusals import CAUSES, cause
 from lumpable.service.activity import Activity
@@ -20,7 +21,6 @@ from lumpable.service.lately import Lately
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import Settings
 from lumpable.stores.law import StoreError
-from lumpable.stores.log_entries import Name
 
 ENOUGH = 200
 """Decisions or rewards, before anything is said about shares of them."""
@@ -76,17 +76,17 @@ class Watch:
         self.writable = True
         """Whether the file may be written, as far as one can see without writing."""
 
-    def written(self) -> None:
+    def on_durable(self) -> None:
         """Take notice of a call that was durable."""
         self.trouble = self._cause = ""
 
-    def rewarded(self, standings: Sequence[Standing]) -> None:
+    def on_rewards(self, standings: Sequence[Standing]) -> None:
         """Take notice of rewards."""
-        self.written()
+        self.on_durable()
         with self._lock:
             self.standings.update(standings)
 
-    def failed(self, error: StoreError) -> None:
+    def on_failure(self, error: StoreError) -> None:
         """Take notice of a call that the store could not do."""
         self.trouble, self._cause = str(error), cause(error)
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from lumpable.lumps.belief.advice import Advice
 from lumpable.lumps.belief.beliefs import Expected, Group, Mean
 from lumpable.service.asked import LONGEST_ID
 from lumpable.service.entering import Decided
@@ -164,11 +163,28 @@ class Groups(Message):
     summary: str
 
 
+class Recommendation(Message):
+    """The arm that is believed best for a user, and how sure that is."""
+
+    user: Name
+    best_arm: Name
+    mean: float
+    """Its mean reward for this user, and the ends of an interval."""
+    low: float
+    high: float
+    probability_best: float
+    runner_up: Name | None
+    """The arm with the next largest mean, and this mean; null where there is no other arm."""
+    runner_up_mean: float | None
+    expected_loss: float
+    """What a wrong choice costs on average: how far the best mean lies above this arm's."""
+
+
 class Explained(Message):
     """Why a user is shown what is believed best for them: in words, and as numbers."""
 
     text: str
-    advice: Advice
+    advice: Recommendation
     group: int | None
     probability: float | None
     rewards: int
@@ -186,7 +202,7 @@ class ExpectedOfArms(Message):
 class Policy(Message):
     """The arm that is believed best for each known user."""
 
-    policy: list[Advice]
+    policy: list[Recommendation]
 
 
 class ForUser(Message):

@@ -23,7 +23,7 @@ class Meter:
         self.seconds: Counter[str] = Counter()
         self.under_way = 0
 
-    def served(self, route: str, status: int, seconds: float) -> None:
+    def on_answer(self, route: str, status: int, seconds: float) -> None:
         """Take notice of an answer."""
         self.requests[route, status] += 1
         times = self.times.get(route)

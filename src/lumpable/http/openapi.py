@@ -47,7 +47,7 @@ def document(endpoints: Iterable[Endpoint], *, tokens: bool) -> dict[str, Any]:
         paths[path]["get"]["security"] = []
     for path, gives, about in READ:
         content = _json(schema[gives]) if gives else {"text/plain": {"schema": {"type": "string"}}}
-        extra = _guarded(tokens)
+        extra = _guard_refusals(tokens)
         paths[path] = {"get": _operation(path, about, content, 200, schema, extra)}
     return {
         "openapi": "3.1.0",
@@ -60,14 +60,18 @@ def document(endpoints: Iterable[Endpoint], *, tokens: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _guarded(tokens: bool) -> tuple[int, ...]:
+def _guard_refusals(tokens: bool) -> tuple[int, ...]:
     return (401, 403) if tokens else (403,)
 
 
 def _endpoint(e: Endpoint, schema: dict[Any, Any], tokens: bool) -> dict[str, Any]:
     """Describe an endpoint."""
     content = _json(schema[e.gives]) if e.gives else None
-    extra = (*_guarded(tokens), *e.refusals, *((415,) if e.method == "POST" and e.takes else ()))
+    extra = (
+        *_guard_refusals(tokens),
+        *e.refusals,
+        *((415,) if e.method == "POST" and e.takes else ()),
+    )
     about = f"{e.about} Role: {e.role}." if tokens else e.about
     operation = _operation(e.path, about, content, e.status, schema, extra)
     parameters = [_parameter(name, "path", {"type": "string", "minLength": 1, "maxLength": 200})

@@ -41,9 +41,9 @@ class PageFiles:
 
     def begin(self) -> None:
         """Make the files in a thread, which nobody waits for when the process ends."""
-        threading.Thread(target=self._made, name="lumpable page", daemon=True).start()
+        threading.Thread(target=self._prepare, name="lumpable page", daemon=True).start()
 
-    def _made(self) -> None:
+    def _prepare(self) -> None:
         with contextlib.suppress(Exception):  # who looks tries again, and is told
             self.files()
 

@@ -135,18 +135,18 @@ def endpoints(feature: str = USER) -> tuple[Endpoint, ...]:
         with in_their_words():
             e.activate(path["eventId"])
 
-    def ranked(watch: Watch, _: RankResponse) -> None:
-        watch.written()
+    def note_rank(watch: Watch, _: RankResponse) -> None:
+        watch.on_durable()
 
-    def rewarded(watch: Watch, standing: Standing) -> None:
-        watch.rewarded([standing])
+    def note_reward(watch: Watch, standing: Standing) -> None:
+        watch.on_rewards([standing])
 
     return (
         Endpoint("POST", f"{ROOT}/rank", "decide", RankRequest, RankResponse, rank,
                  "Choose an action, as Azure Personalizer would be asked to.", status=201,
-                 limit=LARGE, note=ranked, quick=True, refusals=(409,)),
+                 limit=LARGE, note=note_rank, quick=True, refusals=(409,)),
         Endpoint("POST", f"{ROOT}/events/{{eventId}}/reward", "reward", RewardRequest, None,
-                 reward, "Report the reward of an event.", status=204, note=rewarded,
+                 reward, "Report the reward of an event.", status=204, note=note_reward,
                  quick=True),
         Endpoint("POST", f"{ROOT}/events/{{eventId}}/activate", "decide", None, None, activate,
                  "Say that what was chosen with deferActivation was shown.", status=204),

@@ -127,16 +127,16 @@ def unreadable(error: Exception, whole: str = "body") -> Refusal:
     if found["expected"]:
         expected, got = found["expected"], found["got"] or ""
     else:
-        expected, got = explained(found["why"])
+        expected, got = translate(found["why"])
     return Refusal(400, place, expected.replace("`", ""), got.replace("`", ""))
 
 
-def explained(why: str) -> tuple[str, str]:
+def translate(why: str) -> tuple[str, str]:
     """Return what was expected where a decoder said why it stopped, and what came.
 
-    >>> explained("JSON is malformed: trailing characters (byte 16)")
+    >>> translate("JSON is malformed: trailing characters (byte 16)")
     ('JSON', 'trailing characters (byte 16)')
-    >>> explained("Object missing required field `user`")
+    >>> translate("Object missing required field `user`")
     ('a field `user`', 'none')
     """
     for pattern, expected, got in WHY:

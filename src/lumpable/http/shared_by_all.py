@@ -80,7 +80,7 @@ class Service:
             with contextlib.suppress(StoreError):  # what was seen last is all that is known then
                 self.watch.seen = Seen.of(self.life.opened)
 
-    async def looked(self) -> None:
+    async def refresh(self) -> None:
         """See how the experiment goes, if it says so soon: health must be told in any case."""
         if self._look is None or self._look.done():
             loop = asyncio.get_running_loop()
@@ -109,11 +109,11 @@ class Service:
         if role not in roles:
             raise Refusal(403, "token", f"one with the role {role}", ", ".join(sorted(roles)))
 
-    def explained(self, error: Exception, route: str) -> Refusal:
+    def log_and_refuse(self, error: Exception, route: str) -> Refusal:
         """Return what to tell the caller; write down what is not their fault."""
         known = refusal(error)
         if isinstance(error, StoreError):
-            self.watch.failed(error)
+            self.watch.on_failure(error)
             self.log.say("store", "error", route=route, **logged(error))
         if known is None:
             id = secrets.token_hex(8)

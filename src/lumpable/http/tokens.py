@@ -31,7 +31,7 @@ class Tokens:
         self._known = [(_digest(token.encode()), roles) for token, roles in known]
 
     @classmethod
-    def parsed(cls, text: str, place: str) -> Tokens:
+    def parse(cls, text: str, place: str) -> Tokens:
         """Read lines (or parts between semicolons) of roles and a token; # begins a comment."""
         known = []
         for number, line in enumerate(text.replace(";", "\n").splitlines(), 1):
@@ -48,7 +48,7 @@ class Tokens:
         return cls(known)
 
     @classmethod
-    def found(cls, file: Path | None, environment: str | None) -> Tokens:
+    def load(cls, file: Path | None, environment: str | None) -> Tokens:
         """Read tokens from a file, from the text of the environment, or take none."""
         if file is not None:
             try:
@@ -57,8 +57,8 @@ class Tokens:
                 why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
                 got = f"{str(file)!r}: {why}"
                 raise BadArgument("tokens", "a file of text that can be read", got) from error
-            return cls.parsed(text, str(file))
-        return cls.parsed(environment, ENVIRONMENT) if environment else cls()
+            return cls.parse(text, str(file))
+        return cls.parse(environment, ENVIRONMENT) if environment else cls()
 
     def __bool__(self) -> bool:
         return bool(self._known)

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.use.naming import EXACT
-from lumpable.stores.log_entries import Name
 from lumpable.tables.column_values import BROKEN, TEXT, WHOLE
 from lumpable.tables.faults_found import Found
 from lumpable.tables.queries import database
-from lumpable.tables.source_parts import TAGGED, Part, quoted
+from lumpable.tables.source_parts import TAGGED, Part, quote
 from lumpable.tables.sources import parts_of, reading
 
 
@@ -54,7 +54,7 @@ def in_order(names: Iterable[Name]) -> tuple[Name, ...]:
 
 def _of_part(con: Any, role: str, part: Part, column: str) -> list[Name]:
     """Return the names of a column; rows without one are an error."""
-    sql, kind = quoted(column), part.types[column]
+    sql, kind = quote(column), part.types[column]
     if WHOLE.fullmatch(kind):
         name = f"TRY_CAST({sql} AS BIGINT)"
     elif TEXT.fullmatch(kind):

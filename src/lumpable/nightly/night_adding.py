@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.words import counted
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.nightly import night_rows
+from lumpable.nightly import coming_back, night_rows
 from lumpable.nightly.night_folder import Folder, Manifest, Segment, digest_of_file
 from lumpable.tables import cleaning
 from lumpable.tables.cleaning import Columns
@@ -36,7 +37,7 @@ class Added:
     events: int
     """Events that are new."""
     again: int
-    """Events whose id was known from before."""
+    """Events whose id was known from before, or that were learned from this state."""
     against: int
     """Those of them that say something else than before; what was there first stays."""
     known: bool
@@ -69,15 +70,19 @@ class Adding:
             return Added(part.name, 0, 0, 0, False, events.dirt)
         with reading(self.con, [part]):
             self._gather(part, events)
-        notes = self._grown(part)
+        notes = self._notes_of_growth(part)
         again = against = 0
-        content = "" if self.columns.id is not None else night_rows.content_of(events)
+        content = "" if self.columns.id is not None else night_rows.content_of(self.con, events)
         if content and any(content == one.content for one in self.manifest.segments):
             return Added(part.name, 0, 0, 0, True, events.dirt)
         if self.columns.id is not None:
             floats = part.types[self.columns.id] in (*FLOATS, TAGGED)
             known = [self.folder.path / one.name for one in self.manifest.segments]
             again, against = night_rows.drop_known(self.con, known, floats=floats)
+            own = coming_back.drop_own(self.con, known, self.columns, self.accepted)
+            if own:
+                notes += (f"{counted(own, 'event')} had been learned from this state: known",)
+            again += own
         with tempfile.TemporaryDirectory(prefix="lumpable-") as scratch:
             made = Path(scratch) / "rows.parquet"
             new = night_rows.write(self.con, made)
@@ -88,7 +93,7 @@ class Adding:
                 self.manifest = msgspec.structs.replace(self.manifest, segments=segments)
         return Added(part.name, new, again, against, not new, events.dirt, notes)
 
-    def _grown(self, part: Part) -> tuple[str, ...]:
+    def _notes_of_growth(self, part: Part) -> tuple[str, ...]:
         """Say that a file came before with other contents, if nothing tells its events apart."""
         before = any(one.source == part.name for one in self.manifest.segments)
         if self.columns.id is not None or part.path is None or not before:
@@ -97,14 +102,14 @@ class Adding:
                 "in both count twice",)  # fmt: skip
 
     @staticmethod
-    def refuse_none(made: Sequence[Added]) -> None:
+    def refuse_none(made: Sequence[Added], source: Any) -> None:
         """Refuse files of which nothing counts; one among others is no harm: a day without events.
 
         Files that came before are known, and their events counted then.
         """
         if not any(one.events or one.known for one in made):
             dirt = next((one.dirt for one in made if one.dirt is not None and one.dirt.rows), None)
-            raise BadArgument("source", why="it has no rows" if dirt is None else none_counts(dirt))
+            raise BadArgument("source", why=none_counts(dirt or Dirt(0, (), ()), source))
 
     def _gather(self, part: Part, events: Events) -> None:
         """Make the table `came`, and see that it says what `events` do."""
@@ -115,7 +120,7 @@ class Adding:
             self._check_zone(bool(zoned))
         night_rows.gather(self.con, part, self.columns, self.accepted, zones=zones)
         came = night_rows.evidence(self.con, "came", self.columns, self.accepted)
-        if came.digest != events.digest:
+        if came.digest() != events.digest():
             raise BadArgument("source", why=f"{part.name!r} changed while it was read")
 
     def _check_zone(self, zoned: bool) -> None:
@@ -128,7 +133,7 @@ class Adding:
             raise BadArgument("time", expected, f"times {ways[zoned]}")
 
 
-def agreed(
+def resolve_columns(
     manifest: Manifest, given: Mapping[str, str | None], rewards: Any
 ) -> tuple[Columns, Accepted]:
     """Return columns and rewards that are accepted: what is remembered, or else what is given."""

@@ -20,7 +20,7 @@ import msgspec
 
 from lumpable.base import files
 from lumpable.base.errors import BadArgument
-from lumpable.stores.log_entries import Name
+from lumpable.base.units import Name
 from lumpable.stores.writer_lock import WriterLock
 
 MANIFEST, FORMAT, SCHEMA = "manifest.json", "lumpable nightly", 1
@@ -101,29 +101,29 @@ class Folder:
         """Return the manifest; an empty one if there is no state yet."""
         if not self.begun:
             if self.path.is_dir() and any(SEGMENT.fullmatch(p.name) for p in self.path.iterdir()):
-                raise self._damaged(MANIFEST, "it is missing, and its segments are there")
+                raise self._damage_error(MANIFEST, "it is missing, and its segments are there")
             return Manifest()
         try:
             kept = msgspec.json.decode((self.path / MANIFEST).read_bytes(), type=_Kept)
             if (kept.format, kept.schema) != (FORMAT, SCHEMA):
-                raise self._damaged(MANIFEST, f"it is {kept.format!r} {kept.schema}")
+                raise self._damage_error(MANIFEST, f"it is {kept.format!r} {kept.schema}")
             if hashlib.sha256(bytes(kept.state)).hexdigest() != kept.sha256:
-                raise self._damaged(MANIFEST, "it is not as it was written")
+                raise self._damage_error(MANIFEST, "it is not as it was written")
             return msgspec.json.decode(bytes(kept.state), type=Manifest)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise self._damaged(MANIFEST, str(error)) from None
+            raise self._damage_error(MANIFEST, str(error)) from None
 
     def check(self, manifest: Manifest) -> list[Path]:
         """Return the files of all segments, each compared with its digest."""
         paths = [self.path / segment.name for segment in manifest.segments]
         for segment, path in zip(manifest.segments, paths, strict=True):
             if not path.is_file():
-                raise self._damaged(path.name, "it is missing")
+                raise self._damage_error(path.name, "it is missing")
             if digest_of_file(path) != segment.sha256:
-                raise self._damaged(path.name, "it is not as it was written")
+                raise self._damage_error(path.name, "it is not as it was written")
         return paths
 
-    def _damaged(self, name: str, what: str) -> BadArgument:
+    def _damage_error(self, name: str, what: str) -> BadArgument:
         return BadArgument("state", why=f"{str(self.path / name)!r} is damaged: {what}")
 
     # --- Writing ------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import numpy as np
 
 from lumpable.base.arrays import FloatVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO, Name
 from lumpable.base.version import __version__
 from lumpable.live.session import Session
 from lumpable.lumps.model.fit import Fit
@@ -32,7 +33,6 @@ from lumpable.service.learner_kinds import (
     kind_of,
     name_of,
 )
-from lumpable.stores.log_entries import MICRO, Name
 from lumpable.tables.events import Events
 from lumpable.tables.telling import tell
 
@@ -85,7 +85,7 @@ def from_lumps(
     floor = min(FLOOR, CHANCE / len(items)) if planned.floor is None else planned.floor
     check_floor(floor, np.ones(len(items), dtype=bool))
     given = events.accepted.given
-    digest = events.digest
+    digest = events.digest()
     version = version_of(digest, LUMPS, given, floor, planned.seed, users, items)
     key = version_of(digest, given)
     fit = None if kept is None else kept.read(key)

@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 
 from lumpable.base.arrays import IntVector
+from lumpable.base.units import Name
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.stores.log_entries import Name
 from lumpable.tables import cleaning
-from lumpable.tables.adding_up import added_up, numbered
+from lumpable.tables.adding_up import add_up, number_values
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
@@ -41,7 +41,7 @@ PACKED = "(FORMAT parquet, COMPRESSION zstd)"
 def gather(con: Any, part: Part, columns: Columns, accepted: Accepted, *, zones: bool) -> None:
     """Make the table `came`: the rows of a part that count, equal ones added up."""
     truths = cleaning.are_truths(con, part, columns.reward)
-    query = cleaning.cleaned(part, columns, accepted, zones=zones, truths=truths)
+    query = cleaning.cleaning_query(part, columns, accepted, zones=zones, truths=truths)
     good = f"SELECT * FROM ({query}) WHERE fault = 0"
     if columns.id is not None:
         sql = (
@@ -114,9 +114,9 @@ def evidence(con: Any, rows: str, columns: Columns, accepted: Accepted) -> Event
     user, item, reward, propensity, times = (np.ma.getdata(found[name]) for name in "abmpn")
     del found
     if not likely:  # whole numbers: sorted here, which is quicker
-        (user, item, reward), times = added_up([user, item, reward], times)
-    users, user = _numbered(named_users, user)
-    items, item = _numbered(named_items, item)
+        (user, item, reward), times = add_up([user, item, reward], times)
+    users, user = _number_names(named_users, user)
+    items, item = _number_names(named_items, item)
     span = con.execute(f"SELECT min(t), max(t) FROM {rows}").fetchone()
     notes = [note for column, names in ((columns.user, users), (columns.item, items))
              for note in notes_on(column, names, floats=False, text=True)]  # fmt: skip
@@ -126,9 +126,20 @@ def evidence(con: Any, rows: str, columns: Columns, accepted: Accepted) -> Event
     )  # fmt: skip
 
 
-def content_of(events: Events) -> str:
-    """Return the digest of a file of events without ids, in whatever order or format it came."""
-    return hashlib.sha256(msgspec.msgpack.encode([events.digest, events.span])).hexdigest()
+def content_of(con: Any, events: Events) -> str:
+    """Return the digest of a file of events without ids, in whatever order or format it came.
+
+    `came` has its rows: where they have times or propensities, events say less than these do.
+    """
+    told: list[Any] = [events.digest(), events.span]
+    if events.span is not None or events.propensity is not None:
+        names = f"length({_key('', 'u')}), {_key('', 'u')}, {_key('', 'i')}"
+        row = f"concat_ws('|', m, coalesce(p::VARCHAR, ''), coalesce(t::VARCHAR, ''), n, {names})"
+        told += con.execute(
+            f"SELECT sum((h >> 64)::UBIGINT)::VARCHAR, sum((h & {2**64 - 1}::UHUGEINT)::UBIGINT)"
+            f"::VARCHAR FROM (SELECT md5_number({row}) AS h FROM came)"
+        ).fetchone()
+    return hashlib.sha256(msgspec.msgpack.encode(told)).hexdigest()
 
 
 def _key(of: str, letter: str) -> str:
@@ -155,11 +166,11 @@ def _names(con: Any, rows: str, letter: str) -> tuple[str, str, tuple[Name, ...]
     return f"{letter}.number", join, tuple(a if a is not None else b for a, b in found)
 
 
-def _numbered(
+def _number_names(
     names: tuple[Name, ...] | None, column: IntVector
 ) -> tuple[tuple[Name, ...], IntVector]:
     """Return names and the number of each row's, where it is not known yet."""
     if names is not None:
         return names, column
-    found, place = numbered(column)
+    found, place = number_values(column)
     return tuple(found), place

@@ -11,15 +11,16 @@ import msgspec
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.live.session import Session
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.nightly import name_lists, night_plans, night_rows, plan_files
-from lumpable.nightly.night_adding import NEEDED, Added, Adding, agreed
+from lumpable.nightly import coming_back, name_lists, night_plans, night_rows, plan_files
+from lumpable.nightly.night_adding import NEEDED, Added, Adding, resolve_columns
 from lumpable.nightly.night_fits import KeptFit
 from lumpable.nightly.night_folder import Folder, Manifest, Planned, Segment
 from lumpable.nightly.night_plans import Made, NightPlan
 from lumpable.service.learner_kinds import LUMPS, plain, try_out
-from lumpable.stores.log_entries import Name
+from lumpable.service.log_files import LogFor
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.events import Events
 from lumpable.tables.queries import Progress, database
@@ -76,6 +77,21 @@ class Nightly:
         columns = Columns(**(manifest.columns or dict(zip(NEEDED, NEEDED, strict=True))))
         return night_rows.evidence(con, rows, columns, Accepted.of(manifest.rewards))
 
+    def log_for(self, digest: str | None) -> LogFor:
+        """Return how a log is written that comes back to this state.
+
+        `digest` is that of the evidence that an experiment began with; None: with none.
+        """
+        manifest = self._folder.read()
+        columns = Columns(**(manifest.columns or dict(zip(NEEDED, NEEDED, strict=True))))
+        accepted, known = Accepted.of(manifest.rewards), ""
+        if digest is not None:
+            with database(None) as con:
+                paths = self._folder.check(manifest)
+                own = coming_back.is_own(con, digest, paths, columns, accepted)
+            known = digest if own else ""
+        return LogFor(columns.named, known, manifest.zoned is not False)
+
     # --- Evidence -----------------------------------------------------------------------------
 
     def evidence(
@@ -94,7 +110,7 @@ class Nightly:
         given = {"user": user, "item": item, "reward": reward, "time": time, "id": id,
                  "propensity": propensity, "rewarded": rewarded}  # fmt: skip
         with self._folder.writing() as before:
-            columns, accepted = agreed(before, given, rewards)
+            columns, accepted = resolve_columns(before, given, rewards)
             kept = tuple(accepted.given) if isinstance(accepted.given, tuple) else accepted.given
             manifest = msgspec.structs.replace(before, columns=columns.named, rewards=kept)
             with database(memory) as con:
@@ -103,7 +119,7 @@ class Nightly:
                 parts = parts_of(con, source, columns.named.values())
                 options = {"strict": strict, "memory": memory, "progress": progress}
                 made = [adding.add(part, source, **options) for part in parts]
-                adding.refuse_none(made)
+                adding.refuse_none(made, source)
             if adding.manifest.segments != before.segments:
                 self._folder.write(adding.manifest)
                 self._kept_fit.remove()  # of less evidence
@@ -151,9 +167,9 @@ class Nightly:
             named = {role: None if source is None else
                      name_lists.names_from(role, source, columns[role[:-1]])
                      for role, source in (("users", users), ("items", items))}  # fmt: skip
-            planned = _planned(before, learner, floor, seed, **named)
+            planned = _plan_settings(before, learner, floor, seed, **named)
             manifest = msgspec.structs.replace(before, planned=planned)
-            made = self._made(con, manifest, named["users"], named["items"])
+            made = self._make_plan(con, manifest, named["users"], named["items"])
             if out is not None:
                 plan_files.check_plan(made.plan)
             if manifest != before:
@@ -170,7 +186,7 @@ class Nightly:
             expected = f"a file outside of the state {str(self._folder.path)!r}"
             raise BadArgument("out", expected, repr(str(out)))
 
-    def _made(
+    def _make_plan(
         self, con: Any, manifest: Manifest, users: tuple[Name, ...] | None,
         items: tuple[Name, ...] | None,
     ) -> Made:  # fmt: skip
@@ -207,7 +223,7 @@ class Nightly:
             night_plans.play(session, planned, night_rows.rows_of(con, path))
 
 
-def _planned(
+def _plan_settings(
     manifest: Manifest, learner: Any, floor: float | None, seed: int | None,
     users: tuple[Name, ...] | None, items: tuple[Name, ...] | None,
 ) -> Planned:  # fmt: skip
@@ -220,7 +236,9 @@ def _planned(
     }  # fmt: skip
     was = manifest.planned
     if was is None:
-        return _begun(manifest, {k: v for k, v in told.items() if v is not None}, users, items)
+        return _first_settings(
+            manifest, {k: v for k, v in told.items() if v is not None}, users, items
+        )
     for name, value in told.items():
         if value is not None and value != getattr(was, name):
             before = getattr(was, name)
@@ -231,7 +249,7 @@ def _planned(
     return was
 
 
-def _begun(
+def _first_settings(
     manifest: Manifest, told: dict[str, Any], users: tuple[Name, ...] | None,
     items: tuple[Name, ...] | None,
 ) -> Planned:  # fmt: skip

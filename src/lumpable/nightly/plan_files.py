@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from lumpable.base import row_files
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.nightly.night_folder import copy_whole
 from lumpable.nightly.night_plans import NightPlan
-from lumpable.stores.log_entries import Name
 from lumpable.tables.queries import database
 from lumpable.tables.source_parts import literal
 
-ENDINGS = {
+FORMATS = {
     ".csv": "(FORMAT csv, HEADER true)",
     ".parquet": "(FORMAT parquet, COMPRESSION zstd, KV_METADATA {lumpable: 'plan 1'})",
 }
@@ -27,8 +28,7 @@ ENDINGS = {
 
 def check_name(path: Path) -> None:
     """Refuse a file that could not be written, before anything is done."""
-    if path.suffix not in ENDINGS:
-        raise BadArgument("out", "a name that ends in .csv or .parquet", repr(path.name))
+    row_files.check_ending(path, "out")
     if not path.resolve().parent.is_dir():
         raise BadArgument("out", "a file in an existing folder", repr(str(path)))
     if path.is_dir():
@@ -58,7 +58,7 @@ def write_plan(plan: NightPlan, path: Path) -> None:
         con.execute(
             f"COPY (SELECT users::{user} AS user, actions::{action} AS action, "
             f"propensities AS propensity, {literal(plan.version)} AS version FROM planned "
-            f"ORDER BY numbers) TO {literal(str(made))} {ENDINGS[path.suffix]}"
+            f"ORDER BY numbers) TO {literal(str(made))} {FORMATS[path.suffix]}"
         )
         copy_whole(made, path)
 

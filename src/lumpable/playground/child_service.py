@@ -69,9 +69,11 @@ class ChildService:
         if url.startswith("http"):
             return url
         self._process.wait(GRACE)
-        raise BadArgument("", why=self._said() or f"the service did not start; see {self.log}")
+        raise BadArgument(
+            "", why=self._last_error() or f"the service did not start; see {self.log}"
+        )
 
-    def _said(self) -> str:
+    def _last_error(self) -> str:
         """Return its last error, without the word that a command begins it with."""
         lines = self.log.read_text(errors="replace").splitlines()
         errors = [line for line in lines if line.startswith("Error: ")]
@@ -91,7 +93,7 @@ class ChildService:
         """Raise `ServiceGone` if it has ended."""
         code = self._process.poll()
         if code is not None:
-            said = self._said() or f"exit code {code}; see {self.log}"
+            said = self._last_error() or f"exit code {code}; see {self.log}"
             raise ServiceGone(f"the service has ended: {said}")
 
     def stop(self) -> None:

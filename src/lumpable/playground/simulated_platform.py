@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Protocol
 
-from lumpable.client import Chosen
+from lumpable.client import Decided
 from lumpable.playground.shop import Shop
 from lumpable.playground.takings import Takings
 from lumpable.playground.visits import Visit
@@ -31,7 +31,7 @@ AGAIN = 0.1
 class Decider(Protocol):
     """The part of a client that a platform needs."""
 
-    def decide_many(self, users: Iterable[str], *, events: Sequence[str]) -> Sequence[Chosen]:
+    def decide_many(self, users: Iterable[str], *, events: Sequence[str]) -> Sequence[Decided]:
         """Choose for many users, each with the id of an event."""
 
     def reward_many(self, rewards: Iterable[tuple[str, float]]) -> object:

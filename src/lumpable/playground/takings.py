@@ -88,7 +88,7 @@ class Measured:
     high: float
 
 
-def measured(rewards: Iterable[tuple[bool, float]]) -> Measured | None:
+def compare_takings(rewards: Iterable[tuple[bool, float]]) -> Measured | None:
     """Compare rewards, each with whether it was held back; None: too few of either kind."""
     values: dict[bool, list[float]] = {True: [], False: []}
     for held, reward in rewards:

@@ -39,7 +39,7 @@ class Visit(NamedTuple):
         return 1.0 < self.delay < math.inf
 
 
-def come(shop: Shop, seed: int, first: int = 0) -> Iterator[Visit]:
+def visits_from(shop: Shop, seed: int, first: int = 0) -> Iterator[Visit]:
     """Yield visits for ever, from this one on."""
     for block in range(first // BLOCK, 10**12):
         visits = _block(shop, seed, block)

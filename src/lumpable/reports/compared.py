@@ -25,8 +25,8 @@ __all__ = ["pictures", "read", "report", "summary_html"]
 TITLE = "Learners compared"
 
 
-def report(rows: object, path: str | Path, *, title: str = TITLE) -> None:
-    """Write the page of a comparison.
+def report(rows: object, path: str | Path, *, title: str = TITLE) -> Path:
+    """Write the page of a comparison; return its path.
 
     Parameters
     ----------
@@ -39,6 +39,7 @@ def report(rows: object, path: str | Path, *, title: str = TITLE) -> None:
     overall = stand(gather(rows))
     drawn, figures = draw_all(overall)
     save.page(comparison_page.page(overall, drawn, figures, title, datetime.now(UTC)), path)
+    return Path(path)
 
 
 def pictures(

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lumpable.base.units import MICRO
 from lumpable.base.words import counted, number
-from lumpable.lumps.belief import averages
-from lumpable.lumps.belief.averages import Average, Sums
+from lumpable.service import averages
+from lumpable.service.averages import Average, Sums
 from lumpable.service.deciding import HELD_BACK, LEARNER
 from lumpable.service.history import MINUTE, History, Minute, Version
-from lumpable.service.lately import ArmShown, Lately, lately, shown
+from lumpable.service.lately import ArmShown, Lately, arms_by_decisions, lately
 from lumpable.service.settings import SECOND, Settings
-from lumpable.stores.log_entries import MICRO
 
 BINS, COMPARED = 60, 12
 """Lengths of time that are told apart, at most: what is held back is seldom, ..."""
@@ -103,16 +103,16 @@ def activity(history: History, settings: Settings, now: int, sent_again: int) ->
         Span(at, sum(m.decisions for m in part), sum(m.rewards for m in part)) for at, part in parts
     ]
     longer = parts_of(history.minutes, now // MINUTE, COMPARED)[1]
-    early, orphan = history.undecided(settings.window, now)
+    early, orphan = history.count_undecided(settings.window, now)
     unusual = {"early": early, "orphan": orphan} | {
         name: history.unusual[name]
         for name in ("late", "predated", "repeated", "missed", "defaulted")
     }
     return Activity(
-        now / SECOND, size, spans, [_compared(*part, width) for part in longer],
+        now / SECOND, size, spans, [_compare(*part, width) for part in longer],
         worth(history.outcomes, settings, width, shadow),
         unusual | {"sent_again": sent_again}, [_then(version) for version in history.versions],
-        shadow, lately(history), shown(history),
+        shadow, lately(history), arms_by_decisions(history),
     )  # fmt: skip
 
 
@@ -142,7 +142,7 @@ def parts_of(
     return size, [(k * size * MINUTE / SECOND, part) for k, part in parts.items()]
 
 
-def _compared(at: float, part: list[Minute], width: float | None) -> Compared:
+def _compare(at: float, part: list[Minute], width: float | None) -> Compared:
     own, held = (
         averages.average(sum(sums, start=Sums()), MICRO, width)
         for sums in ([m.own for m in part], [m.held for m in part])

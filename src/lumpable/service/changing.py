@@ -19,7 +19,7 @@ from typing import Self
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.core.parts_compiled import of_fits, of_rounds
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.use.believer import Believer, Taken
+from lumpable.lumps.use.believer import Believer, FitInput
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import asked
@@ -63,10 +63,10 @@ class Changing(Reading):
         self._turns = Turns(store)
         self._snapshots = Snapshots(snapshot, store, settings)
         self._follower: Follower | None = None
-        self._fitting: Taken | None = None
+        self._fitting: FitInput | None = None
         """What a fit is made of here, now."""
         self._clock = clock
-        super().__init__(self._replayed(), clock)
+        super().__init__(self._replay(), clock)
         self._turns.end()
         self._writer = writer(store)
         self._writer.on_idle = self._rest
@@ -77,13 +77,13 @@ class Changing(Reading):
             self._writer.close()
             raise
 
-    def _replayed(self) -> Ledger:
+    def _replay(self) -> Ledger:
         """Make the ledger of the log in a turn of this process: nobody is erased meanwhile."""
         if not self._turns.held:
             self._turns.take(self._clock())
         try:
             start = self._snapshots.read(self.settings)
-            return Ledger.replayed(self.settings, self._store, start, self._turns.find_fit)
+            return Ledger.replay(self.settings, self._store, start, self._turns.find_fit)
         except BaseException:  # others must not wait for who cannot go on
             with suppress(StoreError):
                 self._turns.end()
@@ -134,7 +134,7 @@ class Changing(Reading):
             unwaited.append(done)
 
     @contextmanager
-    def unwaited(self) -> Iterator[list[Future[None]]]:
+    def without_waiting(self) -> Iterator[list[Future[None]]]:
         """Let calls of this thread return at once; collect what says when each is durable.
 
         Nobody may be told the result of a call before that: a server answers many callers this way
@@ -173,7 +173,7 @@ class Changing(Reading):
         if self._doubtful or self._writer.failure is not None:
             with suppress(StoreError):  # it may be lost already
                 self._turns.end()
-            self._ledger = self._replayed()
+            self._ledger = self._replay()
             self._doubtful = False
             self._writer.start_again()
             self._start_fit()
@@ -196,7 +196,7 @@ class Changing(Reading):
         self._turns.take(self._clock())
         try:
             if self._store.last > self._ledger.number and self._notice():
-                self._ledger = self._replayed()
+                self._ledger = self._replay()
         except BaseException:  # a turn without all that was written is none
             with suppress(StoreError):
                 self._turns.end()
@@ -291,10 +291,10 @@ class Changing(Reading):
             self._fitting = taken
             self._fitter.start(taken, partial(self._adopt, taken))
 
-    def _adopt(self, taken: Taken, made: Fit) -> None:
+    def _adopt(self, taken: FitInput, made: Fit) -> None:
         """Go on from a fit, if it is of what was taken last: what it saw may be lost by now."""
         try:
-            packed = self._turns.packed(made)
+            packed = self._turns.pack(made)
             with self._lock:
                 if self._closed or self._doubtful or self._writer.failure is not None:
                     return

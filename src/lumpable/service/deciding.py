@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.service.settings import Settings
-from lumpable.stores.log_entries import Name
 
 LEARNER, HELD_BACK, SHADOW, OBSERVED = "learner", "held back", "shadow", "observed"
 """Who decided."""
@@ -25,7 +25,7 @@ def luck(seed: int, event: str, stream: str) -> float:
     return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
 
 
-def check(settings: Settings, choices: Sequence[Name]) -> None:
+def check_choices(settings: Settings, choices: Sequence[Name]) -> None:
     """Refuse arms that nothing can be chosen from as the settings say."""
     n, floor, control = len(choices), settings.floor, settings.control
     if settings.mode == "shadow":
@@ -35,11 +35,11 @@ def check(settings: Settings, choices: Sequence[Name]) -> None:
         raise BadArgument("floor", f"less than 1 / {n} where {n} arms are allowed", f"{floor}")
 
 
-def drawn(
+def choose(
     settings: Settings, event: str, choices: Sequence[Name], ask: Callable[[], Name]
 ) -> tuple[Name, float, str]:
-    """Return the arm to show, its probability, and who decided (see `who` and `wanted`)."""
-    check(settings, choices)
+    """Return the arm to show, its probability, and who decided, as `decided_by` reads it."""
+    check_choices(settings, choices)
     n, floor, control = len(choices), settings.floor, settings.control
     if settings.mode == "shadow":
         assert control is not None
@@ -73,20 +73,21 @@ def _in_shadow(ask: Callable[[], Name]) -> str:
         return SHADOW
 
 
-def who(detail: str) -> str:
+def decided_by(detail: str) -> str:
     """Return who decided, from what a decision's entry says.
 
-    >>> who("learner"), who('shadow "red"'), who("shadow")
+    >>> decided_by("learner"), decided_by('shadow "red"'), decided_by("shadow")
     ('learner', 'shadow', 'shadow')
     """
     return detail if detail in WHO else detail.partition(" ")[0]
 
 
-def wanted(detail: str) -> Name | None:
+def learner_choice(detail: str) -> Name | None:
     """Return what the learner would have shown in the shadow; None: it was not asked.
 
-    >>> wanted('shadow "red"'), wanted("shadow 17"), wanted("shadow"), wanted("held back")
-    ('red', 17, None, None)
+    >>> details = 'shadow "red"', "shadow 17", "shadow", "held back"
+    >>> [learner_choice(detail) for detail in details]
+    ['red', 17, None, None]
     """
     by, _, arm = detail.partition(" ")
     if by != SHADOW or not arm:

@@ -12,10 +12,11 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.service import deciding
 from lumpable.service.changing import Changing
 from lumpable.service.joining import Event, Standing, in_time, standing
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.log_entries import Entry
 
 KNOWN_ARMS = "known arms (see add_arm and new_arms)"
 
@@ -77,9 +78,9 @@ class Entering(Changing):
                     self._open(arms, entries)
             self._check(new)
             if len(new) == len(rows):  # none was decided, and each comes once
-                return [self._decided(entries, row, activate) for row in rows]
+                return [self._decide(entries, row, activate) for row in rows]
             return [
-                self._known(row.event, row.user) or self._decided(entries, row, activate)
+                self._decision_of(row.event, row.user) or self._decide(entries, row, activate)
                 for row in rows
             ]
 
@@ -92,7 +93,7 @@ class Entering(Changing):
         found = dict[tuple[Name | None, int], Sequence[Name]]()
         for case, row in cases.items():
             found[case] = choices = ledger.choices(row.user, row.allowed)
-            deciding.check(self.settings, choices)
+            deciding.check_choices(self.settings, choices)
             if choices is not ledger.open and self.settings.mode == "serve":
                 ledger.learner.check_choices(choices)
         if limited and len({row.user for row in rows}) < len(rows):
@@ -124,9 +125,9 @@ class Entering(Changing):
             if other != row.user:
                 got = f"{row.event!r} for {other!r} and {row.user!r}"
                 raise BadArgument("event", "one user for each event", got)
-        return [row for row in asked.values() if self._known(row.event, row.user) is None]
+        return [row for row in asked.values() if self._decision_of(row.event, row.user) is None]
 
-    def _known(self, event: str, user: Name) -> Decided | None:
+    def _decision_of(self, event: str, user: Name) -> Decided | None:
         """Return the decision that an event has; one for another user is refused."""
         decision = self._ledger.event(event).decision
         if decision is None:
@@ -150,11 +151,11 @@ class Entering(Changing):
             raise BadArgument(argument, KNOWN_ARMS, words)
         return new
 
-    def _decided(self, entries: list[Entry], row: Asked, activate: bool) -> Decided:
+    def _decide(self, entries: list[Entry], row: Asked, activate: bool) -> Decided:
         ledger = self._ledger
         choices = ledger.choices(row.user, row.allowed)
         ask = partial(ledger.learner.ask, row.user, None if choices is ledger.open else choices)
-        arm, propensity, by = deciding.drawn(self.settings, row.event, choices, ask)
+        arm, propensity, by = deciding.choose(self.settings, row.event, choices, ask)
         entry = Entry(
             kind="decided", at=self._clock(), event=row.event, user=row.user, arm=arm,
             active=activate, propensity=propensity, version=ledger.version, detail=by,
@@ -176,7 +177,7 @@ class Entering(Changing):
         """Enter decisions of others; a reward that came with one is as old as the decision."""
         with self._changing() as entries:
             self._open(self._check_seen(rows), entries)
-            return [self._seen(entries, row) for row in rows]
+            return [self._enter_seen(entries, row) for row in rows]
 
     def _check_seen(self, rows: Sequence[Seen]) -> list[Name]:
         """Refuse, under the lock, what cannot be entered; return arms that are new."""
@@ -184,8 +185,8 @@ class Entering(Changing):
         self._ledger.learner.check_users(row.user for row in new)
         return self._unknown((row.arm for row in new), "arm")
 
-    def _seen(self, entries: list[Entry], row: Seen) -> Decided:
-        if (known := self._known(row.event, row.user)) is None:
+    def _enter_seen(self, entries: list[Entry], row: Seen) -> Decided:
+        if (known := self._decision_of(row.event, row.user)) is None:
             entry = Entry(
                 kind="decided", at=self._clock() if row.at is None else row.at, event=row.event,
                 user=row.user, arm=row.arm, propensity=row.propensity,
@@ -195,7 +196,7 @@ class Entering(Changing):
             known = as_decided(entry)
         decision = self._ledger.event(row.event).decision
         if row.value is not None and decision is not None:
-            self._rewarded(entries, Told(row.event, row.value, decision.at, ""))
+            self._enter_reward(entries, Told(row.event, row.value, decision.at, ""))
         return known
 
     # --- Rewards ----------------------------------------------------------------------------------
@@ -204,14 +205,14 @@ class Entering(Changing):
         with self._changing() as entries:
             now = self._clock()
             for row in rows:
-                self._rewarded(entries, row, now)
+                self._enter_reward(entries, row, now)
             return self._standings(row.event for row in rows)
 
     def _standings(self, events: Iterable[str]) -> list[Standing]:
         now = self._clock()
         return [standing(self._ledger.event(event), self.settings, now) for event in events]
 
-    def _rewarded(self, entries: list[Entry], row: Told, now: int = 0) -> None:
+    def _enter_reward(self, entries: list[Entry], row: Told, now: int = 0) -> None:
         found, time = self._ledger.event(row.event), now if row.at is None else row.at
         if (time, row.value, row.key) in found.rewards or self._beside_first(found, row.at, time):
             self._sent_again += 1

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
-from lumpable.service import event_files
-from lumpable.service.deciding import wanted, who
-from lumpable.service.joining import Event, outcome, settled, standing
-from lumpable.service.settings import Settings, decoded
+from lumpable.base import row_files
+from lumpable.base.units import Name, from_micro
+from lumpable.service.deciding import decided_by, learner_choice
+from lumpable.service.joining import Event, count_default, outcome, standing
+from lumpable.service.settings import Settings, decode
 from lumpable.stores.law import Store
-from lumpable.stores.log_entries import Entry, Name, plain
+from lumpable.stores.log_entries import Entry
 
 COLUMNS = {
     "event": "string", "user": "string", "arm": "string", "propensity": "float64",
@@ -26,7 +27,7 @@ the learner would have shown, where it was in the shadow."""
 
 def settings_of(store: Store) -> Settings:
     """Return the settings of a store."""
-    return decoded(store.settings)
+    return decode(store.settings)
 
 
 def rows(store: Store, now: int) -> Iterator[dict[str, Any]]:
@@ -36,7 +37,7 @@ def rows(store: Store, now: int) -> Iterator[dict[str, Any]]:
         if entry.event:
             events.setdefault(entry.event, Event()).add(entry)
     for id, event in events.items():
-        yield _row(id, settled(event, rules, now), rules, now)
+        yield _row(id, count_default(event, rules, now), rules, now)
 
 
 def _row(id: str, event: Event, rules: Settings, now: int) -> dict[str, Any]:
@@ -44,10 +45,11 @@ def _row(id: str, event: Event, rules: Settings, now: int) -> dict[str, Any]:
     return {
         "event": id, "user": _text(decision.user), "arm": _text(decision.arm),
         "propensity": decision.propensity, "version": decision.version,
-        "decided_by": who(decision.detail) or None, "wanted": _text(wanted(decision.detail)),
+        "decided_by": decided_by(decision.detail) or None,
+        "wanted": _text(learner_choice(decision.detail)),
         "decided_at": None if event.decision is None else decision.at, "shown": event.shown,
         "standing": standing(event, rules, now), "rewards": len(event.rewards),
-        "reward": None if counted is None else plain(counted),
+        "reward": None if counted is None else from_micro(counted),
     }  # fmt: skip
 
 
@@ -57,5 +59,5 @@ def _text(name: Name | None) -> str | None:
 
 def export(store: Store, path: Path, now: int, argument: str = "path") -> int:
     """Write a CSV or Parquet file whole; return the number of rows."""
-    values = (tuple(row.values()) for row in rows(store, now))
-    return event_files.write(path, COLUMNS, values, argument)
+    row_files.check(path, argument)
+    return row_files.write(path, COLUMNS, (tuple(row.values()) for row in rows(store, now)))

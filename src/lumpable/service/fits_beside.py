@@ -20,7 +20,7 @@ from typing import Protocol
 
 from lumpable.lumps.core.parts_compiled import of_fits
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.use.believer import Believer, Taken
+from lumpable.lumps.use.believer import Believer, FitInput
 
 Done = Callable[[Fit], None]
 FIRST_WAIT, LONGEST_WAIT = 0.01, 60.0
@@ -40,14 +40,14 @@ class Fitter(Protocol):
     def prepare(self) -> None:
         """Begin to get ready for the first fit."""
 
-    def start(self, taken: Taken, done: Done) -> None:
+    def start(self, taken: FitInput, done: Done) -> None:
         """Begin a fit; `done` is called with it when it is made, maybe from another thread."""
 
     def close(self) -> None:
         """Give up what was begun."""
 
 
-class AtOnce:
+class InlineFitter:
     """Fits while the caller waits: for scripts, simulations and replays."""
 
     failed = 0
@@ -56,7 +56,7 @@ class AtOnce:
     def prepare(self) -> None:
         """Nothing can be done before."""
 
-    def start(self, taken: Taken, done: Done) -> None:
+    def start(self, taken: FitInput, done: Done) -> None:
         """Fit."""
         done(Believer.fit(taken))
 
@@ -64,7 +64,7 @@ class AtOnce:
         """Nothing was begun."""
 
 
-class Beside:
+class BackgroundFitter:
     """Fits in a child process, started when it is first needed; if it dies, another is started.
 
     One fit at a time: the child answers in order, and nobody may take what another one asked for.
@@ -87,13 +87,13 @@ class Beside:
         with contextlib.suppress(OSError):  # the first fit tries again
             self._running()
 
-    def start(self, taken: Taken, done: Done) -> None:
+    def start(self, taken: FitInput, done: Done) -> None:
         """Send what was taken, and wait for the fit in a thread."""
         threading.Thread(target=self._make, args=(taken, done), daemon=True).start()
 
-    def _make(self, taken: Taken, done: Done) -> None:
+    def _make(self, taken: FitInput, done: Done) -> None:
         with self._turn:
-            made = self._made(taken)
+            made = self._ask_until_answered(taken)
         if made is None or self._closed.is_set():
             return
         try:
@@ -103,12 +103,12 @@ class Beside:
             self._refused += 1
             LOG.exception("a fit could not be adopted; it is made once more")
 
-    def _made(self, taken: Taken) -> Fit | None:
+    def _ask_until_answered(self, taken: FitInput) -> Fit | None:
         """Ask until there is an answer, not at once after a failure; None: it is closed."""
         while not self._closed.wait(self._pause):
             with contextlib.suppress(OSError, EOFError, ValueError, pickle.UnpicklingError):
                 if child := self._running():
-                    made = _asked(child, taken)
+                    made = _ask(child, taken)
                     self._died = 0
                     return made
             self._died += 1
@@ -152,7 +152,7 @@ class Beside:
             self._end()
 
 
-def _asked(child: subprocess.Popen[bytes], taken: Taken) -> Fit:
+def _ask(child: subprocess.Popen[bytes], taken: FitInput) -> Fit:
     to, back = child.stdin, child.stdout
     assert to is not None
     assert back is not None

@@ -17,14 +17,14 @@ import numpy as np
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.protocols import Learner
+from lumpable.base.units import Name
 from lumpable.base.words import counted as words_for
 from lumpable.live.session import Session
 from lumpable.lumps.belief.glance import NOTHING, Glance
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.use.believer import Taken
+from lumpable.lumps.use.believer import FitInput
 from lumpable.lumps.use.registry import FIRST_ROOM
 from lumpable.service.learner_kinds import Kind
-from lumpable.stores.log_entries import Name
 
 
 class Fold:
@@ -82,13 +82,13 @@ class Fold:
         """The decisions whose rewards are to come."""
         return len(self._waiting)
 
-    def told(self) -> list[tuple[Name, Name, float, int]]:
+    def counted_rewards(self) -> list[tuple[Name, Name, float, int]]:
         """Return user, arm, reward and how often it was told, of all that counts."""
         users, arms = list(self._places), list(self._arms)
         rows = Counter(zip(self._who, self._what, self._reward, strict=True))
         return [(users[i], arms[j], reward, times) for (i, j, reward), times in rows.items()]
 
-    def policy(self) -> dict[Name, Name]:
+    def recommended(self) -> dict[Name, Name]:
         """Return the arm that it would recommend to each user now."""
         if not self.arms:
             raise BadArgument("arms", "an arm to choose", "none", why="no arm can be chosen")
@@ -162,7 +162,7 @@ class Fold:
         """Take notice that the reward of a decision is here, or will not come."""
         self._waiting.pop(number, None)
 
-    def whose(self, number: int) -> Name:
+    def user_of(self, number: int) -> Name:
         """Return whose decision that is."""
         return self._waiting[number]
 
@@ -192,13 +192,13 @@ class Fold:
 
     # --- Arms and users ---------------------------------------------------------------------------
 
-    def add_arm(self, name: Name) -> None:
+    def add_arm(self, arm: Name) -> None:
         """Let an arm be chosen."""
-        self._put_arm(name, open=True)
+        self._put_arm(arm, open=True)
 
-    def retire_arm(self, name: Name) -> None:
+    def retire_arm(self, arm: Name) -> None:
         """Choose an arm no more."""
-        self._put_arm(name, open=False)
+        self._put_arm(arm, open=False)
 
     def _put_arm(self, name: Name, *, open: bool) -> None:
         self._ranks.setdefault(name, len(self._ranks))
@@ -226,8 +226,8 @@ class Fold:
 
     def _current(self) -> Learner:
         core = self._core
-        if core is None or self._room != self._needed():
-            self._room, self._fed, self._listed = self._needed(), 0, self.arms
+        if core is None or self._room != self._room_needed():
+            self._room, self._fed, self._listed = self._room_needed(), 0, self.arms
             self._number = {self._ranks[arm]: k for k, arm in enumerate(self._listed)}
             core = self.kind.make(self._room, len(self._listed))
         self._core, self._gap = None, None  # if it is cut off half-way, it is made anew
@@ -238,7 +238,7 @@ class Fold:
         self._core, self._fed = core, len(self._reward)
         return core
 
-    def _needed(self) -> int:
+    def _room_needed(self) -> int:
         """Return for how many users there must be room: one more than are known, or all."""
         room = FIRST_ROOM
         while room <= len(self._places):
@@ -263,7 +263,7 @@ class Fold:
         """There is nothing to fit."""
         return False
 
-    def taken(self) -> Taken:
+    def fit_input(self) -> FitInput:
         """Refuse: no log of this learner says so."""
         raise ValueError(f"{self.kind.name!r} makes no fits")
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.base.words import nearest
-from lumpable.stores.log_entries import Name
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SHOWN = 5
 """Rows that an error names."""
+IN_JSON = {"reward": "value"}
+"""What the service over HTTP calls a column: a frame of what was sent there has it."""
 
 
 def is_frame(thing: object) -> bool:
@@ -34,12 +36,12 @@ class Columns:
     ) -> None:  # fmt: skip
         """Find the columns; `called` says what the frame calls those with another name there."""
         self._frame = _read(frame)
-        known, called = (*needed, *optional), _checked(called, (*needed, *optional))
+        known, called = (*needed, *optional), _check_names(called, (*needed, *optional))
         there = self._frame.columns
         for name in (*needed, *called):
             own = called.get(name, name)
             if own not in there:
-                listed = f"{there}{nearest(own, [str(each) for each in there])}"
+                listed = f"{there}{_hint(name, own, [str(each) for each in there])}"
                 raise BadArgument("frame", f"a column {own!r}", listed)
         self._own = {name: own for name in known if (own := called.get(name, name)) in there}
 
@@ -121,6 +123,13 @@ def kind_of(what: str, names: Iterable[Name]) -> str:
     return "whole" if kinds == {False} else "text"
 
 
+def _hint(name: str, own: str, there: Sequence[str]) -> str:
+    """Return what to do about a column that is missing, as far as that can be guessed."""
+    if (other := IN_JSON.get(name)) in there:
+        return f"; rename {other!r}, or say columns={{{name!r}: {other!r}}}"
+    return nearest(own, there)
+
+
 def _read(frame: Any) -> nw.DataFrame[Any]:
     import narwhals as nw  # needed for frames only
     from narwhals.exceptions import NarwhalsError
@@ -132,7 +141,7 @@ def _read(frame: Any) -> nw.DataFrame[Any]:
         raise BadArgument("frame", "a frame of pandas, polars or pyarrow", kind) from cause
 
 
-def _checked(called: object, known: tuple[str, ...]) -> dict[str, str]:
+def _check_names(called: object, known: tuple[str, ...]) -> dict[str, str]:
     """Return what a frame calls its columns, by our names."""
     if called is None:
         return {}

@@ -13,10 +13,18 @@ from typing import Annotated
 
 import msgspec
 
-from lumpable.lumps.belief.averages import Sums
-from lumpable.service.deciding import HELD_BACK, LEARNER, OBSERVED, SHADOW, wanted, who
+from lumpable.base.units import Name
+from lumpable.service.averages import Sums
+from lumpable.service.deciding import (
+    HELD_BACK,
+    LEARNER,
+    OBSERVED,
+    SHADOW,
+    decided_by,
+    learner_choice,
+)
 from lumpable.service.joining import Unusual
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.stores.log_entries import Entry
 
 MINUTE = 60_000_000
 """Microseconds, ..."""
@@ -109,13 +117,13 @@ class Silence:
     spells: deque[int] = field(default_factory=lambda: deque(maxlen=SPELLS))
     """Decisions between one reward and the next, where there were any."""
 
-    def decided(self, now: int) -> None:
+    def on_decision(self, now: int) -> None:
         """Take notice of a decision."""
         if not self.since or not (self.decisions or self.spells):
             self.since = now
         self.decisions += 1
 
-    def broken(self, now: int) -> None:
+    def on_reward(self, now: int) -> None:
         """Take notice of a reward."""
         self.since = now
         if self.decisions:
@@ -157,31 +165,32 @@ class History:
 
     # --- What happens ---------------------------------------------------------------------------
 
-    def entered(self, entry: Entry) -> None:
+    def on_entry(self, entry: Entry) -> None:
         """Take notice of the time of an entry, if it is our own: callers may name others."""
         if entry.kind != "rewarded" and entry.detail != OBSERVED and entry.at > self.now:
             self.now = entry.at
         if entry.kind == "rewarded":
             self._before = self._amiss()
 
-    def decided(self, decision: Entry, user: Name, arm: Name) -> None:
+    def on_decision(self, decision: Entry, user: Name, arm: Name) -> None:
         """Take notice of a decision."""
         self.lately.append((user, arm))
         self.arms[arm] += 1
-        self.silence.decided(self.now)
-        if who(decision.detail) == SHADOW and (own := wanted(decision.detail)) is not None:
+        self.silence.on_decision(self.now)
+        own = learner_choice(decision.detail)
+        if own is not None and decided_by(decision.detail) == SHADOW:
             self.shadow += 1
             self.agreed += own == arm
         minute = self._minute(decision.at, own=decision.detail != OBSERVED)
         if minute is not None:
             minute.decisions += 1
 
-    def rewarded(self, reward: Entry) -> None:
-        """Take notice of a reward, and of what it turned out to be since it was `entered`."""
+    def on_reward(self, reward: Entry) -> None:
+        """Take notice of a reward, and of what it turned out to be since `on_entry`."""
         more = [now > then for now, then in zip(self._amiss(), self._before, strict=True)]
         kinds = zip((LATE, PREDATED, UNDECIDED), more, strict=True)
         self.told.append(next((kind for kind, is_one in kinds if is_one), FINE))
-        self.silence.broken(self.now)
+        self.silence.on_reward(self.now)
         minute = self._minute(reward.at, own=False)
         if minute is not None:
             minute.rewards += 1
@@ -201,9 +210,9 @@ class History:
                 self._first = min(self.minutes)
         return found
 
-    def learned(self, decision: Entry, before: int | None, after: int | None) -> None:
+    def on_outcome(self, decision: Entry, before: int | None, after: int | None) -> None:
         """Take notice that a decision comes to something else."""
-        by, minute = who(decision.detail), self.minutes.get(decision.at // MINUTE)
+        by, minute = decided_by(decision.detail), self.minutes.get(decision.at // MINUTE)
         if by not in self.outcomes:
             self.outcomes[by] = Sums()
         sums = [self.outcomes[by]]
@@ -215,7 +224,7 @@ class History:
             if after is not None:
                 each.add(after)
 
-    def changed(self, what: Iterable[Unusual], number: int = 1) -> None:
+    def on_unusual(self, what: Iterable[Unusual], number: int = 1) -> None:
         """Take notice of events or rewards that stand in an unusual way; -1: no more."""
         for each in what:
             self.unusual[each] += number
@@ -232,7 +241,7 @@ class History:
             self._first_parked = min(self.parked)
             self.parked[self._first_parked] += oldest
 
-    def undecided(self, window: int | None, now: int) -> tuple[int, int]:
+    def count_undecided(self, window: int | None, now: int) -> tuple[int, int]:
         """Return how many rewards wait for their decision, and how many waited for too long."""
         rewards = sum(self.parked.values())
         if window is None:
@@ -240,12 +249,12 @@ class History:
         late = sum(n for minute, n in self.parked.items() if (minute + 1) * MINUTE + window <= now)
         return rewards - late, late
 
-    def adopted(self, entry: Entry, groups: Iterable[tuple[int, Name | None]]) -> None:
+    def on_version(self, entry: Entry, groups: Iterable[tuple[int, Name | None]]) -> None:
         """Take notice of a version."""
         then = [GroupThen(size, arm) for size, arm in groups]
         self.versions.append(Version(entry.version or 0, entry.at, then))
 
-    def forgot(self) -> None:
+    def drop_versions(self) -> None:
         """Drop the versions that somebody who is forgotten had a part in."""
         self.versions.clear()
 
@@ -255,13 +264,13 @@ class History:
 
     # --- Files ----------------------------------------------------------------------------------
 
-    def kept(self) -> KeptHistory:
+    def to_keep(self) -> KeptHistory:
         """Return all of it for a file."""
         minutes = [
-            (number, m.decisions, m.rewards, _kept(m.own), _kept(m.held))
+            (number, m.decisions, m.rewards, _to_kept(m.own), _to_kept(m.held))
             for number, m in self.minutes.items()
         ]
-        outcomes = {by: _kept(sums) for by, sums in self.outcomes.items()}
+        outcomes = {by: _to_kept(sums) for by, sums in self.outcomes.items()}
         quiet = self.silence
         return KeptHistory(
             self.now, minutes, outcomes, dict(self.unusual), list(self.lately), list(self.versions),
@@ -276,11 +285,11 @@ class History:
         made = cls()
         made.now = kept.now
         made.minutes = {
-            number: Minute(decisions, rewards, _sums(own), _sums(held))
+            number: Minute(decisions, rewards, _from_kept(own), _from_kept(held))
             for number, decisions, rewards, own, held in kept.minutes
         }
         made._first = min(made.minutes, default=0)
-        made.outcomes = {by: _sums(sums) for by, sums in kept.outcomes.items()}
+        made.outcomes = {by: _from_kept(sums) for by, sums in kept.outcomes.items()}
         made.unusual.update(kept.unusual)
         made.lately.extend(kept.lately)
         made.versions.extend(kept.versions)
@@ -293,9 +302,9 @@ class History:
         return made
 
 
-def _kept(sums: Sums) -> KeptSums:
+def _to_kept(sums: Sums) -> KeptSums:
     return sums.number, str(sums.total), str(sums.squares)
 
 
-def _sums(kept: KeptSums) -> Sums:
+def _from_kept(kept: KeptSums) -> Sums:
     return Sums(kept[0], int(kept[1]), int(kept[2]))

@@ -88,16 +88,16 @@ def outcome(event: Event, rules: Settings) -> int | None:
     return rules.default if event.decision is not None and event.expired and event.shown else None
 
 
-def closed(event: Event, rules: Settings, now: int) -> bool:
+def is_closed(event: Event, rules: Settings, now: int) -> bool:
     """Whether it is too late for a reward."""
     if event.decision is None or rules.window is None:
         return False
     return now > event.decision.at + rules.window
 
 
-def settled(event: Event, rules: Settings, now: int) -> Event:
+def count_default(event: Event, rules: Settings, now: int) -> Event:
     """Count the default of an event whose window has closed, as who opens its log does."""
-    if not event.expired and closed(event, rules, now) and outcome(event, rules) is None:
+    if not event.expired and is_closed(event, rules, now) and outcome(event, rules) is None:
         event.expired = True
     return event
 
@@ -112,7 +112,7 @@ def standing(event: Event, rules: Settings, now: int) -> Standing:
         return "rewarded"
     if event.rewards:
         return outside(event, rules)[-1]
-    if not closed(event, rules, now):
+    if not is_closed(event, rules, now):
         return "waiting"
     return "missed" if rules.default is None or not event.shown else "defaulted"
 

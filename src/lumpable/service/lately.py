@@ -82,6 +82,6 @@ def quiet(silence: Silence) -> Quiet:
     return Quiet(silence.since / SECOND, n, silence.longest, probability)
 
 
-def shown(history: History) -> list[ArmShown]:
+def arms_by_decisions(history: History) -> list[ArmShown]:
     """Return how often each arm was decided, the most frequent first."""
     return [ArmShown(arm, times) for arm, times in history.arms.most_common()]

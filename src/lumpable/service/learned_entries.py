@@ -16,16 +16,19 @@ import numpy as np
 import numpy.typing as npt
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO, Name
 from lumpable.lumps.use.named import Lumps
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import deciding
 from lumpable.service.learner_kinds import kind_of
 from lumpable.service.settings import Settings
 from lumpable.stores.law import Store
-from lumpable.stores.log_entries import MICRO, Entry, Name
+from lumpable.stores.log_entries import Entry
 
 AT_A_TIME = 20_000
 """Entries that go into one commit."""
+LEARNED_ID = "^learned-([0-9a-f]{16})-[0-9]+$"
+"""Ids of such events; the group is how the digest of the evidence begins."""
 Column = npt.NDArray[Any]
 
 
@@ -50,18 +53,17 @@ class Evidence(Protocol):
     def span(self) -> tuple[int, int] | None: ...  # noqa: D102
     @property
     def accepted(self) -> Accepted: ...  # noqa: D102
-    @property
     def digest(self) -> str: ...  # noqa: D102
 
 
 def evidence_in(learned: Any) -> Evidence:
     """Return the evidence of what was learned: of `Learned`, `Nightly`, `Events` or `Lumps`."""
     if isinstance(learned, Lumps):
-        from lumpable.tables.remembered import remembered  # the room above knows tables
+        from lumpable.tables.remembered import events_of  # the room above knows tables
 
-        learned = remembered(learned)
+        learned = events_of(learned)
     found = getattr(learned, "events", None)
-    events: Any = found() if callable(found) else learned if isinstance(found, int) else found
+    events: Any = found() if callable(found) else learned if found is None else found
     if not (hasattr(events, "digest") and hasattr(events, "accepted")):
         expected = "what `lb.learn` or `lb.read_events` returned, a `lb.Nightly` or a `lb.Lumps`"
         raise BadArgument("learned", expected, f"{learned!r:.60}")
@@ -73,7 +75,7 @@ def evidence_in(learned: Any) -> Evidence:
     return evidence
 
 
-def agreed(before: Settings | None, settings: Settings, evidence: Evidence | None) -> Settings:
+def reconcile(before: Settings | None, settings: Settings, evidence: Evidence | None) -> Settings:
     """Return settings that say what was learned before the experiment began; refuse anything else.
 
     The same evidence again is fine, and so is none once all of it is entered.
@@ -85,13 +87,13 @@ def agreed(before: Settings | None, settings: Settings, evidence: Evidence | Non
         return settings
     if before is not None:
         was = settings.learned_digest
-        if was != evidence.digest:
+        if was != evidence.digest():
             expected = f"the evidence {was}, with which it began" if was else "a new experiment"
-            got = f"the evidence {evidence.digest}" if was else "one that was begun without it"
+            got = f"the evidence {evidence.digest()}" if was else "one that was begun without it"
             raise BadArgument("learned", expected, got)
         return settings
     _check(settings, evidence)
-    return msgspec.structs.replace(settings, learned_digest=evidence.digest, learned_left=True)
+    return msgspec.structs.replace(settings, learned_digest=evidence.digest(), learned_left=True)
 
 
 def _check(settings: Settings, evidence: Evidence) -> None:
@@ -103,7 +105,16 @@ def _check(settings: Settings, evidence: Evidence) -> None:
         raise BadArgument("learned", expected, f"{len(evidence.users):,}")
 
 
-def enter(store: Store, evidence: Evidence, now: int) -> None:
+def event_id(digest: str, number: int) -> str:
+    """Return the id of an event that was learned elsewhere.
+
+    >>> event_id("0123456789abcdef01", 7)
+    'learned-0123456789abcdef-7'
+    """
+    return f"learned-{digest[:16]}-{number}"
+
+
+def append_evidence(store: Store, evidence: Evidence, now: int) -> None:
     """Enter all events that are not entered yet; nothing else may be in the log."""
     left = islice(entries_of(evidence, now), store.last, None)
     while batch := list(islice(left, AT_A_TIME)):
@@ -119,13 +130,13 @@ def entries_of(evidence: Evidence, now: int) -> Iterator[Entry]:
     if evidence.propensity is not None:
         likely = evidence.propensity.tolist()
     columns = (evidence.user, evidence.item, evidence.reward, evidence.times)
-    prefix, number = f"learned-{evidence.digest[:16]}", 0
+    number, digest = 0, evidence.digest()
     for (user, item, value, times), propensity in zip(
         zip(*(column.tolist() for column in columns), strict=True), likely, strict=True
     ):
         name = evidence.users[user]
         for _ in range(times):
-            event, number = f"{prefix}-{number}", number + 1
+            event, number = event_id(digest, number), number + 1
             yield Entry(
                 kind="decided", at=at, event=event, user=name, arm=evidence.items[item], version=0,
                 propensity=propensity, active=True, detail=deciding.OBSERVED,

@@ -102,7 +102,7 @@ def kind_of(description: Description, seed: int) -> Kind | None:
     plan = PLANS.get(ALSO.get(name, name))
     if plan is not None:
         return _plan(name, plan, users, options, seed)
-    return Kind(name, partial(_made, name, options, seed), users, plan=False)
+    return Kind(name, partial(_make_learner, name, options, seed), users, plan=False)
 
 
 def check(kind: Kind, rewards: object, repeated: str, at_most: int | None) -> None:
@@ -129,12 +129,14 @@ def _near(name: str, known: list[str]) -> str:
     return f"{name!r}{nearest(name, known)}"
 
 
-def _made(name: str, options: Mapping[str, Any], seed: int, users: int, arms: int) -> Learner:
+def _make_learner(
+    name: str, options: Mapping[str, Any], seed: int, users: int, arms: int
+) -> Learner:
     """Make a learner of the catalogue; it gets what its signature names."""
     maker, sets = catalogue.find(name)
     signature = inspect.signature(maker).parameters
     for hidden, words in HIDDEN.items():
-        if hidden in options or (hidden in signature and _needed(signature[hidden])):
+        if hidden in options or (hidden in signature and _is_required(signature[hidden])):
             raise BadArgument("learner", why=f"{name!r} needs {words}, which is not known here")
     known = {"contexts": users, "arms": arms, "seed": seed}
     chosen = {key: value for key, value in known.items() if key in signature} | sets | {**options}
@@ -153,14 +155,14 @@ def _check_options(
     for key in chosen:
         if key not in signature:
             raise BadArgument("learner", why=f"{name!r} has no option {_near(key, [*signature])}")
-    missing = [key for key, each in signature.items() if _needed(each) and key not in chosen]
+    missing = [key for key, each in signature.items() if _is_required(each) and key not in chosen]
     if missing:
         given = ", ".join(f"{key!r}: ..." for key in missing)
         words = f"{name!r} needs {', '.join(missing)}: say {{'kind': {name!r}, {given}}}"
         raise BadArgument("learner", why=words)
 
 
-def _needed(parameter: inspect.Parameter) -> bool:
+def _is_required(parameter: inspect.Parameter) -> bool:
     return parameter.default is inspect.Parameter.empty
 
 
@@ -183,10 +185,10 @@ def _plan(
         raise BadArgument(
             "learner", why=f"{name!r} needs the option groups: at most how many there are"
         )
-    return Kind(name, partial(_played, name, make, options, seed), users, plan=True)
+    return Kind(name, partial(_make_session, name, make, options, seed), users, plan=True)
 
 
-def _played(
+def _make_session(
     name: str, make: Algorithm[...], options: Mapping[str, Any], seed: int, users: int, arms: int
 ) -> Learner:
     if users * arms > CELLS:

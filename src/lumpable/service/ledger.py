@@ -15,15 +15,16 @@ from typing import NoReturn
 import msgspec
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name, from_micro
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.use.believer import Believer, Taken
+from lumpable.lumps.use.believer import Believer, FitInput
 from lumpable.lumps.use.limits import no_arm
 from lumpable.service.history import History, KeptHistory
 from lumpable.service.joining import Event, outcome, unusual
 from lumpable.service.minds import Mind, mind_of
 from lumpable.service.settings import Settings
 from lumpable.stores.law import Store, StoreError
-from lumpable.stores.log_entries import Entry, Name, plain
+from lumpable.stores.log_entries import Entry
 
 MOST_EVENTS = 200_000
 """Events that are kept in memory, about; older ones are looked up in the log."""
@@ -63,7 +64,7 @@ class Ledger:
         """Of the last entry that was applied."""
         self.version = 0
         """Fits that were adopted."""
-        self.taken: Taken | None = None
+        self.taken: FitInput | None = None
         """What was handed to a fit that is not adopted yet."""
         self.events: dict[str, Event] = {}
         self.paused: set[Name] = set()
@@ -84,7 +85,7 @@ class Ledger:
     # --- From a log, and from a snapshot ----------------------------------------------------------
 
     @classmethod
-    def replayed(
+    def replay(
         cls, settings: Settings, store: Store, start: Ledger | None = None,
         find_fit: FindFit = lambda entry: None,
     ) -> Ledger:  # fmt: skip
@@ -105,12 +106,12 @@ class Ledger:
                     raise StoreError(why, "damaged") from error
         return ledger
 
-    def kept(self) -> Kept:
+    def to_keep(self) -> Kept:
         """Return all but the learner; no fit may be under way."""
         return Kept(
             self.number, self.version, list(self.paused),
             [(user, list(seen.items())) for user, seen in self.shown.items()], dict(self.tally),
-            list(self._closing), list(self._under_way.items()), self.history.kept(),
+            list(self._closing), list(self._under_way.items()), self.history.to_keep(),
         )  # fmt: skip
 
     @classmethod
@@ -135,19 +136,19 @@ class Ledger:
             self._adopt(entry, made)
         self.number = self.number + 1 if number is None else number
         self.tally[entry.kind] += 1
-        self.history.entered(entry)
+        self.history.on_entry(entry)
         if event is not None:
             self._about_event(entry, event)
         elif entry.kind == "arm" and entry.arm is not None:
             self._arm(entry.arm, entry.detail)
         elif entry.kind == "taken":
-            self.taken = self.learner.taken()
+            self.taken = self.learner.fit_input()
         elif adopts:
             self.taken, self.version = None, entry.version or 0
-            self.history.adopted(entry, self.learner.outline())
+            self.history.on_version(entry, self.learner.outline())
         elif entry.kind == "forgot":
             self.learner.start_anew()
-            self.history.forgot()
+            self.history.drop_versions()
             self.taken, self.version = None, entry.version or 0
 
     def _adopt(self, entry: Entry, made: Fit | None) -> None:
@@ -166,39 +167,39 @@ class Ledger:
     def _about_event(self, entry: Entry, event: Event) -> None:
         before, decided = outcome(event, self.settings), event.decision is not None
         if event.rewards or event.expired:
-            self._noticed(event, -1)
+            self._count_unusual(event, -1)
         event.add(entry, self.number)
         if event.rewards or event.expired:
-            self._noticed(event)
+            self._count_unusual(event)
         if entry.kind == "rewarded":
-            self.history.rewarded(entry)
+            self.history.on_reward(entry)
         self.events.pop(entry.event, None)  # they stand in the order of their last entries
         self.events[entry.event] = event
         decision = event.decision
         if decision is None or decision.user is None or decision.arm is None:
             return
         if not decided:
-            self._decided(decision, decision.user, decision.arm)
+            self._on_decision(decision, decision.user, decision.arm)
         after = outcome(event, self.settings)
         if before != after:
             self._learn(decision.user, decision.arm, before, after)
-            self.history.learned(decision, before, after)
+            self.history.on_outcome(decision, before, after)
         if event.expired or after is not None:
             self._expect_no_more(entry.event)
         if len(self.events) > MOST_EVENTS:
             self._make_room()
 
-    def _noticed(self, event: Event, number: int = 1) -> None:
+    def _count_unusual(self, event: Event, number: int = 1) -> None:
         """Let the history know that something is unusual with an event; -1: no more."""
         if event.decision is not None:
-            self.history.changed(unusual(event, self.settings), number)
+            self.history.on_unusual(unusual(event, self.settings), number)
         elif event.rewards:
             self.history.park(event.rewards[0][0], number * len(event.rewards))
 
-    def _decided(self, decision: Entry, user: Name, arm: Name) -> None:
+    def _on_decision(self, decision: Entry, user: Name, arm: Name) -> None:
         if arm not in self.open:  # somebody else decided
             self._open = None
-        self.history.decided(decision, user, arm)
+        self.history.on_decision(decision, user, arm)
         self.learner.expect(self.number, user, arm, decision.propensity or 1.0)
         self._under_way[decision.event] = self.number
         if len(self._under_way) > MOST_UNDER_WAY:
@@ -211,9 +212,9 @@ class Ledger:
 
     def _learn(self, user: Name, arm: Name, before: int | None, after: int | None) -> None:
         if before is not None:
-            self.learner.take_back(user, arm, plain(before))
+            self.learner.take_back(user, arm, from_micro(before))
         if after is not None:
-            self.learner.tell(user, arm, plain(after))
+            self.learner.tell(user, arm, from_micro(after))
 
     def _expect_no_more(self, id: str) -> None:
         number = self._under_way.pop(id, None)
@@ -299,7 +300,7 @@ class Ledger:
         """
         for id in [id for id, e in self.events.items() if e.decision and e.decision.user == user]:
             del self.events[id]
-        whose = self.learner.whose
+        whose = self.learner.user_of
         for id in [id for id, number in self._under_way.items() if whose(number) == user]:
             self._expect_no_more(id)
         self._closing = [row for row in self._closing if row[2] != user]

@@ -10,12 +10,13 @@ from typing import Any, TypeVar, final, overload
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name, to_micro
 from lumpable.service import framed
 from lumpable.service.asked import event_id, event_ids, key_of, pairs_of, time_of
 from lumpable.service.entering import Asked, Decided, Entering, Seen, Told
 from lumpable.service.joining import Standing
 from lumpable.service.settings import true_or_false
-from lumpable.stores.log_entries import Entry, Name, micro
+from lumpable.stores.log_entries import Entry
 
 AT_A_TIME = 10_000
 """Rows of past decisions that go into one commit."""
@@ -162,7 +163,7 @@ class LiveExperiment(Entering):
         return made
 
     def _micro(self, value: object) -> int:
-        return micro(self._accepted.one(value))
+        return to_micro(self._accepted.one(value))
 
     def _if_any(self, value: object) -> int | None:
         return None if value is None else self._micro(value)
@@ -207,9 +208,9 @@ class LiveExperiment(Entering):
     ) -> Any:  # fmt: skip
         """Report many rewards, in one commit: all count, or, if one is wrong, none.
 
-        `rewards` are pairs of an event and a value, or a frame with columns event, value and, if it
-        has them, at (seconds or times) and key (see `decide_many` for `columns`). A frame gets a
-        frame of its kind: event, standing.
+        `rewards` are pairs of an event and a value, or a frame with columns event, reward and, if
+        it has them, at (seconds or times) and key (see `decide_many` for `columns`). A frame gets
+        a frame of its kind: event, standing.
         """
         when, key = time_of(at), key_of(key)
         if framed.is_frame(rewards):
@@ -222,12 +223,12 @@ class LiveExperiment(Entering):
     def _reward_frame(
         self, frame: Any, when: int | None, key: str, columns: Mapping[str, str] | None
     ) -> Any:
-        table = framed.Columns(frame, ("event", "value"), ("at", "key"), columns)
+        table = framed.Columns(frame, ("event", "reward"), ("at", "key"), columns)
         for name, given in (("at", when is not None), ("key", key != "")):
             if name in table and given:
                 raise BadArgument(name, "an argument or a column", "both", why=TWICE)
         ids = self._ids(table)
-        values = table.checked("value", self._micro, 0)
+        values = table.checked("reward", self._micro, 0)
         times, keys = table.checked("at", time_of, when), table.checked("key", key_of, key)
         standings = self._take_rewards(list(map(Told, ids, values, times, keys)))
         return table.answer(event=("text", ids), standing=("text", standings))

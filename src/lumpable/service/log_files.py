@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
+from lumpable.base import row_files
 from lumpable.base.errors import BadArgument
-from lumpable.base.extras import need
 from lumpable.base.files import replacing
-from lumpable.service import event_files
+from lumpable.base.units import Name, from_micro
 from lumpable.service.exporting import settings_of
-from lumpable.service.joining import Event, outcome, settled
+from lumpable.service.joining import Event, count_default, outcome
+from lumpable.service.learned_entries import event_id
 from lumpable.stores.law import Store
-from lumpable.stores.log_entries import Name, plain
 
 Row = tuple[Name, Name, float, str, int, float | None]
 COLUMNS = ("user", "item", "reward", "id", "time", "propensity")
 
 
-def taught(store: Store, now: int) -> Iterator[Row]:
+class LogFor(NamedTuple):
+    """What a log is written for."""
+
+    columns: Mapping[str, str] = {}
+    """What it calls columns, where that is not what they hold."""
+    known: str = ""
+    """The digest of evidence that is there already: what was learned from it is left out."""
+    zoned: bool = True
+    """Whether times say that they are UTC."""
+
+
+def counted_outcomes(store: Store, now: int, known: str = "") -> Iterator[Row]:
     """Yield what the learner was told: user, arm, reward, event, time and propensity.
 
     Defaults that are due by `now` are among it, as they are when the experiment is next opened.
@@ -31,35 +43,40 @@ def taught(store: Store, now: int) -> Iterator[Row]:
         if entry.event:
             events.setdefault(entry.event, Event()).add(entry)
     for id, event in events.items():
-        decision, counted = event.decision, outcome(settled(event, rules, now), rules)
+        if known and id.startswith(event_id(known, 0)[:-1]):
+            continue
+        decision, counted = event.decision, outcome(count_default(event, rules, now), rules)
         if counted is None or decision is None or decision.user is None or decision.arm is None:
             continue
-        yield decision.user, decision.arm, plain(counted), id, decision.at, decision.propensity
+        yield decision.user, decision.arm, from_micro(counted), id, decision.at, decision.propensity
 
 
-def check_out(path: Path, argument: str = "path") -> None:
+def _check_out(path: Path, argument: str = "path") -> None:
     """Refuse a name that no log can be written to, before one is read.
 
     A name without an ending is that of a folder, new or empty.
     """
     if path.suffix and not path.is_dir():
-        event_files.check_ending(path, argument)
+        row_files.check(path, argument)
     elif path.exists() and (not path.is_dir() or any(path.iterdir())):
         expected = "a name that ends in .csv or .parquet, or a new folder"
         raise BadArgument(argument, expected, repr(str(path)))
     else:
-        need("pyarrow.parquet", "research", "writing Parquet files")
+        row_files.need_parquet()
 
 
-def export_log(store: Store, path: Path, now: int, argument: str = "path") -> int:
+def export_log(
+    store: Store, path: Path, now: int, argument: str = "path", log_for: LogFor | None = None
+) -> int:
     """Write a CSV or Parquet file, or a folder with one for each kind of names; return the rows.
 
     17 and "17" must stay two names, and a column of a Parquet file has one type. `argument` is what
     errors call the path.
     """
-    check_out(path, argument)
+    _check_out(path, argument)
+    log_for = log_for or LogFor()
     kinds = defaultdict[tuple[str, str], list[Row]](list)
-    for row in taught(store, now):
+    for row in counted_outcomes(store, now, log_for.known):
         kinds[_kind(row[0]), _kind(row[1])].append(row)
     if not kinds:
         raise BadArgument("experiment", "one with rewards", "one without any")
@@ -74,7 +91,7 @@ def export_log(store: Store, path: Path, now: int, argument: str = "path") -> in
     with ExitStack() as stack:
         for kind, target in targets.items():
             file = stack.enter_context(replacing(target))
-            event_files.writer_of(target)(file, _columns(kind), kinds[kind])
+            row_files.writer_of(target)(file, _columns(kind, log_for), kinds[kind])
     return sum(map(len, kinds.values()))
 
 
@@ -82,7 +99,8 @@ def _kind(name: Name) -> str:
     return "text" if isinstance(name, str) else "whole"
 
 
-def _columns(kind: Iterable[str]) -> dict[str, str]:
+def _columns(kind: Iterable[str], log_for: LogFor) -> dict[str, str]:
     names = ["string" if one == "text" else "int64" for one in kind]
-    types = (*names, "float64", "string", "timestamp", "float64")
-    return dict(zip(COLUMNS, types, strict=True))
+    types = (*names, "float64", "string", "timestamp" if log_for.zoned else "naive", "float64")
+    named = [log_for.columns.get(role, role) for role in COLUMNS]
+    return dict(zip(named, types, strict=True))

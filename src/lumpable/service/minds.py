@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from lumpable.base.units import Name
 from lumpable.lumps.belief.glance import Glance
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.use.believer import Believer, Taken
+from lumpable.lumps.use.believer import Believer, FitInput
 from lumpable.service.folds import Fold
 from lumpable.service.learner_kinds import kind_of
-from lumpable.service.settings import Settings, told_rewards
-from lumpable.stores.log_entries import Name
+from lumpable.service.settings import Settings, rewards_for_learner
 
 
 class Mind(Protocol):
@@ -62,7 +62,7 @@ class Mind(Protocol):
     def expect_no_more(self, number: int) -> None:
         """Take notice that its reward is here, or will not come."""
 
-    def whose(self, number: int) -> Name:
+    def user_of(self, number: int) -> Name:
         """Return whose decision that is."""
 
     def tell(self, context: Name, arm: Name, reward: float) -> None:
@@ -71,10 +71,10 @@ class Mind(Protocol):
     def take_back(self, context: Name, arm: Name, reward: float) -> None:
         """Count a reward no more that was told; another may come in its place at once."""
 
-    def add_arm(self, name: Name) -> None:
+    def add_arm(self, arm: Name) -> None:
         """Let an arm be chosen."""
 
-    def retire_arm(self, name: Name) -> None:
+    def retire_arm(self, arm: Name) -> None:
         """Choose an arm no more; what was told of it stays."""
 
     def forget(self, context: Name) -> None:
@@ -83,7 +83,7 @@ class Mind(Protocol):
     def start_anew(self) -> None:
         """Let go of all fits."""
 
-    def told(self) -> list[tuple[Name, Name, float, int]]:
+    def counted_rewards(self) -> list[tuple[Name, Name, float, int]]:
         """Return user, arm, reward and how often it was told, of all that counts."""
 
     def summary(self) -> str:
@@ -98,7 +98,7 @@ class Mind(Protocol):
     def due(self) -> bool:
         """Whether it is time for a fit."""
 
-    def taken(self) -> Taken:
+    def fit_input(self) -> FitInput:
         """Return what a fit is made of."""
 
     def adopt(self, fit: Fit) -> None:
@@ -109,7 +109,7 @@ def mind_of(settings: Settings) -> Mind:
     """Return what learns in an experiment, before it was told anything."""
     kind = kind_of(settings.learner, settings.seed)
     if kind is None:
-        return Believer(rewards=told_rewards(settings), seed=settings.seed)
+        return Believer(rewards=rewards_for_learner(settings), seed=settings.seed)
     return Fold(kind)
 
 

@@ -12,11 +12,12 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.base.words import nearest
 from lumpable.lumps.use.naming import Names
 from lumpable.service.changing import now
-from lumpable.service.fits_beside import AtOnce, Beside, Fitter
-from lumpable.service.learned_entries import Evidence, agreed, enter, evidence_in
+from lumpable.service.fits_beside import BackgroundFitter, Fitter, InlineFitter
+from lumpable.service.learned_entries import Evidence, append_evidence, evidence_in, reconcile
 from lumpable.service.learner_kinds import kind_of, try_out
 from lumpable.service.live_experiment import LiveExperiment
 from lumpable.service.settings import (
@@ -24,16 +25,15 @@ from lumpable.service.settings import (
     Mode,
     Repeated,
     Settings,
-    decoded,
-    encoded,
-    made,
-    said,
+    decode,
+    encode,
+    parse_settings,
+    to_user_units,
 )
 from lumpable.stores.in_memory import MemoryStore
 from lumpable.stores.in_postgres import PostgresStore
 from lumpable.stores.in_sqlite import SQLiteStore
 from lumpable.stores.law import SharedStore, Store
-from lumpable.stores.log_entries import Name
 from lumpable.stores.postgres_database import is_address
 
 MEMORY = ":memory:"
@@ -48,7 +48,7 @@ def open(
     at_most: int | UnsetType | None = UNSET, new_arms: bool | UnsetType = UNSET,
     floor: float | UnsetType = UNSET, seed: int | UnsetType = UNSET,
     learner: str | Mapping[str, Any] | UnsetType = UNSET,
-    fits: Literal["beside", "at once"] = "beside", learned: Any = None,
+    fits: Literal["background", "inline"] = "background", learned: Any = None,
 ) -> LiveExperiment:  # fmt: skip
     """Begin an experiment in a file, or go on with the one in it.
 
@@ -72,12 +72,12 @@ def open(
     - `seed`: the random seed
     - `learner`: "lumps", another learner of the catalogue or a plan, by its name or as a mapping of
       `kind` and its options, as in {"kind": "ucb", "width": 0.3}
-    - `fits`: made "beside", in a separate process, or "at once", while the caller waits
+    - `fits`: made in the "background", in a separate process, or "inline": the caller waits
     - `learned`: what a log taught, from `lb.learn`, `lb.read_events`, `lb.Nightly` or a `lb.Lumps`:
       a new experiment begins with these events, users and arms. The same again changes nothing
     """
-    if fits not in ("beside", "at once"):
-        raise BadArgument("fits", "'beside' or 'at once'", repr(fits))
+    if fits not in ("background", "inline"):
+        raise BadArgument("fits", "'background' or 'inline'", repr(fits))
     given = {name: value for name, value in locals().items()
              if name in Settings.__struct_fields__ and value is not UNSET}  # fmt: skip
     if not isinstance(path, str | PathLike) or not str(path):
@@ -92,10 +92,10 @@ def open(
         with _alone(store):
             settings = _settings(store, given, names, evidence)
             if settings.learned_left and evidence is not None:
-                enter(store, evidence, now())
+                append_evidence(store, evidence, now())
                 settings = msgspec.structs.replace(settings, learned_left=False)
-                store.configure(encoded(settings))
-        fitter: Fitter = Beside() if fits == "beside" else AtOnce()
+                store.configure(encode(settings))
+        fitter: Fitter = BackgroundFitter() if fits == "background" else InlineFitter()
         snapshot = Path(f"{path}.snapshot") if isinstance(store, SQLiteStore) else None
         experiment = LiveExperiment(store, settings, fitter, snapshot=snapshot)
         try:
@@ -140,29 +140,29 @@ def _settings(
     store: Store, given: dict[str, Any], arms: list[Name], evidence: Evidence | None
 ) -> Settings:
     """Return the settings of a store, with those that are given; keep them."""
-    before = decoded(store.settings)
-    begun = _begun(store)
+    before = decode(store.settings)
+    begun = _is_begun(store)
     if not begun and evidence is not None:
         given = {"rewards": evidence.accepted.given} | given
-    settings = made(**(said(before) | given))
+    settings = parse_settings(**(to_user_units(before) | given))
     if begun:
         for name in LASTING:
             was, wanted = getattr(before, name), getattr(settings, name)
             if was != wanted:
-                expected = f"{said(before)[name]!r}, with which the experiment began"
+                expected = f"{to_user_units(before)[name]!r}, with which the experiment began"
                 raise BadArgument(name, expected, repr(given[name]))
     elif (kind := kind_of(settings.learner, settings.seed)) is not None:
         try_out(kind, len(arms))
     if "control" in given:
         known = {*arms, *store.arms, *(() if evidence is None else evidence.items)}
         _check_control(settings, known)
-    settings = agreed(before if begun else None, settings, evidence)
+    settings = reconcile(before if begun else None, settings, evidence)
     if settings != before or not store.settings:
-        store.configure(encoded(settings))
+        store.configure(encode(settings))
     return settings
 
 
-def _begun(store: Store) -> bool:
+def _is_begun(store: Store) -> bool:
     """Whether an experiment is under way, so that what it was begun with must stay.
 
     Where nothing was entered, the first opening may have failed half-way. (But a process that

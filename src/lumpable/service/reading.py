@@ -19,10 +19,11 @@ from pathlib import Path
 import msgspec
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO, Name
 from lumpable.base.words import counted, percent
 from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.beliefs import LEVEL, Expected, Group, Mean, Member
-from lumpable.lumps.belief.posterior import held
+from lumpable.lumps.belief.posterior import cache_answers
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.activity import Activity, activity
 from lumpable.service.folds import Fold
@@ -31,7 +32,6 @@ from lumpable.service.ledger import Ledger
 from lumpable.service.minds import Mind
 from lumpable.service.overview import BeliefsNow, Overview
 from lumpable.service.settings import SECOND
-from lumpable.stores.log_entries import MICRO, Name
 
 NO_GROUPS = "finds no groups"
 NO_BELIEFS = "does not say what it expects (see `recommended`)"
@@ -143,9 +143,9 @@ class Reading(ABC):
         with self._lock:
             self._look().learner.get_ready()
 
-    def groups(self) -> list[Group]:
+    def groups(self, *, level: float = LEVEL) -> list[Group]:
         """Return a row for each group: how large it is, its best arm, and how sure both are."""
-        return self._believer(NO_GROUPS).groups()
+        return self._believer(NO_GROUPS).groups(level=level)
 
     def members(self) -> list[Member]:
         """Return a row for each user who had a reward: their group, how surely, their best arm."""
@@ -159,28 +159,32 @@ class Reading(ABC):
                 return learner.summary()
         return self._believer(NO_GROUPS).summary()
 
-    def best(self, user: Name, allowed: Iterable[Name] | None = None) -> Advice:
+    def best(
+        self, user: Name, allowed: Iterable[Name] | None = None, *, level: float = LEVEL
+    ) -> Advice:
         """Return the arm that is believed best for a user; `decide` explores, this does not."""
         with in_own_words(allowed is not None):
-            return self._believer(NO_BELIEFS).best(user, allowed)
+            return self._believer(NO_BELIEFS).best(user, allowed, level=level)
 
-    def policy(self, allowed: Iterable[Name] | None = None) -> list[Advice]:
+    def policy(
+        self, allowed: Iterable[Name] | None = None, *, level: float = LEVEL
+    ) -> list[Advice]:
         """Return the row of `best` for each known user."""
         with in_own_words(allowed is not None):
-            return self._believer(NO_BELIEFS).policy(allowed)
+            return self._believer(NO_BELIEFS).policy(allowed, level=level)
 
     def recommended(self) -> dict[Name, Name]:
         """Return the arm that the learner would recommend to each known user, whatever it is."""
         with self._lock:
             learner = self._look().learner
             if isinstance(learner, Fold):
-                return learner.policy()
+                return learner.recommended()
         return {row.context: row.best_arm for row in self.policy()}
 
-    def lift(self) -> Lift:
+    def lift(self, *, level: float = LEVEL) -> Lift:
         """Return what each user's best arm brings over one arm for all, with an interval."""
         with in_own_words():
-            return self._believer(NO_BELIEFS).lift()
+            return self._believer(NO_BELIEFS).lift(level=level)
 
     def expected(self, user: Name) -> list[Expected]:
         """Return a row for each arm that may be chosen for a user, the next to be tried first."""
@@ -190,7 +194,7 @@ class Reading(ABC):
     def explain(self, user: Name) -> Explanation:
         """Say why a user is shown what is believed best for them."""
         learner = self._believer(NO_BELIEFS)
-        with held(learner.core), in_own_words():  # what groups come to is worked out once
+        with cache_answers(learner.core), in_own_words():  # what groups come to is worked out once
             advice, own = learner.best(user), learner.member(user)
             if own is None:
                 return Explanation(advice, None, None, 0)
@@ -227,9 +231,9 @@ class Reading(ABC):
         """Return what is believed, at a glance; seldom worked out anew, so it may be a bit old."""
         with self._lock:
             entries = self._look().number
-        return self._overview.beliefs(entries, self._believed)
+        return self._overview.beliefs(entries, self._work_out)
 
-    def _believed(self) -> BeliefsNow:
+    def _work_out(self) -> BeliefsNow:
         with self._lock:
             ledger, at = self._look(), self._clock()
             learner, lately = copy.deepcopy(ledger.learner), list(ledger.history.lately)
@@ -246,7 +250,7 @@ class Reading(ABC):
         """
         rows = [
             (user, arm, round(reward * MICRO), times)  # a sum may be larger than any reward
-            for user, arm, reward, times in self._learner().told()
+            for user, arm, reward, times in self._learner().counted_rewards()
         ]
         return sorted(rows, key=lambda row: (*(_sortable(name) for name in row[:2]), row[2:]))
 

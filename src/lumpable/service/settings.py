@@ -11,11 +11,11 @@ import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO, Name, to_micro
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.rewards import Accepted
 from lumpable.service import learner_kinds
 from lumpable.stores.law import StoreError
-from lumpable.stores.log_entries import MICRO, Name, micro
 
 Repeated = Literal["first", "last", "sum"]
 Mode = Literal["serve", "shadow", "observe"]
@@ -55,7 +55,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether some of that evidence may not be in the log yet."""
 
 
-def made(**given: Any) -> Settings:
+def parse_settings(**given: Any) -> Settings:
     """Check what a user says, in seconds and units of reward; what is kept is plain."""
     settings = Settings(**{
         name: PLAIN[name](value) if name in PLAIN else value for name, value in given.items()
@@ -81,7 +81,7 @@ def _rewards(given: Any) -> str | tuple[float, float]:
 
 
 def _default(value: float) -> int:
-    return micro(checks.real("default", value, "a number", -float("inf"), float("inf")))
+    return to_micro(checks.real("default", value, "a number", -float("inf"), float("inf")))
 
 
 def true_or_false(name: str, value: object) -> bool:
@@ -122,16 +122,16 @@ PLAIN: dict[str, Callable[[Any], Any]] = {
 """From what a user says to what is kept: values of plain types, which JSON gives back."""
 
 
-def encoded(settings: Settings) -> bytes:
+def encode(settings: Settings) -> bytes:
     """Return settings as they are kept; what could not be read again is refused here."""
     held = msgspec.json.encode(settings)
-    if decoded(held) != settings:
+    if decode(held) != settings:
         why = "the settings cannot be stored without loss; nothing was saved"
         raise StoreError(why, "other")
     return held
 
 
-def decoded(held: bytes) -> Settings:
+def decode(held: bytes) -> Settings:
     """Return settings that were kept."""
     try:
         return msgspec.json.decode(held, type=Settings) if held else Settings()
@@ -140,7 +140,7 @@ def decoded(held: bytes) -> Settings:
         raise StoreError(why, "damaged") from error
 
 
-def told_rewards(settings: Settings) -> str | tuple[float, float]:
+def rewards_for_learner(settings: Settings) -> str | tuple[float, float]:
     """Return which rewards the learner may be told: a sum may leave the range of its parts."""
     return "any" if settings.repeated == "sum" else settings.rewards
 
@@ -151,7 +151,7 @@ def seconds(name: str, value: float) -> int:
     return round(SECOND * checks.real(name, value, "a positive number of seconds", 0.0, most))
 
 
-def said(settings: Settings) -> dict[str, Any]:
+def to_user_units(settings: Settings) -> dict[str, Any]:
     """Return settings as users say them: seconds, and units of reward."""
     window, default = settings.window, settings.default
     return {name: getattr(settings, name) for name in settings.__struct_fields__} | {

@@ -20,7 +20,7 @@ from lumpable.base import files
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.believer import Believer
 from lumpable.service.ledger import Kept, Ledger
-from lumpable.service.settings import LASTING, Settings, told_rewards
+from lumpable.service.settings import LASTING, Settings, rewards_for_learner
 from lumpable.stores.law import SharedStore, Store, StoreError, kind_of
 
 EVERY = 50_000
@@ -131,7 +131,7 @@ class Snapshots:
 
     def write(self, ledger: Ledger, durable: Future[None]) -> None:
         """Write a snapshot beside, as soon as all that is in it is durable."""
-        learner, kept = copy.deepcopy(ledger.learner), ledger.kept()
+        learner, kept = copy.deepcopy(ledger.learner), ledger.to_keep()
         assert isinstance(learner, Believer)
         self._last = ledger.number
         self._writing = threading.Thread(target=self._write, args=(learner, kept, durable))
@@ -189,7 +189,7 @@ class Snapshots:
 def _digest_of(settings: Settings) -> str:
     """Return what stands for all that entries and the learner's own checks depend on."""
     given = {name: getattr(settings, name) for name in (*LASTING, "at_most")}
-    told = given | {"rewards": told_rewards(settings)}
+    told = given | {"rewards": rewards_for_learner(settings)}
     return hashlib.sha256(msgspec.json.encode(list(told.values()))).hexdigest()
 
 

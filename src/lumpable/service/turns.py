@@ -60,7 +60,7 @@ class Turns:
         """Whether this process makes the fits."""
         return self._store is None or self._store.elected()
 
-    def packed(self, made: Fit) -> bytes:
+    def pack(self, made: Fit) -> bytes:
         """Return a fit as the others read it; empty if there are none."""
         return b"" if self._store is None else fits_kept.to_bytes(made)
 

@@ -59,13 +59,13 @@ class Checkpoints:
 
     def _make(self) -> None:
         with self._one:
-            long = not self._closed and self._passed() > LONGEST
+            long = not self._closed and self._copy_pages() > LONGEST
             with self._writing:  # nothing is committed between the end of one and the next count
                 if long:
-                    self._passed()
+                    self._copy_pages()
                 self._making, self._written = False, 0
 
-    def _passed(self) -> int:
+    def _copy_pages(self) -> int:
         """Copy what no reader needs as it was; return the pages of the log."""
         try:
             pages: int = self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]

@@ -6,8 +6,9 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
+from lumpable.base.units import Name
 from lumpable.stores.law import AlreadyDecided, Damage, Store
-from lumpable.stores.log_entries import Entry, Name, digest_of, digest_of_settings, linked
+from lumpable.stores.log_entries import Entry, digest_of, digest_of_settings, next_link
 
 
 class MemoryStore(Store):
@@ -53,7 +54,7 @@ class MemoryStore(Store):
             self._log += entries
             self._digests += digests
             if entries:
-                self._chain.append((len(self._log), linked(self._chain[-1][1], digests)))
+                self._chain.append((len(self._log), next_link(self._chain[-1][1], digests)))
             return len(self._log)
 
     def _salt_of(self, user: Name | None) -> bytes:
@@ -103,8 +104,8 @@ class MemoryStore(Store):
             for number, (entry, digest) in enumerate(zip(self._log, self._digests, strict=True))
             if entry is not None and digest_of(entry, self._salts.get(entry.user, b"")) != digest  # type: ignore[arg-type]
         ]
-        for (first, link), (last, next_link) in zip(self._chain, self._chain[1:], strict=False):
-            if linked(link, self._digests[first:last]) != next_link:
+        for (first, link), (last, kept) in zip(self._chain, self._chain[1:], strict=False):
+            if next_link(link, self._digests[first:last]) != kept:
                 damages.append(Damage(f"entries {first + 1} to {last}", "the chain is broken"))
         if digest_of_settings(self._settings) != self._settings_digest:
             damages.append(Damage("the settings", "are not what was written"))

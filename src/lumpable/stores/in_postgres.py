@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from lumpable.base.units import Name
 from lumpable.stores import log_end
 from lumpable.stores.in_tables import (
     BLANK,
@@ -24,13 +25,13 @@ from lumpable.stores.in_tables import (
     TableStore,
 )
 from lumpable.stores.law import AlreadyDecided, Damage, SharedStore, StoreError
-from lumpable.stores.log_entries import Entry, Name, digest_of_settings
+from lumpable.stores.log_entries import Entry, digest_of_settings
 from lumpable.stores.postgres_database import (
     DECISIONS,
     Session,
     Statement,
-    checked,
-    connected,
+    check_address,
+    connect,
     kind_of,
     place_of,
     rows_into,
@@ -64,7 +65,7 @@ class PostgresStore(TableStore, SharedStore):
     def __init__(
         self, address: str, *, read_only: bool = False, salt: Callable[[], bytes] | None = None
     ) -> None:
-        super().__init__(place_of(checked(address)), salt)
+        super().__init__(place_of(check_address(address)), salt)
         self._address, self._make = address, not read_only
         self._writing: Session | None = None
         self._reading: Session | None = None
@@ -110,12 +111,12 @@ class PostgresStore(TableStore, SharedStore):
 
     def _writer(self) -> Session:
         if self._writing is None:
-            self._writing = connected(self._address)
+            self._writing = connect(self._address)
         return self._writing
 
     def _reader(self) -> Session:
         if self._reading is None:
-            self._reading = connected(self._address, make=self._make)
+            self._reading = connect(self._address, make=self._make)
         return self._reading
 
     def _rows(self, query: str, *given: Any) -> list[Row]:
@@ -175,7 +176,7 @@ class PostgresStore(TableStore, SharedStore):
     @property
     def last(self) -> int:
         """The number of the last entry."""
-        return self._last if self._has_turn else self._found()[0]
+        return self._last if self._has_turn else self._read_end()[0]
 
     def configure(self, settings: bytes) -> None:
         """Keep settings."""
@@ -251,7 +252,7 @@ class PostgresStore(TableStore, SharedStore):
             session.write([
                 (blank, ([entry for entry, _ in found],)),
                 ("DELETE FROM users WHERE number = %s", (number,)),
-                (KEEP, (end.held(), log_end.KEY)), *CLEAR,
+                (KEEP, (end.to_bytes(), log_end.KEY)), *CLEAR,
                 ("UPDATE ever SET erasures = erasures + 1", ()),
             ])  # fmt: skip
             self._end = end
@@ -275,11 +276,11 @@ class PostgresStore(TableStore, SharedStore):
                 changed = self._reader().changed_tables()
                 damages = [Damage("the tables", f"are not as they were made: {changed}")]
                 damages = damages if changed else []
-                return [*damages, *self._damages(), *self._changed_aside()]
+                return [*damages, *self._damages(), *self._aside_damages()]
             except (StoreError, TypeError, ValueError) as error:
                 return [Damage("the tables", f"cannot be read: {error}")]
 
-    def _changed_aside(self) -> Iterator[Damage]:
+    def _aside_damages(self) -> Iterator[Damage]:
         query = "SELECT kind, name FROM aside WHERE encode(sha256(content), 'hex') <> name"
         for kind, name in self._rows(query):
             yield Damage(f"the {kind} {name[:16]}", "is not what was put aside (it is not used)")

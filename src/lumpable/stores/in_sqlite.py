@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from lumpable.base.units import Name
 from lumpable.stores import log_end
 from lumpable.stores.checkpoints import Checkpoints
 from lumpable.stores.in_tables import (
@@ -24,10 +25,10 @@ from lumpable.stores.in_tables import (
     TableStore,
 )
 from lumpable.stores.law import AlreadyDecided, Damage, StoreError
-from lumpable.stores.log_entries import Entry, Name, digest_of_settings
+from lumpable.stores.log_entries import Entry, digest_of_settings
 from lumpable.stores.page_gaps import Gaps
-from lumpable.stores.sqlite_file import PATIENCE, changed_tables, connected, store_errors
-from lumpable.stores.writer_lock import WriterLock, checked
+from lumpable.stores.sqlite_file import PATIENCE, changed_tables, connect, store_errors
+from lumpable.stores.writer_lock import WriterLock, check_file
 
 KEEP = "UPDATE about SET value = ? WHERE key = ?"
 PLACES = f"({', '.join('?' * len(COLUMNS.split(', ')))})"
@@ -57,11 +58,11 @@ class SQLiteStore(TableStore):
         self._may_hold_erased = True
         """Whether files may hold what was erased, as somebody who erased may have been cut off."""
         with self._errors(), contextlib.ExitStack() as undo:
-            file = checked(self.path)
+            file = check_file(self.path)
             if not read_only:
                 self._owner = WriterLock(file)
                 undo.callback(self._owner.release, unused=True)
-            self._db = connected(file, read_only=read_only)
+            self._db = connect(file, read_only=read_only)
             undo.callback(self._db.close)
             self._read_names()
             if self._owner is not None:
@@ -181,7 +182,7 @@ class SQLiteStore(TableStore):
                 update = f"UPDATE log SET kind = '{ERASED}', {BLANK} WHERE number = ?"
                 self._db.executemany(update, [(entry,) for entry, _ in found])
                 self._db.execute("DELETE FROM users WHERE number = ?", (number,))
-                self._db.execute(KEEP, (end.held(), log_end.KEY))
+                self._db.execute(KEEP, (end.to_bytes(), log_end.KEY))
             self._end = end
             self._users.drop(number)
             del self._salts[number]

@@ -15,9 +15,10 @@ from typing import Any
 
 import msgspec
 
+from lumpable.base.units import Name
 from lumpable.stores import log_end
 from lumpable.stores.law import Damage, Store, StoreError
-from lumpable.stores.log_entries import Entry, Name, digest_of, digest_of_settings, linked
+from lumpable.stores.log_entries import Entry, digest_of, digest_of_settings, next_link
 
 ERASED = "erased"
 COLUMNS = 'number, kind, at, event, "user", arm, value, propensity, version, active, detail, digest'
@@ -114,10 +115,10 @@ class TableStore(Store):
             self._users_ever = self._highest_user()
         except (TypeError, ValueError) as error:
             raise self._damaged(f"names are damaged: {error}") from error
-        self._last, self._link, held = self._found()
+        self._last, self._link, held = self._read_end()
         self._end = log_end.read(held) or log_end.End()
 
-    def _found(self) -> tuple[int, bytes, object]:
+    def _read_end(self) -> tuple[int, bytes, object]:
         """Return the end of the chain, and what is kept of it."""
         last, link, held = self._rows(log_end.FOUND)[0]
         if last is not None and not (isinstance(last, int) and isinstance(link, bytes)):
@@ -126,7 +127,7 @@ class TableStore(Store):
 
     def _check_end(self) -> None:
         """Refuse to write after another end than that which is kept: nobody would see it again."""
-        last, link, held = self._found()
+        last, link, held = self._read_end()
         end = log_end.read(held)
         if end is None or (end.last, end.link) != (last, link.hex()):
             raise self._damaged("its last entries are not what was written (see `lumpable verify`)")
@@ -153,10 +154,10 @@ class TableStore(Store):
         with self._lock:
             users, arms = self._name_new(entries)
             rows = [self._row(number, e) for number, e in enumerate(entries, self._last + 1)]
-            last, link = self._last + len(rows), linked(self._link, [row[-1] for row in rows])
+            last, link = self._last + len(rows), next_link(self._link, [row[-1] for row in rows])
             end = self._end.after(last, link, users, arms)
             try:
-                self._write(users, arms, rows, (last, link), end.held())
+                self._write(users, arms, rows, (last, link), end.to_bytes())
             except BaseException:
                 for number, *_ in users:
                     self._users.drop(number)
@@ -235,10 +236,10 @@ class TableStore(Store):
     def _damages(self) -> Iterator[Damage]:
         """Compare all that is in the tables with what was written."""
         self._read_names()  # what is there now, not what was when it was opened
-        yield from self._broken()
-        yield from self._changed_settings()
+        yield from self._chain_damages()
+        yield from self._settings_damages()
 
-    def _broken(self) -> Iterator[Damage]:
+    def _chain_damages(self) -> Iterator[Damage]:
         """Compare entries with their digests, these with the chain, and that with its end."""
         links: dict[int, bytes] = dict(self._rows("SELECT last, link FROM chain"))
         link, digests, expected, erased = b"", list[bytes](), 1, 0
@@ -254,7 +255,7 @@ class TableStore(Store):
                 yield Damage(f"entry {expected}", "is not what was written")
             digests.append(row[-1])
             if expected in links:
-                link, digests = linked(link, digests), []
+                link, digests = next_link(link, digests), []
                 if link != links[expected]:
                     yield Damage(f"entries up to {expected}", "the chain is broken")
                     return
@@ -264,11 +265,11 @@ class TableStore(Store):
         elif self._rows("SELECT number FROM log WHERE number < 1 LIMIT 1"):
             yield Damage("the log", "has rows before its first entry")
         else:
-            yield from self._changed_end(erased)
+            yield from self._end_damages(erased)
 
-    def _changed_end(self, erased: int) -> Iterator[Damage]:
+    def _end_damages(self, erased: int) -> Iterator[Damage]:
         """Compare with what is kept: the end, the names, and the `erased` entries, summed."""
-        last, link, held = self._found()
+        last, link, held = self._read_end()
         end = log_end.read(held)
         if end is None:
             if held is not None or self._schema() >= self.END_SINCE:
@@ -286,7 +287,7 @@ class TableStore(Store):
         if end.ever != self._users_ever:
             yield Damage("the highest number of a user", "is not what was written")
 
-    def _changed_settings(self) -> Iterator[Damage]:
+    def _settings_damages(self) -> Iterator[Damage]:
         """Compare the settings with their digest, and the numbers of users with the highest."""
         held: dict[str, Any] = dict(self._rows("SELECT key, value FROM about"))
         settings, digest = held.get(SETTINGS, b""), held.get(DIGEST)

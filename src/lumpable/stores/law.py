@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from lumpable.stores.log_entries import Entry, Name
+from lumpable.base.units import Name
+from lumpable.stores.log_entries import Entry
 
 Trouble = Literal[
     "full", "read-only", "disk", "files", "gone", "busy", "read", "damaged", "away", "closed",

@@ -54,7 +54,7 @@ class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         users = f"{(int(self.users, 16) - total([user])) % MODULUS:x}"
         return End(self.last, self.link, self.ever, users, self.arms, _plus(self.erased, blanked))
 
-    def held(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """Return what is kept."""
         return msgspec.json.encode(self)
 
@@ -75,7 +75,7 @@ def read(held: object) -> End | None:
     return end
 
 
-def summed(rows: Callable[[str], list[Row]], ever: int) -> End:
+def sum_tables(rows: Callable[[str], list[Row]], ever: int) -> End:
     """Work out the end of a log whose tables are of an earlier version, and keep none."""
     last, link, _ = rows(FOUND)[0]
     return End(

@@ -7,21 +7,15 @@ them up to the same number.
 from __future__ import annotations
 
 import hashlib
-import math
 from typing import Literal
 
 import msgspec
 
-from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 
-Name = str | int
-"""What users and arms are called; "1" and 1 are two names."""
 Kind = Literal[
     "decided", "rewarded", "activated", "expired", "arm", "forgot", "taken", "adopted"
 ]  # fmt: skip
-MICRO = 1_000_000
-MOST = 2**53
-"""Rewards in millionths are below this, so that they are exact as floats, too."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
@@ -58,7 +52,7 @@ def digest_of(entry: Entry, salt: bytes = b"") -> bytes:
     return hashlib.sha256(salt + msgspec.msgpack.encode(entry)).digest()
 
 
-def linked(last: bytes, digests: list[bytes]) -> bytes:
+def next_link(last: bytes, digests: list[bytes]) -> bytes:
     """Return the next link of a chain: any change before or in these entries changes it."""
     return hashlib.sha256(last + b"".join(digests)).digest()
 
@@ -66,20 +60,3 @@ def linked(last: bytes, digests: list[bytes]) -> bytes:
 def digest_of_settings(settings: bytes) -> bytes:
     """Return what is kept beside settings, so that a change of them is found."""
     return hashlib.sha256(settings).digest()
-
-
-def micro(value: float) -> int:
-    """Return a reward in millionths, the nearest; halves go to the even one.
-
-    >>> micro(0.1), micro(1.0), micro(-2.5e-6)
-    (100000, 1000000, -2)
-    """
-    if not math.isfinite(value) or abs(value) * MICRO >= MOST:
-        expected = f"a number below {MOST / MICRO:,.0f} in size"
-        raise BadArgument("reward", expected, repr(value))
-    return round(value * MICRO)
-
-
-def plain(value: int) -> float:
-    """Return a reward in millionths as a number."""
-    return value / MICRO

@@ -38,7 +38,7 @@ CREATE TABLE aside (number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind
                     name TEXT NOT NULL, content BYTEA NOT NULL, UNIQUE (kind, name));
 INSERT INTO ever VALUES (0, 0);
 INSERT INTO about VALUES ('schema', '{SCHEMA}'), ('settings digest', sha256('')),
-                         ('{log_end.KEY}', '{log_end.End().held().decode()}');
+                         ('{log_end.KEY}', '{log_end.End().to_bytes().decode()}');
 """
 KEPT = "(SELECT value FROM about WHERE key = 'settings')"
 MIGRATIONS = {
@@ -215,13 +215,15 @@ class Session:
             raise BadArgument("path", f"tables of schema {SCHEMA} or older", got)
         for older in range(version, SCHEMA) if make else ():
             query = MIGRATIONS[older]
-            end = [log_end.summed(self.rows, self.rows("SELECT users FROM ever")[0][0]).held()]
+            end = [
+                log_end.sum_tables(self.rows, self.rows("SELECT users FROM ever")[0][0]).to_bytes()
+            ]
             self._db.execute(query, end if "%s" in query else None)
             new = str(older + 1).encode()
             self._db.execute("UPDATE about SET value = %s WHERE key = 'schema'", (new,))
 
 
-def connected(address: str, *, make: bool = True) -> Session:
+def connect(address: str, *, make: bool = True) -> Session:
     """Connect to a database and find its tables, or make them."""
     psycopg = need(*NEEDED)
     connection = psycopg.connect(address, autocommit=True, **KEEPALIVES)
@@ -234,7 +236,7 @@ def connected(address: str, *, make: bool = True) -> Session:
     return session
 
 
-def checked(address: str) -> str:
+def check_address(address: str) -> str:
     """Return an address that PostgreSQL can read.
 
     What is wrong with another one may be in its password, which is not repeated.

@@ -63,19 +63,19 @@ def _end(db: sqlite3.Connection) -> str:
     """Let it be found if the last entries are gone, or names or blank rows are others."""
     highest = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'users'").fetchone()
     try:
-        end = log_end.summed(
+        end = log_end.sum_tables(
             lambda query: db.execute(query).fetchall(), highest[0] if highest else 0
         )
     except (TypeError, ValueError) as error:
         raise sqlite3.DatabaseError(f"its tables are damaged: {error}") from error
-    return f"INSERT OR IGNORE INTO about VALUES ('{log_end.KEY}', x'{end.held().hex()}');"
+    return f"INSERT OR IGNORE INTO about VALUES ('{log_end.KEY}', x'{end.to_bytes().hex()}');"
 
 
 MIGRATIONS = {1: _own_index, 2: _settings_digest, 3: _end}
 """What leads from a schema to the next one."""
 
 
-def connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
+def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
     """Open a file, or make one unless it is only to be read."""
     if read_only:
         return _reading(path)
@@ -184,7 +184,7 @@ def _migrate(db: sqlite3.Connection, to: int = SCHEMA) -> None:
 def changed_tables(db: sqlite3.Connection) -> str:
     """Name what is missing, changed or added among tables, indices and triggers; empty: nothing."""
     found = {(kind, name, sql) for kind, name, sql in db.execute(MADE).fetchall()}
-    expected = _as_made(db.execute("PRAGMA user_version").fetchone()[0])
+    expected = _fresh_schema(db.execute("PRAGMA user_version").fetchone()[0])
     return ", ".join(sorted({f"{kind} {name}" for kind, name, _ in found ^ expected}))
 
 
@@ -193,7 +193,7 @@ MADE = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_
 
 
 @functools.cache
-def _as_made(version: int) -> frozenset[tuple[str, str, str | None]]:
+def _fresh_schema(version: int) -> frozenset[tuple[str, str, str | None]]:
     """Return what tables, indices and triggers a file of this version has."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:

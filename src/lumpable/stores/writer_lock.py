@@ -19,7 +19,7 @@ PRIVATE = 0o600
 """Files are made for their owner only: there are names of users in them."""
 
 
-def checked(path: Path) -> Path:
+def check_file(path: Path) -> Path:
     """Return where a file is or may be made; refuse what is no file, and a second name of one."""
     if "\0" in str(path):
         raise BadArgument("path", "the name of a file", repr(str(path)))
@@ -60,7 +60,7 @@ class WriterLock:
         except ImportError:
             return
         while self._handle is None:
-            handle = self._opened()
+            handle = self._open()
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -76,7 +76,7 @@ class WriterLock:
                 os.close(handle)
         self._files[self._name] = _identity(os.fstat(self._handle))
 
-    def _opened(self) -> int:
+    def _open(self) -> int:
         try:
             handle = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE)
         except FileExistsError:

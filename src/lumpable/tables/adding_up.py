@@ -19,16 +19,16 @@ Counted = tuple[IntVector, Any]
 """Rows in order, each once, and how often each came, in as few bits as that takes."""
 
 
-def added_up(keys: list[Any], times: IntVector) -> tuple[list[Any], IntVector]:
+def add_up(keys: list[Any], times: IntVector) -> tuple[list[Any], IntVector]:
     """Return rows in order, each once, and how often each came in all.
 
-    >>> keys, times = added_up([np.array([1, 0, 1]), np.array([5, 7, 5])], np.array([2, 1, 3]))
+    >>> keys, times = add_up([np.array([1, 0, 1]), np.array([5, 7, 5])], np.array([2, 1, 3]))
     >>> [key.tolist() for key in keys], times.tolist()
     ([[0, 1], [7, 5]], [1, 5])
     """
     if len(times) == 0:
         return keys, times
-    packed = packed_up(keys, times)
+    packed = add_up_packed(keys, times)
     if packed is not None:
         return packed
     order = np.lexsort(keys[::-1])
@@ -38,10 +38,10 @@ def added_up(keys: list[Any], times: IntVector) -> tuple[list[Any], IntVector]:
     return [key[at] for key in keys], np.add.reduceat(times, at)
 
 
-def numbered(names: IntVector) -> tuple[list[int], IntVector]:
+def number_values(names: IntVector) -> tuple[list[int], IntVector]:
     """Return which whole numbers there are, in order, and the place of each.
 
-    >>> found, place = numbered(np.array([30, 10, 30]))
+    >>> found, place = number_values(np.array([30, 10, 30]))
     >>> found, place.tolist()
     ([10, 30], [1, 0, 1])
     """
@@ -69,7 +69,7 @@ def widths_of(lows: Sequence[int], highs: Sequence[int]) -> list[int] | None:
     return widths if sum(widths) <= BITS else None
 
 
-def unpacked(
+def unpack(
     rows: IntVector, lows: Sequence[int], widths: Sequence[int], kinds: Sequence[Any]
 ) -> list[Any]:
     """Return the columns of packed rows, which are used up."""
@@ -97,7 +97,7 @@ def blocks(length: int) -> Iterator[slice]:
     return (slice(start, min(start + BLOCK, length)) for start in range(0, length, BLOCK))
 
 
-def packed_up(keys: list[Any], times: IntVector) -> tuple[list[Any], IntVector] | None:
+def add_up_packed(keys: list[Any], times: IntVector) -> tuple[list[Any], IntVector] | None:
     """Add up rows as one whole number each: sorting these is several times quicker.
 
     None: they are no whole numbers, or do not fit.
@@ -120,7 +120,7 @@ def packed_up(keys: list[Any], times: IntVector) -> tuple[list[Any], IntVector] 
     at = starts(rows)
     if len(at) < len(rows):
         rows, times = rows[at], np.add.reduceat(times, at)
-    return unpacked(rows, lows[:-1], widths[:-1], [np.int64] * len(keys)), times
+    return unpack(rows, lows[:-1], widths[:-1], [np.int64] * len(keys)), times
 
 
 def starts(rows: IntVector) -> IntVector:
@@ -132,13 +132,13 @@ def starts(rows: IntVector) -> IntVector:
     return np.flatnonzero(np.append(True, rows[1:] != rows[:-1]))
 
 
-def merged(lists: list[Counted]) -> Counted:
+def merge(lists: list[Counted]) -> Counted:
     """Put lists of rows, each in order and without repetitions, into one; they are used up.
 
     Rows are not negative. It takes about as much memory as the lists.
 
     >>> one, other = ((np.array(rows), np.ones(2, np.uint8)) for rows in ([3, 5], [4, 5]))
-    >>> [column.tolist() for column in merged([one, other])]
+    >>> [column.tolist() for column in merge([one, other])]
     [[3, 4, 5], [1, 1, 2]]
     """
     if len(lists) == 1:
@@ -149,7 +149,7 @@ def merged(lists: list[Counted]) -> Counted:
     if width + longest > BITS:
         keys, times = (np.concatenate(column) for column in zip(*lists, strict=True))
         lists.clear()
-        (keys,), times = added_up([keys], times.astype(np.int64))
+        (keys,), times = add_up([keys], times.astype(np.int64))
         return keys, times.astype(kind)
     whole, filled = np.empty(sum(len(rows) for rows, _ in lists), np.int64), 0
     while lists:
@@ -161,10 +161,10 @@ def merged(lists: list[Counted]) -> Counted:
             filled += len(packed)
         del rows, times
     whole.sort()
-    return _counted(whole, width, kind)
+    return _count_repeats(whole, width, kind)
 
 
-def _counted(whole: IntVector, width: int, kind: Any) -> Counted:
+def _count_repeats(whole: IntVector, width: int, kind: Any) -> Counted:
     """Add up sorted rows whose last bits say how often each came, in place."""
     times, kept, last = np.empty(len(whole), kind), 0, -1
     for part in blocks(len(whole)):

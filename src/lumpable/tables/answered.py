@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from lumpable.base.words import between, counted, figure, plural
 from lumpable.lumps.belief.advice import Lift
 from lumpable.lumps.belief.beliefs import Group
-from lumpable.lumps.belief.posterior import held
+from lumpable.lumps.belief.posterior import cache_answers
 from lumpable.tables.group_profiles import Profile, profiles
 from lumpable.tables.judged_policies import FEWEST, WITHOUT, Value
-from lumpable.tables.learned import Learned
+from lumpable.tables.learned import LEVEL, Learned
 from lumpable.tables.policy_rows import PolicyRow
-
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,10 +78,10 @@ class Answered:
 def answer(learned: Learned) -> Answered:
     """Compute all that a log answers."""
     unsaid = _unsaid(learned)
-    with held(learned.lumps.core):
+    with cache_answers(learned.lumps.core):
         groups = learned.groups(level=LEVEL)
         return Answered(
-            learned, learned.summary(), groups, profiles(groups, learned.lumps.means(LEVEL)),
+            learned, learned.summary(), groups, profiles(groups, learned.lumps.means(level=LEVEL)),
             learned.policy(level=LEVEL), learned.lift(level=LEVEL),
             None if unsaid else learned.value(level=LEVEL), unsaid,
         )  # fmt: skip
@@ -94,9 +92,9 @@ def _unsaid(learned: Learned) -> str:
     events = learned.events
     if events.propensity is None:
         return WITHOUT
-    if events.events < FEWEST:
+    if len(events) < FEWEST:
         return (
-            f"{counted(events.events, 'event')} cannot judge a policy, as one half teaches it and "
+            f"{counted(len(events), 'event')} cannot judge a policy, as one half teaches it and "
             f"the other judges: that takes {FEWEST} or more."
         )
     return ""

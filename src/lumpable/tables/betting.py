@@ -1,10 +1,14 @@
-"""Intervals that hold at all times at once, for numbers between 0 and 1, by betting.
+"""Intervals for numbers between 0 and 1 that need no normal law, by betting.
 
 Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86, 2024:
 the hedged capital of section 4.4, with the predictable bets of (26). Whoever bets against a mean
 that is the right one gets 2 / alpha times rich with a probability of at most alpha / 2 (Ville), so
 means against which one did are not the right one. No law is assumed but that the numbers come one
 after the other with the same mean.
+
+Intervals after more and more numbers hold all at once if the numbers stay in the order in which
+they came: then each look goes on from the one before (`looks_in_time`). Numbers that are put in
+another order at each look have an interval for that look only (`off_policy.by_betting`).
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO, MOST
 from lumpable.learners.learner import LARGEST
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.stores.log_entries import MICRO, MOST
 from lumpable.tables.column_values import (
     BROKEN,
     TEXT,
@@ -62,6 +62,12 @@ class Columns:
         if self.rewarded is not None and self.time is None:
             expected = "a column of times (time) as well: when the decision was made"
             raise BadArgument("rewarded", expected, "none")
+        roles = list[str]()
+        for role, column in self.named.items():
+            for other in roles:
+                if getattr(self, other) == column:
+                    raise BadArgument(role, f"another column than {other}", repr(column))
+            roles.append(role)
 
     @property
     def named(self) -> dict[str, str]:
@@ -80,7 +86,7 @@ class Columns:
         return user, item
 
 
-def cleaned(
+def cleaning_query(
     part: Part, columns: Columns, accepted: Accepted, *, zones: bool, truths: bool = False
 ) -> str:
     """Return a query of all rows: names, millionths, propensity, time, id, fault and example.
@@ -190,10 +196,10 @@ def _sql(number: float) -> str:
     return f"{number!r}::DOUBLE" if abs(number) < LARGEST else f"{number:e}::DOUBLE"
 
 
-def shown(words: str, columns: Mapping[str, str]) -> str:
+def fault_words(words: str, columns: Mapping[str, str]) -> str:
     """Return the words of a fault with the columns' own names.
 
-    >>> shown("item is missing", {"item": "offer"})
+    >>> fault_words("item is missing", {"item": "offer"})
     'offer is missing'
     """
     first, _, rest = words.partition(" ")

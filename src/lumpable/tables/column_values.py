@@ -10,14 +10,14 @@ import re
 
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.use.naming import EXACT
-from lumpable.tables.source_parts import TAGGED, UNTYPED, Part, quoted
+from lumpable.tables.source_parts import TAGGED, UNTYPED, Part, quote
 
 WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 BROKEN = re.compile(r"FLOAT|DOUBLE|DECIMAL.*")
 FLOATS = ("FLOAT", "DOUBLE")
 TEXT = re.compile(r"VARCHAR|ENUM.*|UUID")
 STAMP = re.compile(r"TIMESTAMP.*|DATE")
-ZONE = r"(?i)(Z|[+-]\d\d(:?\d\d)?| [a-z_]+(/[a-z_]+)*)$"
+ZONE = r"(?i)(Z|[+-]\d\d(:?\d\d)?| [a-z][a-z0-9_+-]*(/[a-z0-9_+-]+)*)$"
 """How a text ends that says of which zone its time is; a date's last part has no such sign."""
 DAY = r"^\d{4}-\d\d-\d\d$"
 
@@ -27,7 +27,7 @@ class Column:
 
     def __init__(self, role: str, name: str, part: Part) -> None:
         self.role, self.name, self.type = role, name, part.types[name]
-        self.sql = quoted(name)
+        self.sql = quote(name)
         self.tagged = self.type == TAGGED
         self.shown = f"substr({self.sql}, 2)" if self.tagged else f"{self.sql}::VARCHAR"
         self.text = f"nullif({self.shown}, '')"
@@ -100,12 +100,16 @@ def as_truth(column: Column, to: str) -> dict[str, str]:
 
 
 def as_number(column: Column, to: str) -> dict[str, str]:
-    """Return a number, and whether the field is empty."""
+    """Return a number, and whether the field is empty.
+
+    Text such as 1_000 is none: DuckDB would take it for 1000, as programs do and tables do not.
+    """
     sql, gone = column.sql, column.gone
     if column.is_a(WHOLE) or column.type in (*FLOATS, "BOOLEAN"):
         number, gone = f"{sql}::DOUBLE", f"{sql} IS NULL"
     elif column.tagged or column.is_a(TEXT) or column.is_a(BROKEN):  # decimals exactly, as text
-        number = f"TRY_CAST({column.text} AS DOUBLE)"
+        plain = f"NOT contains({column.text}, '_')"
+        number = f"CASE WHEN {plain} THEN TRY_CAST({column.text} AS DOUBLE) END"
     elif column.type == UNTYPED:
         number = "NULL::DOUBLE"
     else:

@@ -11,7 +11,7 @@ from typing import Any
 
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
-from lumpable.tables.line_ends import opened
+from lumpable.tables.line_ends import open_csv
 
 PLACES = 3
 """Rows of each fault that are named."""
@@ -108,7 +108,7 @@ def lines_of(
     if not wanted:
         return found
     with (
-        opened(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file,
+        open_csv(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file,
         csv_records(file, delimiter) as reader,
     ):
         record = -1

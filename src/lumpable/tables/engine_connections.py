@@ -59,7 +59,7 @@ def pages(connection: Any, sql: str) -> Iterator[Table]:
         if _package(connection) == "pyspark":
             yield _arrow_columns(connection.sql(sql).toArrow())
         elif _package(connection) == "duckdb":  # its cursors would not see temporary tables
-            with _not_misled(connection):
+            with _look_for_nan(connection):
                 found = connection.execute(sql).fetchnumpy()
             yield [_without_mask(column) for column in found.values()]
         elif _package(connection) == "polars" and hasattr(connection, "execute"):
@@ -77,7 +77,7 @@ def pages(connection: Any, sql: str) -> Iterator[Table]:
 
 
 @contextlib.contextmanager
-def _not_misled(connection: Any) -> Iterator[None]:
+def _look_for_nan(connection: Any) -> Iterator[None]:
     """Let a DuckDB look for NaN where it would conclude that there is none; see `MISLED`."""
     row = connection.execute("SELECT current_setting('disabled_optimizers')").fetchone()
     before = str(row[0] or "")
@@ -89,7 +89,7 @@ def _not_misled(connection: Any) -> Iterator[None]:
             connection.execute("SET disabled_optimizers = ?", [before])
 
 
-def zoned(connection: Any, sql: str) -> list[bool]:
+def have_zones(connection: Any, sql: str) -> list[bool]:
     """Return of each column of times that a query has a row of whether they say their zone."""
     if _package(connection) == "duckdb":  # its arrays have lost that
         return ["TIME ZONE" in str(one[1]) for one in connection.execute(sql).description]

@@ -54,43 +54,43 @@ class EngineTable:
     def evidence(self) -> str:
         """Return the query of evidence: user, item, reward in millionths, times, propensity."""
         given = [role for role in ("id", "propensity") if role in self.columns.named]
-        return self._filled(" ".join(["evidence", *given]))
+        return self._fill(" ".join(["evidence", *given]))
 
     def faults(self) -> str:
         """Return the query of what is left out: fault, rows, first and last time.
 
         The fault of rows that count is "none".
         """
-        return self._filled("faults id" if self.columns.id is not None else "faults")
+        return self._fill("faults id" if self.columns.id is not None else "faults")
 
-    def reward_seen(self) -> str:
+    def reward_query(self) -> str:
         """Return a query of one reward, whose type tells what they are."""
-        return self._seen("reward")
+        return self._query_of_one("reward")
 
-    def id_seen(self) -> str:
+    def id_query(self) -> str:
         """Return a query of one event id, whose type tells what they are."""
-        return self._seen("id")
+        return self._query_of_one("id")
 
-    def times_seen(self) -> str:
+    def times_query(self) -> str:
         """Return a query of one time of a decision and that of its reward, for their types."""
-        return self._seen("time", "rewarded")
+        return self._query_of_one("time", "rewarded")
 
-    def _seen(self, *roles: str) -> str:
-        named = [quoted_for(self.dialect, self.columns.named[role], role) for role in roles]
+    def _query_of_one(self, *roles: str) -> str:
+        named = [quote_for(self.dialect, self.columns.named[role], role) for role in roles]
         there = " AND ".join(f"{name} IS NOT NULL" for name in named)
         table = table_for(self.dialect, self.table)
         return f"SELECT {', '.join(named)} FROM {table} WHERE {there} LIMIT 1"
 
-    def _filled(self, name: str) -> str:
+    def _fill(self, name: str) -> str:
         """Put names into a text, all at once: a name may look like a place for another."""
         named = self.columns.named
-        places = NOTHING | {r: quoted_for(self.dialect, name, r) for r, name in named.items()}
+        places = NOTHING | {r: quote_for(self.dialect, name, r) for r, name in named.items()}
         places.setdefault("rewarded", places["time"])  # no reward came before its decision
         if self.boolean:
             column = places["reward"]
             places["reward"] = f"CASE WHEN {column} THEN 1 WHEN NOT {column} THEN 0 END"
         places["table"] = table_for(self.dialect, self.table)
-        places["accepted"] = _accepted(self.accepted, quoted_for(self.dialect, "x", "x"))
+        places["accepted"] = _accepted_condition(self.accepted, quote_for(self.dialect, "x", "x"))
         places["shard"] = self._shard(places["user"])
         text = _texts(self.dialect)[name]
         return PLACE.sub(lambda place: places[place[0].strip("_")], text)
@@ -105,10 +105,10 @@ class EngineTable:
         return f"{digits} BETWEEN '{low:04x}' AND '{high:04x}'"
 
 
-def quoted_for(dialect: str, name: str, role: str) -> str:
+def quote_for(dialect: str, name: str, role: str) -> str:
     """Return a name as an engine quotes it.
 
-    >>> quoted_for("postgres", 'a"b', "user"), quoted_for("spark", "a`b", "user")
+    >>> quote_for("postgres", 'a"b', "user"), quote_for("spark", "a`b", "user")
     ('"a""b"', '`a``b`')
     """
     if not isinstance(name, str) or not name or "\0" in name:
@@ -136,10 +136,10 @@ def table_for(dialect: str, table: str) -> str:
     if not parts or at != len(table) + 1:
         expected = 'the name of a table, such as events, sales.events or sales."my.events"'
         raise BadArgument("table", expected, repr(table))
-    return ".".join(quoted_for(dialect, part, "table") for part in parts)
+    return ".".join(quote_for(dialect, part, "table") for part in parts)
 
 
-def _accepted(accepted: Accepted, x: str) -> str:
+def _accepted_condition(accepted: Accepted, x: str) -> str:
     """Return the condition that a reward is accepted; exponents make numbers floats."""
     if accepted.binary:
         return f"({x} = 0 OR {x} = 1)"

@@ -15,13 +15,13 @@ import numpy as np
 
 from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.use.naming import EXACT
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.stores.log_entries import Name
-from lumpable.tables.adding_up import added_up
-from lumpable.tables.cleaning import FAULTS, Columns, shown
+from lumpable.tables.adding_up import add_up
+from lumpable.tables.cleaning import FAULTS, Columns, fault_words
 from lumpable.tables.dirt import Dirt, RowFault
-from lumpable.tables.engine_connections import Table, Values, dialect_of, pages, zoned
+from lumpable.tables.engine_connections import Table, Values, dialect_of, have_zones, pages
 from lumpable.tables.engine_queries import EngineTable
 from lumpable.tables.events import Events
 from lumpable.tables.naming_notes import notes_on
@@ -94,7 +94,7 @@ def evidence_from(
     gathered = Gathered(columns)
     for page in pages(connection, asked.evidence()):
         gathered.add(page)
-    left_out = list(_left_out(pages(connection, asked.faults())))
+    left_out = list(_report_left_out(pages(connection, asked.faults())))
     events = gathered.events(accepted, left_out)
     if strict:
         events.dirt.refuse()
@@ -106,7 +106,7 @@ def evidence_from(
 
 def _is_boolean(connection: Any, asked: EngineTable) -> bool:
     """Whether rewards are true and false; text is refused, since engines read it in many ways."""
-    for page in pages(connection, asked.reward_seen()):
+    for page in pages(connection, asked.reward_query()):
         for value in page[0]:
             if isinstance(value, bool | np.bool_):
                 return True
@@ -120,7 +120,7 @@ def _check_ids(connection: Any, asked: EngineTable) -> None:
     """Refuse floats as event ids: NaN is an id on some engines, and equal to nothing on others."""
     if asked.columns.id is None:
         return
-    for page in pages(connection, asked.id_seen()):
+    for page in pages(connection, asked.id_query()):
         for value in page[0]:
             if isinstance(value, float | np.floating):
                 expected = (
@@ -133,13 +133,13 @@ def _check_zones(connection: Any, asked: EngineTable) -> None:
     """Refuse times only one of which says its zone: engines would take the session's for both."""
     if asked.columns.rewarded is None:
         return
-    if len(set(zoned(connection, asked.times_seen()))) > 1:
+    if len(set(have_zones(connection, asked.times_query()))) > 1:
         named = f"{asked.columns.time!r} and {asked.columns.rewarded!r}"
         expected = f"columns {named} that both say their zone, or both do not"
         raise BadArgument("rewarded", expected, "one that does and one that does not")
 
 
-def _left_out(found: Iterable[Table]) -> Iterable[tuple[str, int, Any, Any]]:
+def _report_left_out(found: Iterable[Table]) -> Iterable[tuple[str, int, Any, Any]]:
     for fault, rows, first, last in (row for page in found for row in zip(*page, strict=True)):
         if rows:
             yield str(fault), int(rows), first, last
@@ -178,7 +178,7 @@ class NameCodes:
         expected = f"strings or whole numbers in column {self.column!r}"
         raise BadArgument(self.role, expected, f"{value!r:.60} ({type(value).__name__})")
 
-    def sorted(self) -> tuple[tuple[Name, ...], IntVector]:
+    def in_order(self) -> tuple[tuple[Name, ...], IntVector]:
         """Return the names, integers first, each kind in order, and the new number of each."""
         order = sorted(self.number, key=lambda name: (isinstance(name, str), name))
         new = np.empty(len(order), np.int64)
@@ -204,13 +204,13 @@ class Gathered:
 
     def events(self, accepted: Accepted, left_out: list[tuple[str, int, Any, Any]]) -> Events:
         """Return the events; equal rows are added up, as engines may tell names apart further."""
-        users, user_number = self.users.sorted()
-        items, item_number = self.items.sorted()
+        users, user_number = self.users.in_order()
+        items, item_number = self.items.in_order()
         if not self.pages:
             self.add([[]] * (4 if self.columns.propensity is None else 5))
         user, item, reward, times, *chance = map(np.concatenate, zip(*self.pages, strict=True))
         keys = [user_number[user], item_number[item], reward, *chance]
-        keys, times = added_up(keys, times)
+        keys, times = add_up(keys, times)
         propensity: FloatVector | None = keys[3] if chance else None
         return Events(
             users, items, keys[0], keys[1], keys[2], times, propensity, self.columns, accepted,
@@ -223,7 +223,7 @@ class Gathered:
     ) -> Dirt:  # fmt: skip
         rows = {fault: number for fault, number, _, _ in left_out if fault != GOOD}
         faults = tuple(
-            RowFault(shown(words, self.columns.named), rows[words], "", ())
+            RowFault(fault_words(words, self.columns.named), rows[words], "", ())
             for words in FAULTS
             if words in rows
         )

@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 
 from lumpable.base.arrays import FloatVector, IntVector
+from lumpable.base.units import MICRO, Name
 from lumpable.base.words import counted
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.stores.log_entries import MICRO, Name
 from lumpable.tables.adding_up import blocks
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt
@@ -42,11 +42,10 @@ class Events:
 
     def __repr__(self) -> str:
         users, items = counted(len(self.users), "user"), counted(len(self.items), "item")
-        return f"Events: {self.events:,} of {users} and {items}. {self.dirt.words}"
+        return f"Events: {len(self):,} of {users} and {items}. {self.dirt.words}"
 
-    @property
-    def events(self) -> int:
-        """How many events count."""
+    def __len__(self) -> int:
+        """Return how many events count."""
         return int(self.times.sum())
 
     @property
@@ -65,9 +64,8 @@ class Events:
         user, item, reward = (column[at] for column in columns)
         return user, item, reward, np.add.reduceat(self.times, at, dtype=np.int64)
 
-    @property
     def digest(self) -> str:
-        """The SHA-256 of the evidence: the same for the same events, however they came."""
+        """Return the SHA-256 of the evidence: the same for the same events, however they came."""
         whole = hashlib.sha256(msgspec.msgpack.encode([self.users, self.items]))
         for column in self.evidence():
             for part in blocks(len(column)):

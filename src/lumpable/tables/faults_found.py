@@ -15,13 +15,14 @@ from lumpable.tables.cleaning import (
     REPEATED,
     UNREADABLE,
     Columns,
-    shown,
+    fault_words,
 )
 from lumpable.tables.dirt import PLACES, RowFault, csv_records, lines_of
-from lumpable.tables.line_ends import opened
+from lumpable.tables.line_ends import open_csv
 from lumpable.tables.source_parts import Part
 
 BLOCK = 1 << 20
+BLANK = re.compile(rb"[\r\n]*+")
 SHOWN = 100
 """Characters of a record that are kept."""
 WHOLE = 9_000
@@ -50,7 +51,9 @@ class Found:
                 at = {place: text for path, place, text in rows if path == str(part.read)}
                 if at and part.read is not None:
                     lines = line_numbers(part.read, at)
-                    self.bad[number] = {lines[place]: text[:SHOWN] for place, text in at.items()}
+                    self.bad[number] = {
+                        lines[place]: text.lstrip("\r\n")[:SHOWN] for place, text in at.items()
+                    }
                     count[number] = sum(_lines(part, *one) for one in at.items())
         return count
 
@@ -62,7 +65,7 @@ class Found:
                 lines = sorted(self.bad[number].items())[:PLACES]
                 found += [(number, line, text) for line, text in lines]
             else:
-                found += self._ordered(
+                found += self._read_places(
                     f"SELECT {number} AS part, row, example FROM ({self.queries[number]}) "
                     f"WHERE fault = {fault}"
                 )
@@ -77,13 +80,13 @@ class Found:
             f"SELECT {number} AS part, row, id FROM ({query}) WHERE fault = 0"
             for number, query in enumerate(self.queries)
         )
-        return self._ordered(
+        return self._read_places(
             "SELECT part, row, id FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY "
             f"part, row) AS k FROM ({every}) JOIN (SELECT id FROM twice WHERE {some}) USING (id)) "
             f"WHERE k > {after}"
         )
 
-    def _ordered(self, sql: str) -> list[Place]:
+    def _read_places(self, sql: str) -> list[Place]:
         self.con.execute("SET preserve_insertion_order = true")  # rows are numbered as they stand
         rows: list[Place] = self.con.execute(
             f"SELECT * FROM ({sql}) ORDER BY part, row LIMIT {PLACES}"
@@ -120,7 +123,7 @@ def faults_of(
         places = found.first_ids(fault) if ids else found.first(fault, sorted(parts[fault]))
         example = next((text for _, _, text in places if text), "")
         where = found.words(places, lines=fault == UNREADABLE)
-        words = shown(FAULTS[fault], columns.named)
+        words = fault_words(FAULTS[fault], columns.named)
         faults.append(RowFault(words, rows[fault], example, where))
     return tuple(faults)
 
@@ -129,7 +132,7 @@ def _lines(part: Part, place: int, text: str) -> int:
     """Return how many lines a record has: one quote too many makes a record of all that follows."""
     if len(text) < WHOLE or part.read is None:
         return max(1, sum(bool(line) for line in re.split(r"\r\n|\n|\r", text)))
-    with opened(part.read, "rb") as file:
+    with open_csv(part.read, "rb") as file:
         file.seek(max(0, place - 1))  # places are counted from 1 on
         rest = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
         with csv_records(rest, part.delimiter) as reader:
@@ -141,13 +144,35 @@ def _lines(part: Part, place: int, text: str) -> int:
 
 
 def line_numbers(path: Path, at: Iterable[int]) -> dict[int, int]:
-    """Return on which line of a file bytes stand; the first line is 1."""
-    wanted, found, line, begin = sorted(at), dict[int, int](), 1, 0
-    with opened(path, "rb") as file:
-        while len(found) < len(wanted) and (block := file.read(BLOCK)):
-            while len(found) < len(wanted) and wanted[len(found)] < begin + len(block):
-                place = wanted[len(found)]
-                found[place] = line + block.count(b"\n", 0, place - begin)
-            line += block.count(b"\n")
-            begin += len(block)
-    return found
+    """Return on which line of a file records begin; the first line is 1.
+
+    `at` is where DuckDB says that they do, the first byte being 1: it takes blank lines before a
+    record for a part of it, and the last byte of the line before where lines end in two.
+    """
+    places, found = sorted(at), dict[int, int]()
+    line, begin, last = 1, 0, b""
+    with open_csv(path, "rb") as file:
+        while len(found) < len(places) and (block := file.read(BLOCK)):
+            done = 0
+            while len(found) < len(places):
+                start = max(done, places[len(found)] - 1 - begin)
+                if start < len(block) and (blank := BLANK.match(block, start)) is not None:
+                    start = blank.end()
+                if start >= len(block):
+                    break  # it is in a later block, or its blank lines go on there
+                line += _ends(block, done, start, last)
+                found[places[len(found)]], done = line, start
+            line += _ends(block, done, len(block), last)
+            begin, last = begin + len(block), block[-1:]
+    return found | dict.fromkeys(places[len(found) :], line)
+
+
+def _ends(block: bytes, start: int, stop: int, last: bytes) -> int:
+    r"""Return how many lines end in a part of a block; `last` is the byte before the block.
+
+    >>> [_ends(b"\na\r\nb\rc\n", start, 8, b"\r") for start in (0, 1, 3)]
+    [3, 3, 2]
+    """
+    both = block.count(b"\r\n", max(0, start - 1), stop)
+    both += start == 0 < stop and last + block[:1] == b"\r\n"
+    return block.count(b"\n", start, stop) + block.count(b"\r", start, stop) - both

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from lumpable.base.errors import BadArgument
-from lumpable.tables.line_ends import evened, may_be_mixed, opened, packed
+from lumpable.tables.line_ends import even_out, is_packed, may_be_mixed, open_csv
 from lumpable.tables.source_parts import (
     AS_IT_IS,
     UNTYPED,
     Part,
     literal,
     path_literal,
-    quoted,
+    quote,
     there,
     types_of,
 )
@@ -45,7 +45,7 @@ ROW = "file_row_number"
 def files_of(path: Path) -> list[Path]:
     """Return a file, or the files of a folder, by name."""
     if path.is_dir():
-        found = [one for one in sorted(path.rglob("*")) if _shown(one, path) and _kind(one)]
+        found = [one for one in sorted(path.rglob("*")) if _is_meant(one, path) and _kind(one)]
         if not found:
             raise BadArgument("source", why=f"no CSV or Parquet file is in {str(path)!r}")
         return found
@@ -57,7 +57,7 @@ def files_of(path: Path) -> list[Path]:
     return [path]
 
 
-def _shown(path: Path, folder: Path) -> bool:
+def _is_meant(path: Path, folder: Path) -> bool:
     """Whether a file of a folder is meant: not one that others hide or have not finished."""
     parts = path.relative_to(folder).parts
     return path.is_file() and not any(part.startswith((".", "_")) for part in parts)
@@ -71,7 +71,7 @@ def _kind(path: Path) -> str:
 def file_part(con: Any, path: Path, columns: list[str]) -> Part:
     """Return a file as a part; it must have these columns."""
     if _nothing_in(path):
-        nothing = ", ".join(f"NULL AS {quoted(column)}" for column in columns)
+        nothing = ", ".join(f"NULL AS {quote(column)}" for column in columns)
         types = dict.fromkeys(columns, UNTYPED)
         relation = f"(SELECT {nothing} WHERE false)"
         return Part(path.name, relation, "0", types, path, rows=0, empty=True)
@@ -95,7 +95,7 @@ def _csv(con: Any, path: Path, columns: list[str]) -> Part:
     relation = (
         f"read_csv({path_literal(read)}, auto_detect=false, header=true, columns={{{spec}}}, "
         f"delim={literal(delimiter)}, {ends}quote='\"', escape='\"', nullstr='', "
-        f"compression='{'gzip' if packed(read) else 'none'}', store_rejects=true, "
+        f"compression='{'gzip' if is_packed(read) else 'none'}', store_rejects=true, "
         f"rejects_limit=0, {AS_IT_IS})"
     )
     types = dict.fromkeys(unique, "VARCHAR")
@@ -110,16 +110,16 @@ def _copy(con: Any, path: Path, delimiter: str) -> Path | None:
             return None
         folder = con.execute("SELECT current_setting('temp_directory')").fetchone()[0]
         copy = Path(tempfile.mkdtemp(dir=folder)) / "evened.csv"
-        return copy if evened(path, delimiter, copy) else None
+        return copy if even_out(path, delimiter, copy) else None
     except (gzip.BadGzipFile, EOFError, zlib.error):
         return None  # reading it will say what is wrong
 
 
 def _nothing_in(path: Path) -> bool:
     """Whether a file is empty, unpacked if it is packed."""
-    if path.stat().st_size == 0 or not packed(path):
+    if path.stat().st_size == 0 or not is_packed(path):
         return path.stat().st_size == 0
-    with contextlib.suppress(gzip.BadGzipFile, EOFError, zlib.error), opened(path, "rb") as file:
+    with contextlib.suppress(gzip.BadGzipFile, EOFError, zlib.error), open_csv(path, "rb") as file:
         return not file.read(1)
     return False
 
@@ -148,7 +148,9 @@ def _header(path: Path) -> tuple[str, list[str], str]:
     lines in names, the last text is that of the head: DuckDB would take the first for it.
     """
     try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="", errors="surrogateescape") as file:
+        with open_csv(
+            path, "rt", encoding="utf-8-sig", newline="", errors="surrogateescape"
+        ) as file:
             head = _head(file)
         head.encode("utf-8", "surrogateescape").decode("utf-8")
         plain = QUOTED.sub("", head)
@@ -167,7 +169,7 @@ def _header(path: Path) -> tuple[str, list[str], str]:
 
 def _check_first(path: Path, header: list[str]) -> None:
     """Refuse what DuckDB reads as two heads: quotes are none to it behind a byte order mark."""
-    with opened(path, "rb") as file:
+    with open_csv(path, "rb") as file:
         marked = file.read(3) == codecs.BOM_UTF8
     if marked and len(header[0].splitlines()) > 1:
         why = f"the name of the first column of {str(path)!r} has a line break: write it without"

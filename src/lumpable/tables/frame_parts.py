@@ -23,7 +23,7 @@ def frame_part(con: Any, source: Any, columns: list[str]) -> Part:
     import duckdb
 
     try:
-        return _registered(con, source, columns)
+        return _register(con, source, columns)
     except (UnicodeEncodeError, duckdb.InvalidInputException) as cause:
         if "surrogates not allowed" not in str(cause):
             raise
@@ -31,7 +31,7 @@ def frame_part(con: Any, source: Any, columns: list[str]) -> Part:
         raise BadArgument("source", why=why) from cause
 
 
-def _registered(con: Any, source: Any, columns: list[str]) -> Part:
+def _register(con: Any, source: Any, columns: list[str]) -> Part:
     """Let DuckDB know the columns of a frame that are needed, as `frame`."""
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
@@ -54,7 +54,7 @@ def _registered(con: Any, source: Any, columns: list[str]) -> Part:
     wider = [nw.col(name).cast(nw.Float32) for name in names if kinds[name] in HALVES]
     if lazy:
         whole = nw.from_native(source).select(names).with_columns(wider)  # no more is made
-        types = _known(con, whole.to_native(), kinds)
+        types = _register_typed(con, whole.to_native(), kinds)
         return Part("", "frame", "row_number() OVER () - 1", types)
     frame = frame.select(names).with_columns(wider)
     tagged = [name for name in names if frame.schema[name] == nw.Object]
@@ -65,7 +65,7 @@ def _registered(con: Any, source: Any, columns: list[str]) -> Part:
     untyped = [name for name in names if frame.schema[name] == nw.Unknown]
     if untyped and frame.select(nw.col(*untyped).is_null().all()).row(0) == (True,) * len(untyped):
         frame = frame.with_columns(nw.col(*untyped).cast(nw.String))  # DuckDB needs some type
-    types = _known(con, frame, kinds) | dict.fromkeys(tagged, TAGGED)
+    types = _register_typed(con, frame, kinds) | dict.fromkeys(tagged, TAGGED)
     return Part("", "frame", "row_number() OVER () - 1", types, rows=len(frame))
 
 
@@ -75,7 +75,7 @@ def _kind(column: Any) -> str:
     return str(native.dtype if hasattr(native, "dtype") else native.type)
 
 
-def _known(con: Any, frame: Any, kinds: dict[str, str]) -> dict[str, str]:
+def _register_typed(con: Any, frame: Any, kinds: dict[str, str]) -> dict[str, str]:
     """Let DuckDB know a frame, and return its types; or say which column it cannot read."""
     import duckdb
 

@@ -6,22 +6,25 @@ Nothing is held but what was added up, and DuckDB may put that on the disk.
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lumpable.base.arrays import IntVector
+from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.use.rewards import Accepted
-from lumpable.stores.log_entries import Name
 from lumpable.tables import cleaning
-from lumpable.tables.adding_up import added_up, numbered
+from lumpable.tables.adding_up import add_up, number_values
 from lumpable.tables.cleaning import CONTRADICTED, REPEATED, UNREADABLE, Columns
 from lumpable.tables.column_values import BROKEN, FLOATS
+from lumpable.tables.differing_ids import MOST, all_differ
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
 from lumpable.tables.faults_found import Found, faults_of
-from lumpable.tables.naming_notes import notes_on, notes_on_ids
+from lumpable.tables.naming_notes import notes_on, notes_on_fault, notes_on_ids
 from lumpable.tables.packed_reading import Field, PackedReading
 from lumpable.tables.queries import Progress, database, run
 from lumpable.tables.source_parts import Part
@@ -30,6 +33,10 @@ from lumpable.tables.sources import empty_files, mixed_files, parts_of, reading
 ODD_ID = "id LIKE '%.0' AND regexp_full_match(id, '-?[0-9]+[.]0')"
 """An event id that looks like a float; most have another end, which is quick to see."""
 NO_TIMES = "NULL::BIGINT AS first, NULL::BIGINT AS last"
+LIKELY = 1 << 20
+"""Propensities that differ, of which more are not numbered."""
+NUMBERS = ("reward", "propensity")
+"""What holds numbers."""
 Names = tuple[Name, ...]
 Told = tuple[
     Names, Names, list[Any], IntVector, list[tuple[int, int, int]], tuple[int, int] | None
@@ -84,13 +91,14 @@ def read_events(
     columns = Columns(user, item, reward, time, id, propensity, rewarded)
     events = read_all(source, columns, Accepted.of(rewards), strict, memory, progress)
     if len(events.times) == 0:
-        raise BadArgument("source", why=none_counts(events.dirt))
+        raise BadArgument("source", why=none_counts(events.dirt, source))
     return events
 
 
-def none_counts(dirt: Dirt) -> str:
-    """Say that no event counts, and why."""
-    return f"no event counts. {dirt}" if dirt.rows else "it has no rows"
+def none_counts(dirt: Dirt, source: Any) -> str:
+    """Say that no event of a source counts, and why."""
+    named = repr(str(source)) if isinstance(source, str | Path) else "the frame"
+    return f"no event counts. {dirt}" if dirt.rows else f"{named} has no rows"
 
 
 def read_all(
@@ -122,7 +130,7 @@ class Reading:
         self.truths = [cleaning.are_truths(con, part, columns.reward) for part in parts]
         """Of which parts rewards are words."""
         self.queries = [
-            cleaning.cleaned(part, columns, accepted, zones=zones, truths=truths)
+            cleaning.cleaning_query(part, columns, accepted, zones=zones, truths=truths)
             for part, truths in zip(parts, self.truths, strict=True)
         ]
         self.accepted = accepted
@@ -132,6 +140,10 @@ class Reading:
         }
         """The columns that hold names of users and of items."""
         extra = ["p"] if columns.propensity is not None else []
+        self.grouped = True
+        """Whether rows were grouped, and the table `told` is there."""
+        self.most = MOST if columns.id is not None else math.inf
+        """Rows that can be read without being grouped."""
         self.keys = ", ".join([*self.named["u"], *self.named["i"], "m", *extra])
         """What must be the same for rows to be added up."""
 
@@ -146,19 +158,24 @@ class Reading:
     def events(self) -> Events:
         """Read everything."""
         self.con.execute("SET preserve_insertion_order = false")
-        users, items, keys, times, wrong, span = self._packed() or self._grouped()
+        users, items, keys, times, wrong, span = self._read_packed() or self._read_grouped()
         return Events(
             users, items, keys[0], keys[1], keys[2], times,
             None if self.columns.propensity is None else keys[3], self.columns, self.accepted,
             self._dirt(users, items, int(times.sum()), wrong), span,
         )  # fmt: skip
 
-    def _packed(self) -> Told | None:
+    def _read_packed(self) -> Told | None:
         """Read rows as one whole number each, if that is possible: this is quicker."""
-        plain = self.columns.id is None and self.columns.propensity is None
         kinds = all(len(names) == 1 for names in self.named.values())
-        if not (plain and kinds and all(part.rows is not None for part in self.parts)):
+        known = all(part.rows is not None for part in self.parts)
+        if not (kinds and known and sum(part.rows or 0 for part in self.parts) <= self.most):
             return None
+        if self.columns.id is not None:
+            if self.progress is not None:
+                self.progress(0.0, "looking for event ids that came twice")
+            if not all_differ(self.con, self.queries):
+                return None
         every = " UNION ALL ".join(f"FROM ({query}) WHERE fault = 0" for query in self.queries)
         named = {letter: self._names(letter, every) for letter in self.named}
         if any(join and not names for names, _, join in named.values()):
@@ -167,14 +184,37 @@ class Reading:
             Field(sql, (0, len(names) - 1) if names else ()) for names, sql, _ in named.values()
         ]
         joins = " ".join(join for _, _, join in named.values())
+        fields.append(Field("m"))
+        likely = self._likely() if self.columns.propensity is not None else None
+        if likely is not None:
+            if not 0 < len(likely) <= LIKELY:
+                return None
+            fields.append(Field("likely.number", (0, len(likely) - 1)))
+            joins += " JOIN likely ON c.p = likely.p"
         reading = PackedReading(self.con, self.parts, self.queries, self.progress)
-        found = reading.rows([*fields, Field("m")], joins)
+        found = reading.rows(fields, joins)
         if found is None:
             return None
-        users, items = self._numbered(named, found.keys)
+        users, items = self._number_names(named, found.keys)
+        if likely is not None:
+            found.keys[3] = likely[found.keys[3]]
+        self.grouped = False
         return users, items, found.keys, found.times, found.wrong, found.span
 
-    def _grouped(self) -> Told:
+    def _likely(self) -> FloatVector:
+        """Number the propensities that there are, in a table; return them in order.
+
+        Also those of rows that cannot count for another reason, as it is quicker not to look.
+        """
+        source = " UNION ALL ".join(f"SELECT p FROM ({query})" for query in self.queries)
+        self.con.execute(
+            "CREATE OR REPLACE TEMP TABLE likely AS SELECT p, row_number() OVER (ORDER BY p) - 1 "
+            f"AS number FROM (SELECT DISTINCT p FROM ({source}) WHERE p > 0 AND p <= 1)"
+        )
+        found = self.con.execute("SELECT p FROM likely ORDER BY number").fetchnumpy()
+        return np.asarray(np.ma.getdata(found["p"]), np.float64)
+
+    def _read_grouped(self) -> Told:
         """Read and group rows."""
         self._gather()
         if self.columns.id is not None:
@@ -185,8 +225,8 @@ class Reading:
         wanted += ["p"] if self.columns.propensity is not None else []
         sql = f"SELECT {', '.join(wanted)}, n FROM told c {joins} WHERE fault = 0"
         *keys, times = map(np.ma.getdata, self.con.execute(sql).fetchnumpy().values())
-        users, items = self._numbered(named, keys)
-        keys, times = added_up(keys, times)
+        users, items = self._number_names(named, keys)
+        keys, times = add_up(keys, times)
         wrong = self.con.execute(
             "SELECT part, fault, sum(n)::BIGINT FROM told WHERE fault > 0 GROUP BY ALL"
         ).fetchall()
@@ -249,14 +289,14 @@ class Reading:
         names = tuple(next(name for name in row if name is not None) for row in rows)
         return names, f"{letter}.number", f"JOIN {letter}_names {letter} ON {same}"
 
-    def _numbered(
+    def _number_names(
         self, named: dict[str, tuple[Names, str, str]], keys: list[Any]
     ) -> tuple[Names, Names]:
         """Return users and items; whole numbers become places in `keys`."""
         listed = list[Names]()
         for place, (names, _, join) in enumerate(named.values()):
             if not join:
-                whole, keys[place] = numbered(keys[place])
+                whole, keys[place] = number_values(keys[place])
                 names = tuple(whole)
             listed.append(names)
         return listed[0], listed[1]
@@ -269,7 +309,7 @@ class Reading:
         counted: list[tuple[int | None, int, int]] = [*wrong]
         found = Found(self.con, self.parts, self.queries)
         counted += [(part, UNREADABLE, lines) for part, lines in found.unreadable().items()]
-        if self.columns.id is not None:
+        if self.columns.id is not None and self.grouped:
             again, against = self._one(
                 "SELECT coalesce(sum(n - 1) FILTER (versions = 1), 0)::BIGINT, "
                 "coalesce(sum(n) FILTER (versions > 1), 0)::BIGINT - "
@@ -278,7 +318,9 @@ class Reading:
             counted += [(None, REPEATED, again), (None, CONTRADICTED, against)]
         faults = faults_of(found, [row for row in counted if row[2] > 0], self.columns)
         rows = good + sum(fault.rows for fault in faults)
-        return Dirt(rows, faults, tuple(self._notes(users, items)))
+        numbers = {self.columns.named[role] for role in NUMBERS if role in self.columns.named}
+        hints = [note for fault in faults for note in notes_on_fault(fault, numbers)]
+        return Dirt(rows, faults, (*self._notes(users, items), *hints))
 
     def _notes(self, users: Names, items: Names) -> list[str]:
         text = any(part.text for part in self.parts)
@@ -289,10 +331,10 @@ class Reading:
             notes += notes_on(column, names, floats=floats, text=text)
         if self.columns.id is not None:
             types = {part.types[self.columns.id] for part in self.parts}
-            odd = self._one(f"SELECT min(id) FROM told WHERE fault = 0 AND {ODD_ID}")[0]
-            notes += notes_on_ids(
-                self.columns.id, odd if text else None, not types.isdisjoint(FLOATS)
-            )
+            odd = None
+            if text and self.grouped:  # fields of a CSV file are always grouped
+                odd = self._one(f"SELECT min(id) FROM told WHERE fault = 0 AND {ODD_ID}")[0]
+            notes += notes_on_ids(self.columns.id, odd, not types.isdisjoint(FLOATS))
         if any(self.truths):
             notes.append(f"{self.columns.reward}: the words true and false are read as 1 and 0")
         return notes

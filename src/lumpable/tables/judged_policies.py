@@ -10,7 +10,7 @@ the policy that it chose, and the other half's would not know why it was chosen.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,12 +18,12 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.base.words import number
 from lumpable.learners.learner import LARGEST
 from lumpable.lumps.belief.drawn import own_variance
 from lumpable.lumps.belief.posterior import Posterior, posterior_now
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.stores.log_entries import Name
 from lumpable.tables import off_policy
 from lumpable.tables.events import Events
 from lumpable.tables.normal_law import terms_needed
@@ -38,6 +38,8 @@ FEW = 100.0
 """Weights that tell as much as fewer equal ones than this are worth a warning, ..."""
 HEAVY = 0.05
 """... and so is one event with more than this part of all weight."""
+WRONG = 5.0
+"""Weights whose mean is so many standard errors from 1 are not due to chance."""
 FEWEST = 4
 """Events that judge a policy, at least."""
 BELOW_1 = math.nextafter(1.0, 0.0)
@@ -76,12 +78,12 @@ def value_of(
     `whole` is a learner that was told all of these events.
     """
     level = checks.real("level", level, "a probability in (0, 1)", 0.0, BELOW_1)
-    if events.events < FEWEST:
-        got = f"{events.events}"
+    if len(events) < FEWEST:
+        got = f"{len(events)}"
         raise BadArgument("source", f"at least {FEWEST} events to judge a policy", got)
     given = None if policy is None else _numbers(events, policy)
     halves = _halves(events)
-    cores = [_fitted(events, times) for times in halves]
+    cores = [_learner_of(events, times) for times in halves]
     judged = _Judged(events, whole)
     for times, core in zip(halves, cores[::-1], strict=True):
         items = _best_each(core, len(events.users)) if given is None else given
@@ -97,11 +99,12 @@ def _judge(judged: _Judged, words: str, level: float) -> Value:
     methods = (DIRECT,) if events.propensity is None else (IPS, SNIPS, DIRECT, ROBUST)
     value = off_policy.estimates(own, None, level, methods, judged.doubt())
     lift = off_policy.estimates(own, one, level, methods, judged.doubt(more=True))
-    few = [*_untrusted({"value": value, "lift": lift, "": [logged]}, level)]
+    few = [*_untrusted_intervals({"value": value, "lift": lift, "": [logged]}, level)]
     if events.propensity is None:
         return Value(words, tuple(value), tuple(lift), logged, None, level, (WITHOUT, *few))
-    notes, seen = few, off_policy.weights(own)
     ends, largest = _ends(events), 1.0 / float(events.propensity.min())
+    notes, seen = few, off_policy.weights(own, largest)
+    notes += [*_impossible(value, seen, ends)]
     if ends is None:
         notes.append("By betting needs rewards with known bounds: say which, as in rewards=(0, 5).")
     else:
@@ -121,7 +124,35 @@ def _judge(judged: _Judged, words: str, level: float) -> Value:
     return Value(words, tuple(value), tuple(lift), logged, seen, level, tuple(notes))
 
 
-def _untrusted(kinds: Mapping[str, Sequence[PolicyEstimate]], level: float) -> Iterator[str]:
+def _impossible(
+    rows: Sequence[PolicyEstimate], seen: Weights, ends: tuple[float, float] | None
+) -> Iterator[str]:
+    """Say that propensities must be wrong, or that a value is none that there can be."""
+    if abs(seen.mean - 1.0) > WRONG * seen.error:
+        yield (
+            f"Propensities look wrong: weights are 1 on average if they are right, give or take "
+            f"{number(seen.error, 2)}, and here they are {number(seen.mean, 2)}. Do not trust the "
+            "methods that weigh events."
+        )
+    if ends is not None:
+        out = [row for row in rows if not (math.isnan(row.value) or _within(row.value, ends))]
+        if out:
+            named = ", ".join(f"{row.method} ({number(row.value)})" for row in out)
+            yield (
+                f"Out of what can be, as rewards lie between {number(ends[0])} and "
+                f"{number(ends[1])}: the value by {named}."
+            )
+
+
+def _within(value: float, ends: tuple[float, float]) -> bool:
+    """Whether a value lies between ends, but for rounding."""
+    slack = 1e-9 * (ends[1] - ends[0])
+    return ends[0] - slack <= value <= ends[1] + slack
+
+
+def _untrusted_intervals(
+    kinds: Mapping[str, Sequence[PolicyEstimate]], level: float
+) -> Iterator[str]:
     """Say which normal intervals are not to be trusted, as too few rewards carry them."""
     needed, named, fewest = terms_needed(level), list[str](), math.inf
     for kind, rows in kinds.items():
@@ -155,7 +186,7 @@ def _halves(events: Events) -> tuple[IntVector, IntVector]:
     return one, events.times - one
 
 
-def _fitted(events: Events, times: IntVector) -> ThreeLevels:
+def _learner_of(events: Events, times: IntVector) -> ThreeLevels:
     """Return a learner that was told these events only; users and items keep their numbers."""
     return tell(replace(events, times=times)).core
 
@@ -179,17 +210,25 @@ def _blocks(core: ThreeLevels, users: int) -> list[IntVector]:
 
 def _numbers(events: Events, policy: Mapping[Name, Name]) -> IntVector:
     """Return the number of each user's item."""
+    chosen = items_of(policy, events.users, events.items)
+    number_of = {item: place for place, item in enumerate(events.items)}
+    return np.array([number_of[chosen[user]] for user in events.users], dtype=np.int64)
+
+
+def items_of(
+    policy: Mapping[Name, Name], users: Collection[Name], items: Collection[Name]
+) -> Mapping[Name, Name]:
+    """Return a policy that has an item of the log for each user of the log."""
     if not isinstance(policy, Mapping):
         raise BadArgument("policy", "a mapping from users to items", type(policy).__name__)
-    number_of = {item: place for place, item in enumerate(events.items)}
-    missing = [user for user in events.users if user not in policy]
+    missing = [user for user in users if user not in policy]
     if missing:
-        got = f"none for {len(missing):,} of {len(events.users):,}, such as {missing[0]!r}"
+        got = f"none for {len(missing):,} of {len(users):,}, such as {min(missing, key=str)!r}"
         raise BadArgument("policy", "an item for each user of the log", got)
-    unknown = {policy[user] for user in events.users} - set(number_of)
+    unknown = {policy[user] for user in users} - set(items)
     if unknown:
         raise BadArgument("policy", "items of the log", f"{min(unknown, key=str)!r}")
-    return np.array([number_of[policy[user]] for user in events.users], dtype=np.int64)
+    return policy
 
 
 # --- What the model says --------------------------------------------------------------------------
@@ -210,14 +249,14 @@ class _Judged:
         events, rows = self.events, np.flatnonzero(times)
         for folds, chosen in ((self.own, items), (self.one, other)):
             folds.append(self._fold(core, times[rows], rows, chosen))
-        share = np.bincount(events.user, times, len(events.users)) / events.events
+        share = np.bincount(events.user, times, len(events.users)) / len(events)
         self.shares.append((share, items, other))
 
     def _fold(self, core: ThreeLevels, times: IntVector, rows: IntVector, items: IntVector) -> Fold:
         events = self.events
         user, item = events.user[rows], events.item[rows]
-        logged, chosen = _expected(core, user, item, items)
-        _, believed = _expected(self.whole, user, item, items)
+        logged, chosen = _expected_rewards(core, user, item, items)
+        _, believed = _expected_rewards(self.whole, user, item, items)
         match = (item == items[user]).astype(np.float64)
         weight = match if events.propensity is None else match / events.propensity[rows]
         return Fold(times, events.value[rows], weight, logged, chosen[user], believed[user])
@@ -235,9 +274,9 @@ class _Judged:
         cells, weights = (np.concatenate(column) for column in zip(*rests, strict=True))
         cell, place = np.unique(cells, return_inverse=True)
         weight = np.bincount(place, weights, len(cell)).astype(np.float64)
-        return self._doubt_of(*np.divmod(cell, K), weight, self._told(cell))
+        return self._doubt_of(*np.divmod(cell, K), weight, self._count_events(cell))
 
-    def _told(self, cell: IntVector) -> FloatVector:
+    def _count_events(self, cell: IntVector) -> FloatVector:
         """Return how many events tell of each of these cells, which are in order."""
         told = self.events.user.astype(np.int64) * self.whole.arms + self.events.item
         place = np.minimum(np.searchsorted(cell, told), len(cell) - 1)
@@ -260,7 +299,7 @@ class _Judged:
         return shared + float((weight**2 * own_variance(seen, spread, n)).sum())
 
 
-def _expected(
+def _expected_rewards(
     core: ThreeLevels, user: IntVector, item: IntVector, items: IntVector
 ) -> tuple[FloatVector, FloatVector]:
     """Return what a model expects of rows, sorted by user, and of an item for each user."""

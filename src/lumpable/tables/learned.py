@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lumpable.base.units import Name
 from lumpable.base.words import number
 from lumpable.lumps.belief import summary
 from lumpable.lumps.belief.advice import Lift
-from lumpable.lumps.belief.beliefs import LEVEL, Group
+from lumpable.lumps.belief.beliefs import Group
 from lumpable.lumps.use.named import Lumps
-from lumpable.stores.log_entries import Name
 from lumpable.tables import policy_rows
 from lumpable.tables.events import Events
 from lumpable.tables.ingest import read_events
@@ -22,6 +22,8 @@ from lumpable.tables.queries import Progress
 from lumpable.tables.telling import tell
 
 ANSWERS = {"yes": "Yes", "no": "No", "open": "Not known yet"}
+LEVEL = 0.95
+"""Of every interval, here as on the page and in the terminal."""
 SURELY = 1e-6
 """One group is ruled out below this probability."""
 
@@ -34,7 +36,7 @@ class Learned:
     events: Events
 
     def __repr__(self) -> str:
-        return f"Learned from {self.events.events:,} events. {self.summary()}"
+        return f"Learned from {len(self.events):,} events. {self.summary()}"
 
     def summary(self) -> str:
         """Say in a sentence whether there is group structure at all."""
@@ -49,20 +51,20 @@ class Learned:
 
     def groups(self, *, level: float = LEVEL) -> list[Group]:
         """Return a row for each group: how large it is, its best item, and how sure both are."""
-        return self.lumps.groups(level)
+        return self.lumps.groups(level=level)
 
     def policy(self, *, level: float = LEVEL) -> list[PolicyRow]:
         """Return a row for each user: the best item, how sure that is, and what to do."""
         return [policy_rows.row_of(advice) for advice in self.lumps.policy(level=level)]
 
-    def lift(self, *, level: float = 0.95) -> Lift:
+    def lift(self, *, level: float = LEVEL) -> Lift:
         """Return what each user's own best item brings over one for all, as the model says.
 
         Users count by their events. It holds as far as the model does; `value` asks the log.
         """
         return self.lumps.lift(level=level)
 
-    def value(self, policy: Mapping[Name, Name] | None = None, *, level: float = 0.95) -> Value:
+    def value(self, policy: Mapping[Name, Name] | None = None, *, level: float = LEVEL) -> Value:
         """Return what a policy would have earned per event, off-policy, by several methods.
 
         `policy` maps users to items. Without it, it is each user's own best item, learned on one
@@ -115,5 +117,5 @@ def learn(
             rewarded=rewarded, rewards=rewards, strict=strict, memory=memory, progress=progress,
         )  # fmt: skip
     if progress is not None:
-        progress(1.0, f"learning from {events.events:,} events")
+        progress(1.0, f"learning from {len(events):,} events")
     return Learned(tell(events, seed), events)

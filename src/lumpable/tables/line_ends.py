@@ -20,12 +20,12 @@ TO_THE_QUOTE = re.compile(rb'(?:[^"]++|"")*+"')
 """The rest of a field in quotes, and the quote that ends it."""
 
 
-def opened(path: Path, mode: str, **options: Any) -> Any:
+def open_csv(path: Path, mode: str, **options: Any) -> Any:
     """Open a CSV file, packed or not."""
-    return gzip.open(path, mode, **options) if packed(path) else path.open(mode, **options)
+    return gzip.open(path, mode, **options) if is_packed(path) else path.open(mode, **options)
 
 
-def packed(path: Path) -> bool:
+def is_packed(path: Path) -> bool:
     """Whether a file is packed, by its name."""
     return path.name.lower().endswith(".gz")
 
@@ -34,7 +34,7 @@ def may_be_mixed(path: Path) -> bool:
     """Whether lines may end in several ways, or fields in quotes hold the ends of lines."""
     feeds = returns = both = 0
     last = b""
-    with opened(path, "rb") as file:
+    with open_csv(path, "rb") as file:
         while block := file.read(BLOCK):
             feeds += block.count(b"\n")
             if last == b"\r" or b"\r" in block:
@@ -44,13 +44,13 @@ def may_be_mixed(path: Path) -> bool:
     return min(feeds, returns) > 0 and not feeds == returns == both
 
 
-def evened(path: Path, delimiter: str, copy: Path) -> bool:
+def even_out(path: Path, delimiter: str, copy: Path) -> bool:
     """Write a copy whose lines end in one way, unless those of the file do; whether it did."""
-    with opened(path, "rb") as file:
+    with open_csv(path, "rb") as file:
         ends = {end for _, _, end in _lines(file, delimiter, path) if end}
     if ends <= {b"\n"} or ends == {b"\r\n"}:
         return False
-    with opened(path, "rb") as file, copy.open("wb") as made:
+    with open_csv(path, "rb") as file, copy.open("wb") as made:
         for line, body, end in _lines(file, delimiter, path):
             made.write(line[:body] + b"\n" if end else line)
     return True

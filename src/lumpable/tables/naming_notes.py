@@ -1,13 +1,18 @@
-"""Names that are easily mistaken for each other, said in words."""
+"""What is easily mistaken in a table, said in words: names that look alike, numbers as others write
+them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from lumpable.stores.log_entries import Name
+from lumpable.base.units import Name
+from lumpable.tables.dirt import RowFault
 
 BROKEN = re.compile(r"-?\d+\.0+")
+COMMA = re.compile(r"[+-]?\d*,\d+")
+WORDS = ("yes", "no", "y", "n", "true", "false", "t", "f", "on", "off")
+"""What is written for 1 and 0."""
 
 
 def notes_on(column: str, names: Sequence[Name], *, floats: bool, text: bool) -> Iterator[str]:
@@ -19,6 +24,8 @@ def notes_on(column: str, names: Sequence[Name], *, floats: bool, text: bool) ->
     ["user: 17 (an integer) and '17' (text) are two names: write it one way"]
     >>> list(notes_on("user", ["17", "17.0"], floats=False, text=True))
     ["user: '17' and '17.0' are two names, as fields of a CSV file are text: write it one way"]
+    >>> list(notes_on("user", [" u1", "u1"], floats=False, text=False))
+    ["user: ' u1' and 'u1' are two names, which differ in outer blanks only: write it one way"]
     """
     if floats:
         yield _came_as_floats(column)
@@ -26,12 +33,35 @@ def notes_on(column: str, names: Sequence[Name], *, floats: bool, text: bool) ->
     twin = next((n for n in names if isinstance(n, int) and str(n) in known), None)
     if twin is not None:
         yield f"{column}: {twin} (an integer) and '{twin}' (text) are two names: write it one way"
+    blank = next((n for n in names if isinstance(n, str) and n != n.strip() in known), None)
+    if blank is not None:
+        two = f"{blank!r} and {blank.strip()!r} are two names"
+        yield f"{column}: {two}, which differ in outer blanks only: write it one way"
     for name in names if text else ():
         if isinstance(name, str) and BROKEN.fullmatch(name):
             whole = name.partition(".")[0]
             if whole in known:
                 yield _text_floats(column, whole, name, "names")
                 return
+
+
+def notes_on_fault(fault: RowFault, columns: Collection[str]) -> Iterator[str]:
+    """Yield what to do about a fault if numbers are written as people write them.
+
+    `columns` are those that hold numbers.
+
+    >>> list(notes_on_fault(RowFault("gain is no number", 9, "0,5", ()), ["gain"]))
+    ['gain: numbers with a decimal comma are not read: write 0.5 for 0,5']
+    """
+    column = next((one for one in columns if fault.fault.startswith(f"{one} is ")), None)
+    if column is None:
+        return
+    if COMMA.fullmatch(fault.example):
+        point = fault.example.replace(",", ".")
+        instead = f"write {point} for {fault.example}"
+        yield f"{column}: numbers with a decimal comma are not read: {instead}"
+    elif fault.example.casefold() in WORDS:
+        yield f"{column}: words such as {fault.example!r} are no numbers: write 1 and 0"
 
 
 def notes_on_ids(column: str, odd: str | None, floats: bool) -> Iterator[str]:

@@ -73,6 +73,10 @@ class Weights:
     """So many events with equal weights would tell as much."""
     largest: float
     """The part of all weight that one event carries."""
+    mean: float
+    """1, up to chance, if propensities are right, ..."""
+    error: float
+    """... with this standard error."""
 
 
 def estimates(
@@ -160,14 +164,19 @@ def mean_logged(folds: Sequence[Fold], level: float = 0.95) -> PolicyEstimate:
 # --- Weights --------------------------------------------------------------------------------------
 
 
-def weights(folds: Sequence[Fold]) -> Weights:
-    """Return how much of the log speaks about the policy."""
+def weights(folds: Sequence[Fold], most: float = 0.0) -> Weights:
+    """Return how much of the log speaks about the policy; no weight is above `most`.
+
+    The standard error is that of one more event, with the largest weight: it may not have occurred.
+    """
     times = np.concatenate([fold.times for fold in folds])
     w = np.concatenate([fold.weight for fold in folds])
-    total, squares = float(times @ w), float(times @ w**2)
+    total, squares, events = float(times @ w), float(times @ w**2), int(times.sum())
+    around = float(times @ (w - total / events) ** 2) + most**2
     return Weights(
-        int(times.sum()), int(times[w > 0.0].sum()), total**2 / squares if squares else 0.0,
+        events, int(times[w > 0.0].sum()), total**2 / squares if squares else 0.0,
         float(w.max(initial=0.0)) / total if total else 0.0,
+        total / events, math.sqrt(around) / events,
     )  # fmt: skip
 
 
@@ -181,7 +190,9 @@ def by_betting(
     """Return the IPS value, or the difference of two, with an interval that needs no normal law.
 
     Rewards lie between `ends`, weights between 0 and `largest`. Folds are judged apart, each with
-    a part of the error; events are taken in an order drawn by lot.
+    a part of the error. Evidence has no order, so events are taken in one drawn by lot, which is
+    another one when the log has grown: the interval is for one look. `value_in_time` has intervals
+    for many.
     """
     (low, high), level = ends, 1.0 - (1.0 - level) / len(folds)
     events = sum(int(fold.times.sum()) for fold in folds)

@@ -17,10 +17,10 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.words import counted
 from lumpable.tables.adding_up import (
     Counted,
-    merged,
+    merge,
     narrowest,
     starts,
-    unpacked,
+    unpack,
     widths_of,
 )
 from lumpable.tables.queries import Progress, run
@@ -64,7 +64,8 @@ class PackedReading:
     def rows(self, fields: list[Field], joins: str) -> PackedRows | None:
         """Return all rows; None: there are none that count, or they do not fit.
 
-        `fields` are user, item and reward, `joins` the tables that number names.
+        `fields` are user, item, reward and perhaps propensity, `joins` the tables that number
+        names and propensities.
         """
         unknown = [field for field in fields if not field.ends]
         looked, (*ends, span) = self._look(unknown)
@@ -83,12 +84,15 @@ class PackedReading:
         for number, many in good.items():
             sql = f"SELECT {packed} AS k FROM ({self.queries[number]}) c {joins}"
             self._alike(number, many, self._fetch(number, sql))
-        rows, counts = merged(self.lists)
+        rows, counts = merge(self.lists)
         times = counts.astype(narrowest(0, int(counts.max())))
         wrong = [row for row in looked if row[1] > 0]
         ends = list(zip(lows, highs, strict=True))
-        kinds = [*(narrowest(low, high) for low, high in ends[:-1]), np.int64]
-        keys = unpacked(rows, lows, widths, kinds)
+        kinds = [
+            np.int64 if field.sql == "m" else narrowest(low, high)
+            for field, (low, high) in zip(fields, ends, strict=True)
+        ]
+        keys = unpack(rows, lows, widths, kinds)
         return PackedRows(keys, times, wrong, None if span[0] is None else span)
 
     def _look(self, fields: list[Field]) -> tuple[list[Any], list[Any]]:
@@ -138,7 +142,7 @@ class PackedReading:
         self.lists.append((rows[at], times.astype(np.min_scalar_type(int(times.max())))))
         first, *waiting = (len(one) for one, _ in self.lists)
         if sum(waiting) > first + 2 * CHUNK:
-            self.lists.append(merged(self.lists))
+            self.lists.append(merge(self.lists))
 
     def _words(self, number: int, start: float) -> tuple[str, tuple[float, float]]:
         """Return what is done, and from where to where that goes; both looks are a half."""

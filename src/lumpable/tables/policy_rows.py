@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from lumpable.base import files
-from lumpable.base.errors import BadArgument
-from lumpable.base.extras import need
+from lumpable.base import row_files
+from lumpable.base.units import Name
 from lumpable.lumps.belief.advice import Advice
 
 SURE = 0.9
@@ -61,33 +58,25 @@ def row_of(advice: Advice) -> PolicyRow:
     )  # fmt: skip
 
 
-def check(path: Path, argument: str = "policy") -> None:
-    """Raise now what `write` would raise: another ending, or a library that is not there."""
-    if path.suffix not in (".csv", ".parquet"):
-        raise BadArgument(argument, "a name that ends in .csv or .parquet", repr(path.name))
-    if path.suffix == ".parquet":
-        need("pyarrow.parquet", "research", "writing Parquet files")
-
-
 def write(rows: Sequence[PolicyRow], path: Path) -> None:
     """Write a policy to a CSV or Parquet file, whole or not at all."""
-    check(path)
-    if path.suffix == ".csv":
-        text = io.StringIO(newline="")
-        writer = csv.writer(text)
-        writer.writerow(COLUMNS)
-        writer.writerows([getattr(row, name) for name in COLUMNS] for row in rows)
-        files.replace(path, text.getvalue().encode())
-    else:
-        _write_parquet(rows, path)
+    row_files.check(path, "policy")
+    users = _kind(row.user for row in rows)
+    items = _kind(name for row in rows for name in (row.item, row.runner_up))
+    own = {"user": users, "item": items, "runner_up": items, "do": "string"}
+    columns = {name: own.get(name, "float64") for name in COLUMNS}
+    row_files.write(path, columns, (_values(row, columns) for row in rows))
 
 
-def _write_parquet(rows: Sequence[PolicyRow], path: Path) -> None:
-    arrow = need("pyarrow", "research", "writing Parquet files")
-    parquet = need("pyarrow.parquet", "research", "writing Parquet files")
-    columns = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
-    for name in ("user", "item", "runner_up"):
-        if len({type(value) for value in columns[name]} - {type(None)}) > 1:
-            columns[name] = [None if value is None else str(value) for value in columns[name]]
-    with files.replacing(path) as file:
-        parquet.write_table(arrow.table(columns), file)
+def _kind(names: Iterable[Name | None]) -> str:
+    """Return the type of a column of names: text, unless all are numbers."""
+    known = {isinstance(name, int) for name in names if name is not None}
+    return "int64" if known == {True} else "string"
+
+
+def _values(row: PolicyRow, columns: Mapping[str, str]) -> list[Any]:
+    values = [getattr(row, name) for name in columns]
+    return [
+        str(value) if kind == "string" and value is not None else value
+        for value, kind in zip(values, columns.values(), strict=True)
+    ]

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from lumpable.base.arrays import FloatVector, IntVector
+from lumpable.base.units import MICRO, Name
 from lumpable.lumps.use.named import Lumps
-from lumpable.stores.log_entries import MICRO, Name
-from lumpable.tables.adding_up import added_up
+from lumpable.tables.adding_up import add_up
 from lumpable.tables.cleaning import Columns
 from lumpable.tables.dirt import Dirt
 from lumpable.tables.events import Events
 
 
-def remembered(lumps: Lumps) -> Events:
+def events_of(lumps: Lumps) -> Events:
     """Return all that a learner was told, of arms that are out of choices, too."""
     counts, named = lumps.core.counts(), lumps._named
     user, item = counts.context[counts.row], counts.arm
@@ -35,7 +35,7 @@ def remembered(lumps: Lumps) -> Events:
     cells, micros = cells[some], np.rint(values[some] * MICRO).astype(np.int64)
     users, user_of = _in_order(list(named.contexts.listed), user[cells])
     items, item_of = _in_order(list(named.arms.listed), item[cells])
-    keys, whole = added_up([user_of, item_of, micros], np.rint(often[some]).astype(np.int64))
+    keys, whole = add_up([user_of, item_of, micros], np.rint(often[some]).astype(np.int64))
     return Events(
         users, items, keys[0], keys[1], keys[2], whole, None, Columns("user", "item", "reward"),
         named.accepted, Dirt(int(whole.sum()), (), ()), None,

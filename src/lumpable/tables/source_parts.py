@@ -54,7 +54,7 @@ class Part:
         return self.copy or self.path
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """Return a column's name as SQL."""
     return '"' + name.replace('"', '""') + '"'
 

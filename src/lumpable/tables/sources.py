@@ -70,14 +70,14 @@ def reading(con: Any, parts: Sequence[Part]) -> Iterator[None]:
             damaged = isinstance(error, duckdb.IOException) and bool(named)
             if not damaged:
                 raise
-        named = named or [part for part in parts if part.path is not None and _torn(con, part)]
+        named = named or [part for part in parts if part.path is not None and _is_torn(con, part)]
         if not named:
             raise
         first = str(error).splitlines()[0]
         raise BadArgument("source", why=f"{str(named[0].path)!r} is damaged: {first}") from error
 
 
-def _torn(con: Any, part: Part) -> bool:
+def _is_torn(con: Any, part: Part) -> bool:
     """Whether a file cannot be read to its end."""
     import duckdb
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 
-from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import MICRO
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use.named import Lumps
-from lumpable.stores.log_entries import MICRO
 from lumpable.tables.events import Events
 
 
@@ -25,7 +24,7 @@ def tell(events: Events, seed: int = 0, *, floor: float = 0.0, fit: Fit | None =
             seed=seed,
         )  # fmt: skip
         lumps.core.leave_fits()  # until rows are told, and gone: a fit takes memory of its own
-        lumps.tell_counted(events.users, events.items, *_rows(events))
+        _tell_rows(lumps, events)
     lumps.core.fits = True
     if fit is None:
         lumps.core.refit()
@@ -37,9 +36,11 @@ def tell(events: Events, seed: int = 0, *, floor: float = 0.0, fit: Fit | None =
     return lumps
 
 
-def _rows(events: Events) -> tuple[IntVector, IntVector, FloatVector, IntVector]:
-    """Return users, items, rewards and counts, as a learner takes them."""
+def _tell_rows(lumps: Lumps, events: Events) -> None:
+    """Tell a learner all rows that stand for an event."""
     user, item, reward, times = events.evidence()
-    if (some := times > 0).all():
-        return user, item, reward / MICRO, times
-    return user[some], item[some], reward[some] / MICRO, times[some]
+    if not (some := times > 0).all():
+        user, item, reward, times = user[some], item[some], reward[some], times[some]
+    lumps.tell_counted(
+        events.users, events.items, context=user, arm=item, reward=reward / MICRO, count=times
+    )

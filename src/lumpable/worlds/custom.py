@@ -159,7 +159,7 @@ def estimated_variance(law: Law, mean: FloatMatrix) -> FloatMatrix:
     return squares / TRIES
 
 
-def imported(place: str) -> Custom:
+def import_law(place: str) -> Custom:
     """Return the law of a function that is named `module:function`."""
     module, _, function = place.partition(":")
     try:

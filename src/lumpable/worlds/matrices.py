@@ -5,6 +5,7 @@ A header says how large an array is, so it is read before the array.
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Hashable
 from pathlib import Path
@@ -17,8 +18,9 @@ from lumpable.base.arrays import FloatMatrix
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import short
 
-MOST_BYTES = 2**30
-"""The size of the largest array that is read."""
+MOST_CELLS = 50_000_000
+"""Cells of a matrix that are read. Each takes 8 bytes, however few it takes in a file, and as many
+in every copy."""
 NAMES = ("contexts", "arms")
 
 
@@ -39,7 +41,7 @@ def read(path: Path) -> tuple[FloatMatrix, tuple[Hashable, ...], tuple[Hashable,
     contexts, arms = (
         _names(name, arrays.get(name), many) for name, many in zip(NAMES, mean.shape, strict=True)
     )
-    return mean.astype(np.float64), contexts, arms
+    return mean.astype(np.float64, copy=False), contexts, arms
 
 
 def _npy(path: Path) -> dict[str, npt.NDArray[Any]]:
@@ -76,12 +78,14 @@ def _refuse_large(file: Any, name: str, held: int) -> None:
         else np.lib.format.read_array_header_2_0(file)
     )
     shape, _, dtype = header
-    size = dtype.itemsize
-    for length in shape:
-        size *= int(length)
-    if size > MOST_BYTES:
+    cells = math.prod(int(length) for length in shape)
+    size, most = cells * dtype.itemsize, MOST_CELLS * np.dtype(np.float64).itemsize
+    if cells > MOST_CELLS:
+        got = f"{short(cells)} in {name!r}"
+        raise BadArgument("path", f"an array of at most {short(MOST_CELLS)} cells", got)
+    if size > most:  # names may be long
         got = f"{short(size)} in {name!r}"
-        raise BadArgument("path", f"an array of at most {short(MOST_BYTES)} bytes", got)
+        raise BadArgument("path", f"an array of at most {short(most)} bytes", got)
     if size > held:
         raise BadArgument("path", f"{short(size)} bytes in {name!r}", f"{short(held)}")
 

@@ -10,7 +10,7 @@ from lumpable.base import checks
 from lumpable.base.errors import BadArgument
 from lumpable.base.words import nearest
 from lumpable.worlds.amounts import Beta, Exponential, Poisson, Revenue, StudentT
-from lumpable.worlds.custom import Custom, Draw, imported
+from lumpable.worlds.custom import Custom, Draw, import_law
 from lumpable.worlds.laws import Bernoulli, Gaussian, Law
 from lumpable.worlds.stars import Stars
 
@@ -52,7 +52,9 @@ def _law(noise: Noise) -> Law:
         return noise
     if isinstance(noise, str):
         return (
-            imported(noise) if ":" in noise else LAWS[checks.choice("noise", noise, tuple(LAWS))]()
+            import_law(noise)
+            if ":" in noise
+            else LAWS[checks.choice("noise", noise, tuple(LAWS))]()
         )
     if isinstance(noise, Mapping):
         return _from_table(noise)
@@ -67,7 +69,7 @@ def _from_table(said: Mapping[str, Any]) -> Law:
     if name is None:
         raise BadArgument("noise", "a key 'law'", f"{sorted(map(str, given)) or 'none'}")
     if isinstance(name, str) and ":" in name:
-        return Custom(imported(name).function, **_known(name, given, ("name", "low", "high")))
+        return Custom(import_law(name).function, **_known(name, given, ("name", "low", "high")))
     kind = LAWS[checks.choice("noise", name, tuple(LAWS))]
     return kind(**_known(name, given, tuple(inspect.signature(kind).parameters)))
 

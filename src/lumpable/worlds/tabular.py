@@ -23,13 +23,11 @@ from lumpable.base.errors import BadArgument
 from lumpable.base.extras import need
 from lumpable.base.words import short
 from lumpable.worlds import matrices
-from lumpable.worlds.wide_heads import begins_with_names
+from lumpable.worlds.wide_heads import begins_with_names, check_heads
 
 COLUMNS = ("context", "arm", "mean")
 MOST_ROWS = 5_000_000
-"""Rows of a long table that are read; each takes some 200 bytes on the way."""
-MOST_CELLS = 50_000_000
-"""Cells of a wide table that are read; each takes 8 bytes."""
+"""Rows of a table that are read; each takes some 200 bytes on the way."""
 EXPECTED = "columns context, arm, mean, or names of contexts and then numbers, a column per arm"
 SUFFIXES = (".csv", ".parquet", ".npz", ".npy")
 
@@ -73,15 +71,16 @@ def from_frame(frame: Any, columns: tuple[str, str, str]) -> Table:
 
 def _read_csv(path: Path) -> Table:
     try:
-        text = path.read_text(encoding="utf-8")
-        names, lines = next(_csv_rows(text), []), text.count("\n")
+        text = path.read_text(encoding="utf-8-sig")  # some programs begin files with a mark
+        names, lines = next(_csv_rows(text), []), max(text.count("\n"), text.count("\r"))
         filled = (row for row in itertools.islice(_csv_rows(text), 1, None) if row)
         if _is_long(names):
             _refuse_large("path", lines, "rows", MOST_ROWS)
             context, arm, mean = (names.index(column) for column in COLUMNS)
             return _table((_at(row, context), _at(row, arm), _at(row, mean)) for row in filled)
+        check_heads(names)
         _check_wide(names)
-        _refuse_large("path", lines * len(names), "cells", MOST_CELLS)
+        _refuse_wide(lines, len(names))
         firsts = (row[0] for row in itertools.islice(_csv_rows(text), 1, None) if row)
         if begins_with_names(names, firsts):
             return _wide(names[1:], ((row[0], row[1:]) for row in filled))
@@ -111,7 +110,7 @@ def _read_parquet(path: Path) -> Table:
             _refuse_large("path", about.num_rows, "rows", MOST_ROWS)
             return from_frame(parquet.read_table(path, columns=list(COLUMNS)), COLUMNS)
         _check_wide(names)
-        _refuse_large("path", about.num_rows * len(names), "cells", MOST_CELLS)
+        _refuse_wide(about.num_rows, len(names))
         index = _index_of(schema.metadata or {}, names)
         names.sort(key=lambda name: name != index)  # pandas stores its index last
         frame = parquet.read_table(path).select(names)
@@ -152,9 +151,15 @@ def _check_wide(names: Sequence[str]) -> None:
         raise BadArgument("path", EXPECTED, f"{list(names)[:10]}")
 
 
+def _refuse_wide(rows: int, columns: int) -> None:
+    _refuse_large("path", rows * columns, "cells", matrices.MOST_CELLS)
+    _refuse_large("path", rows, "rows", MOST_ROWS)
+
+
 def _refuse_large(argument: str, many: int, what: str, most: int) -> None:
     if many > most:
-        expected = f"a table of at most {short(most)} {what} (an npz file may have more)"
+        more = " (an npz file may have more)" if what == "rows" else ""
+        expected = f"a table of at most {short(most)} {what}{more}"
         raise BadArgument(argument, expected, f"{short(many)}")
 
 

@@ -1,7 +1,8 @@
 """Whether a wide table begins with the names of its contexts, or with an arm.
 
-Names come first. But a matrix of numbers that was written without names looks the same, and its
-first arm must not become names without a word. Knows heads and values, nothing of files.
+Names come first. But a matrix of numbers that was written without names looks the same: neither its
+first arm nor its first context must become names without a word. Knows heads and values, nothing of
+files.
 """
 
 from __future__ import annotations
@@ -18,6 +19,18 @@ DOUBT = (
     "names of contexts under a head unlike the others, such as 'context', or means that are not "
     "all different whole numbers (npy and npz files hold means alone)"
 )
+
+
+def check_heads(heads: Sequence[str]) -> None:
+    """Refuse heads that are all numbers and not all whole ones: means, in a file without heads."""
+    if any(math.isnan(_number(head)) for head in heads):
+        return
+    if not all(head.strip().lstrip("+-").isdecimal() for head in heads):
+        expected = (
+            "names of arms in the first line (write the matrix as npy or npz, or put a line of "
+            "names above it)"
+        )
+        raise BadArgument("path", expected, f"{list(heads)[:10]}")
 
 
 def begins_with_names(heads: Sequence[str], column: Iterable[Any]) -> bool:

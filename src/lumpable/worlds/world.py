@@ -6,7 +6,7 @@ A world can judge a policy. It knows no algorithm, and learners never see it.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -134,18 +134,22 @@ class World:
     def part(self, contexts: IntVector) -> World:
         """Return the world of some contexts only, with their relative frequencies.
 
-        If none of them ever comes, they get equal frequencies, which has no effect.
+        If none of them ever comes, they get equal frequencies, which has no effect. Its contexts
+        count from 0 on. Where a subclass draws the rewards, it is asked for them by its own
+        numbers: the part is a plain `World` with that law.
         """
         share = self.frequency[contexts]
         total = share.sum()
         names = self.context_names
-        return replace(
-            self,
+        return World(
             mean=self.mean[contexts],
             frequency=share / total if total > 0 else np.full(len(share), 1 / max(1, len(share))),
             group=self.group[contexts],
-            noise=self.noise.part(contexts) if isinstance(self.noise, Law) else self.noise,
+            noise=self.noise if self.plain else self.law.part(contexts),
+            sd=self.sd if self.plain else World.sd,
+            name=self.name,
             context_names=tuple(names[i] for i in contexts) if names else (),
+            arm_names=self.arm_names,
         )
 
     def reward(self, context: int, arm: int, rng: np.random.Generator) -> float:

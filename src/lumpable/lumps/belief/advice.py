@@ -105,7 +105,7 @@ def _compare(
     arms = np.flatnonzero(mean + FAR * np.hypot(sd, sd[best]) >= mean[best])
     drawn = draws.means(context, arms, mean[arms])
     own, top = drawn[:, int(np.searchsorted(arms, best))], drawn.max(axis=1)
-    low, high = _interval(own, level)
+    low, high = _interval(own, level, float(mean[best]))
     return (
         names[int(best)], float(mean[best]), low, high, float((own >= top).mean()),
         names[int(others[0])] if others else None, float(mean[others[0]]) if others else None,
@@ -124,7 +124,7 @@ def lift(learner: Levels, contexts: IntVector, level: float = LEVEL, *, arm_name
     draws = Draws(learner, len(contexts), 2)
     contexts, weight = _one_of_each(draws.settled(contexts), contexts, weight)
     choice = lifts.chosen(draws, contexts, weight)
-    value, single = lifts.judged(draws, contexts, weight, choice)
+    value, single = lifts.evaluate(draws, contexts, weight, choice)
     return _as_lift(
         arm_names[choice.one], choice.one_mean, choice.policy_mean, value, single, level
     )
@@ -149,16 +149,19 @@ def _as_lift(
     more = value - single
     relative: tuple[float | None, float | None, float | None] = (None, None, None)
     if one_mean > 0.0 and (single > 0.0).all():
-        relative = policy_mean / one_mean - 1.0, *_interval(more / single, level)
+        part = policy_mean / one_mean - 1.0
+        relative = part, *_interval(more / single, level, part)
+    lifted = policy_mean - one_mean
     return Lift(
-        one_arm, one_mean, policy_mean, policy_mean - one_mean, *_interval(more, level),
+        one_arm, one_mean, policy_mean, lifted, *_interval(more, level, lifted),
         float((more > 0.0).mean()), *relative,
     )  # fmt: skip
 
 
-def _interval(drawn: FloatVector, level: float) -> tuple[float, float]:
+def _interval(drawn: FloatVector, level: float, mean: float) -> tuple[float, float]:
+    """Return the ends between which draws lie with this probability; the mean is inside."""
     low, high = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-    return float(low), float(high)
+    return min(float(low), mean), max(float(high), mean)
 
 
 def _level(level: float) -> float:

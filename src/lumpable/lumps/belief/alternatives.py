@@ -47,7 +47,7 @@ def alternatives(
 
     The model believed now is among them, fitted again to all that was seen. Empty before the
     first reward. `who` is what to call a context. With `cells`, larger tables are judged by a
-    sample of their contexts (see `judged_by`), which tells less and so makes odds smaller.
+    sample of their contexts (see `sample_size`), which tells less and so makes odds smaller.
     """
     counts = coins_now(learner)
     counts = counts if cells is None else sample(counts, cells)[0]
@@ -67,7 +67,7 @@ def alternatives(
     return list(rows.values())
 
 
-def judged_by(learner: Levels, cells: int) -> int:
+def sample_size(learner: Levels, cells: int) -> int:
     """Return how many contexts `alternatives` judges by."""
     return sample(coins_now(learner), cells)[0].contexts
 
@@ -82,11 +82,17 @@ def _best_of_each(fits: Iterable[Fit]) -> list[Fit]:
 
 
 def _alike_or_not(counts: Counts, own: Fit) -> Iterator[Fit]:
-    """Yield the same groups with contexts that deviate if they are alike now, and the reverse."""
+    """Yield the same groups with contexts that deviate if they are alike now, and the reverse.
+
+    How much they deviate is sought as search does, without own means of two values: those are
+    likelier wherever the means of the groups have two values, though all contexts are alike.
+    """
     if own.rank == 0:
+        plain = replace(counts, ends=None)
         others = own_strength_grid(counts)[:-1] if math.isinf(own.m0) else [math.inf]
-        held = (held_at(counts, own, float(m0)) for m0 in others)
-        yield max(held, key=lambda fit: fit.evidence)
+        held = (held_at(plain, own, float(m0)) for m0 in others)
+        best = max(held, key=lambda fit: fit.evidence)
+        yield replace(best, evidence=evidence(counts, best))
 
 
 def held_at(counts: Counts, fit: Fit, m0: float) -> Fit:

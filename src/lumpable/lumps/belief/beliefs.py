@@ -21,7 +21,7 @@ from lumpable.base.words import counted
 from lumpable.lumps.belief.posterior import (
     averaged_posterior,
     best_arms_of,
-    held,
+    cache_answers,
     intervals_of,
     posterior_now,
     rivals_of,
@@ -98,7 +98,7 @@ class Expected:
 def groups(learner: Levels, level: float = LEVEL, *, arm_names: Names | None = None) -> list[Group]:
     """Return a row for each group."""
     level, arm = _level(level), _names("arm_names", arm_names, learner.arms)
-    with held(learner):
+    with cache_answers(learner):
         seen, rows = averaged_posterior(learner), []
         bests, ends = best_arms_of(learner), intervals_of(learner, level)
     for g, ((best, sure), (low, high)) in enumerate(zip(bests, ends, strict=True)):
@@ -115,7 +115,7 @@ def groups(learner: Levels, level: float = LEVEL, *, arm_names: Names | None = N
 def means(learner: Levels, level: float = LEVEL, *, arm_names: Names | None = None) -> list[Mean]:
     """Return a row for each group and arm."""
     level, arm = _level(level), _names("arm_names", arm_names, learner.arms)
-    with held(learner):
+    with cache_answers(learner):
         seen, ends = averaged_posterior(learner), intervals_of(learner, level)
     return [
         Mean(

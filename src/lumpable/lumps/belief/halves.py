@@ -16,9 +16,10 @@ import numpy as np
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector
 from lumpable.lumps.model import search
 from lumpable.lumps.model.counts import Counts, Others
+from lumpable.lumps.model.dispersion import tempered
 from lumpable.lumps.model.fit import Fit, Scale
 from lumpable.lumps.model.fitted import with_worth
-from lumpable.lumps.model.scores import scored, tempered
+from lumpable.lumps.model.scores import scored
 
 SHOWN = 2.0
 """Means are shown to differ from so many standard errors on."""

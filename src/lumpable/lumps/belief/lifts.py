@@ -47,7 +47,7 @@ def chosen(draws: Draws, contexts: IntVector, weight: FloatVector) -> Chosen:
     return Chosen(one, float(total[one]), best, float(total[-1]))
 
 
-def judged(
+def evaluate(
     draws: Draws, contexts: IntVector, weight: FloatVector, choice: Chosen
 ) -> tuple[FloatVector, FloatVector]:
     """Return draws of what each context's own arm brings, and of what the one arm brings."""

@@ -40,7 +40,7 @@ class Looks:
     """Rewards beyond the fence, which count as its end."""
     fence: tuple[float, float]
     heavy: float
-    """The part of the sum of all sizes that the largest hundredth carries."""
+    """The part of the sum of all sizes, up to the fence, that the largest hundredth carries."""
     repeated: float
     """The share of rewards that repeat one of the same context and arm exactly."""
     apart: float | None
@@ -93,7 +93,8 @@ def looks(learner: Levels) -> Looks:
     score = fit.scale.score
     beyond = (others.value < score.low) | (others.value > score.high)
     wild = int(others.times[beyond].sum())
-    heavy, repeated = _heavy(value, times), _repeated(counts)
+    fenced = np.clip(value, score.low, score.high)  # one wild value would carry all of the sum
+    heavy, repeated = _heavy(fenced, times), _repeated(counts)
     far = _apart(learner, counts, fit) if fit.groups > 1 else None
     notes = itertools.chain(
         _about_wild(counts, score, wild), _about_tails(counts, score, heavy),

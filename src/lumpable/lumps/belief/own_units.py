@@ -13,7 +13,9 @@ import numpy as np
 from lumpable.base.arrays import FloatVector, IntVector
 from lumpable.lumps.belief.leading import as_large, leading, with_new_signs
 from lumpable.lumps.model.counts import Counts
-from lumpable.lumps.model.scores import LEAST_NOISE, Cells, context_noise
+from lumpable.lumps.model.dispersion import context_noise
+from lumpable.lumps.model.scores import Cells
+from lumpable.lumps.model.variances import LEAST_NOISE
 
 ROUNDS = 4
 """How often means, arms' noise and contexts' noise are estimated from each other."""

@@ -23,11 +23,12 @@ from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA, M0
 from lumpable.lumps.model import arithmetic, likelihoods
 from lumpable.lumps.model.counts import Counts, group_sums
+from lumpable.lumps.model.dispersion import evened
 from lumpable.lumps.model.evidence import MOST_LOST, lost_part
 from lumpable.lumps.model.fit import Fit, Scale
 from lumpable.lumps.model.fitted import coins_of, with_worth
 from lumpable.lumps.model.rivals import Rival, refit, rivals
-from lumpable.lumps.model.scores import evened, scored
+from lumpable.lumps.model.scores import scored
 
 DRAWS = 4000
 """Draws for the probability that an arm is the best: its standard error is at most 0.008."""
@@ -144,7 +145,7 @@ _held: WeakKeyDictionary[Levels, dict[Hashable, Any]] = WeakKeyDictionary()
 
 
 @contextlib.contextmanager
-def held(learner: Levels) -> Iterator[None]:
+def cache_answers(learner: Levels) -> Iterator[None]:
     """Let many questions about what a learner believes share counts and posteriors."""
     outermost = learner not in _held
     _held.setdefault(learner, {})
@@ -156,7 +157,7 @@ def held(learner: Levels) -> Iterator[None]:
 
 
 def _shared(learner: Levels, name: Hashable, make: Callable[[], Made]) -> Made:
-    """Return what is made of a learner, once in a block of `held` unless it learns more."""
+    """Return what is made of a learner, once in `cache_answers` unless it learns more."""
     place = _held.get(learner)
     if place is None:
         return make()

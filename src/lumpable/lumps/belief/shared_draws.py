@@ -118,6 +118,8 @@ class SharedDraws:
             return [row for half in halves for row in half]
         places = self._places([*kinds, *self._never(near)])[: len(kinds)][which]
         sure, ends = self._judged(member, best[:, 0].copy(), near, cells, places, level)
+        ends[:, 0] = np.minimum(ends[:, 0], mean[:, 0])  # a law that is hardly ever far from 0
+        ends[:, 1] = np.maximum(ends[:, 1], mean[:, 0])  # has its mean beyond most quantiles
         return [Rows(best, mean, sure, ends)]
 
     def _judged(

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from lumpable.base.words import counted, number, plural
-from lumpable.lumps.belief.deviating import clearly_deviate
+from lumpable.lumps.belief.deviating import clearly_deviate, vary
 from lumpable.lumps.belief.looks import looks
 from lumpable.lumps.belief.posterior import posterior_now
 from lumpable.lumps.core.learning import Levels
@@ -16,7 +16,8 @@ from lumpable.lumps.model.search import PULLS_FOR_GROUPS
 
 OPEN = 0.8
 """Memberships are open while the likeliest group of a context has less than this on average."""
-
+DOUBTFUL = 0.05
+"""Whether there are groups at all is open while one group has more than this probability."""
 
 Answer = Literal["yes", "no", "open"]
 
@@ -45,7 +46,7 @@ def structure(learner: Levels, who: str = "context") -> Structure:
     if seen.counts.contexts == 1:
         return Structure("open", f"Only one {who} was seen: there is no other to compare it with.")
     M, q = seen.member.shape[1], learner.state.loading.shape[1]
-    between, within = explained(learner)
+    between, within = explained_variance(learner)
     own = "" if within == 0.0 else f"; individual deviation sd {number(math.sqrt(within), 2)}"
     part = f"{100.0 * between / max(between + within, 1e-300):.0f} %"
     part = "all" if within == 0.0 else part
@@ -61,6 +62,10 @@ def structure(learner: Levels, who: str = "context") -> Structure:
     if not looks(learner).shown:
         many = f"{plural(who).capitalize()}' rewards are of {M} kinds"
         return Structure("open", f"{many}, but that their means differ is not shown.")
+    doubt = 0.0 if learner.last_fit is None else learner.last_fit.doubt
+    if doubt > DOUBTFUL:
+        words = f"{M} groups are likelier than one, but the probability of one is "
+        return Structure("open", f"{words}{number(doubt, 2)}.")
     sure = float(seen.member.max(axis=1).mean())
     if sure < OPEN:
         return Structure(
@@ -77,7 +82,7 @@ def _one_group(learner: Levels, who: str, own: str, *, few: bool) -> Structure:
     if few:
         words = f"Groups not yet identified: too little was seen of each {who}."
         return Structure("open", words)
-    if not own:
+    if not own or not vary(learner):
         words = f"one group, and no sign of a difference between {plural(who)}"
         return Structure("no", f"{plural(who).capitalize()} look alike: {words}.")
     if not clearly_deviate(learner):
@@ -87,7 +92,7 @@ def _one_group(learner: Levels, who: str, own: str, *, few: bool) -> Structure:
     return Structure("open", words)
 
 
-def explained(learner: Levels) -> tuple[float, float]:
+def explained_variance(learner: Levels) -> tuple[float, float]:
     """Return the variance between contexts that groups or directions explain, and their own."""
     seen = posterior_now(learner)
     pulls = seen.pulls.sum(axis=1)

@@ -22,6 +22,7 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.learners.engine.clock import Clock
 from lumpable.learners.engine.early import Early
 from lumpable.learners.engine.entries import entry
@@ -29,7 +30,7 @@ from lumpable.learners.learner import NEVER, Compiled
 from lumpable.lumps.core.adoption import believe, expecting
 from lumpable.lumps.core.layout import cells_at, counts_of, with_room
 from lumpable.lumps.core.state import BETWEEN, KAPPA, OWN, REAL, State, blank
-from lumpable.lumps.core.under_way import Name, Pull, count, likeliest, regroup
+from lumpable.lumps.core.under_way import Pull, count, likeliest, regroup
 from lumpable.lumps.model import fitted
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit, widen

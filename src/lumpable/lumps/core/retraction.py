@@ -12,12 +12,13 @@ from lumpable.learners.engine.clock import TELLS
 from lumpable.lumps.core.layout import CELLS, LOG, with_room
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import HIGH, LOW, REAL, State
+from lumpable.lumps.core.steps import TINIEST
 
 
 def retract(learner: Levels, context: int, arm: int, reward: float) -> None:
     """Take back one reward of this value."""
     learner.finish()
-    state = learner.state
+    state, reward = learner.state, 0.0 if abs(reward) < TINIEST else reward
     at = np.flatnonzero(_row(state, context) == arm)
     if len(at) == 0:
         raise BadArgument("reward", "one that was told", f"{reward:g}")

@@ -13,6 +13,8 @@ from lumpable.lumps.model.factors import CLOSE
 
 LEAST_SPREAD = CLOSE * (1.0 - CLOSE)
 """The variance of Bernoulli rewards is at least this where factors learn, as in `factors`."""
+TINIEST = 1e-100
+"""Rewards closer to 0 than this count as 0: products of their squares would vanish."""
 
 
 @kernel
@@ -47,6 +49,8 @@ def full(state: State) -> bool:
 @kernel
 def add(state: State, i: int, j: int, reward: float, count: float) -> bool:
     """Add `count` equal rewards; whether they are the first real ones, which changes all."""
+    if abs(reward) < TINIEST:
+        reward = 0.0
     value = state.value
     c = cell(state, i, j)
     n, real, coin = state.pulls[c], value[REAL] > 0.0, reward == 0.0 or reward == 1.0

@@ -12,9 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lumpable.base.arrays import FloatMatrix, FloatVector
-
-Name = str | int
-"""What contexts and arms are called; "1" and 1 are two names."""
+from lumpable.base.units import Name
 
 
 class Pull(NamedTuple):

@@ -14,18 +14,10 @@ import numpy as np
 from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.model import search
 from lumpable.lumps.model.counts import Counts
+from lumpable.lumps.model.dispersion import arm_dispersion, evened, group_dispersion, tempered
 from lumpable.lumps.model.factors import factor_beliefs
 from lumpable.lumps.model.fit import Fit, Scale
-from lumpable.lumps.model.scores import (
-    Cells,
-    Score,
-    arm_dispersion,
-    evened,
-    group_dispersion,
-    scored,
-    scoring,
-    tempered,
-)
+from lumpable.lumps.model.scores import Cells, Score, scored, scoring
 from lumpable.lumps.model.worth import own_strength, worth
 
 SEARCHES = 4

@@ -66,7 +66,7 @@ def refit(counts: Counts, fit: Fit | None, member: FloatMatrix) -> Fit:
 def neighbours(counts: Counts, own: Fit) -> Iterator[Fit]:
     """Yield the fits with fewer groups and with more that single moves from this one lead to."""
     heights = {own.evidence}
-    for starts in (search.merges(counts, own), search.splits(counts, own, MOST_SPLITS)):
+    for starts in (search.merges(own), search.splits(counts, own, MOST_SPLITS)):
         for member in starts:
             fit = search.settle(counts, member, own)
             same = any(abs(fit.evidence - known) < SAME for known in heights)

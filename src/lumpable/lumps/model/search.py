@@ -60,7 +60,7 @@ def fit(counts: Counts, before: Fit | None = None) -> Fit:
         best = _afresh(counts, one, best)
     for _ in range(MOVES if best.groups > 1 else 0):
         moved = best
-        for start in (*splits(counts, best), *merges(counts, best)):
+        for start in (*splits(counts, best), *merges(best)):
             moved = _better(moved, settle(counts, start, best))
         if moved is best:
             break
@@ -286,7 +286,7 @@ def splits(counts: Counts, fit: Fit, most: int = 2) -> Iterator[FloatMatrix]:
         yield member
 
 
-def merges(counts: Counts, fit: Fit) -> Iterator[FloatMatrix]:
+def merges(fit: Fit) -> Iterator[FloatMatrix]:
     """Merge the two groups whose arms' means are the most alike, as far as they are known."""
     if fit.groups < 3:
         return

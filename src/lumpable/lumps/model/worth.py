@@ -19,7 +19,8 @@ import numpy as np
 from lumpable.base.arrays import FloatMatrix, FloatVector
 from lumpable.lumps.model.counts import Counts, gathered
 from lumpable.lumps.model.ends import NO_ENDS, Ends, two_ends
-from lumpable.lumps.model.scores import Cells, draw_together
+from lumpable.lumps.model.scores import Cells
+from lumpable.lumps.model.variances import draw_together
 
 PRIOR_FREEDOM = 5.0
 """The variance of all rewards counts as this many degrees of freedom within cells."""

@@ -8,10 +8,10 @@ import numpy as np
 
 from lumpable.base.arrays import BoolVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.belief import advice, beliefs
 from lumpable.lumps.belief.advice import Advice, Lift
 from lumpable.lumps.belief.beliefs import Expected
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use.believing import BelievingLearner
 from lumpable.lumps.use.limits import no_arm
 from lumpable.lumps.use.locking import alone

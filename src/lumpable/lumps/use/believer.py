@@ -11,21 +11,21 @@ from typing import Self
 
 import msgspec
 
+from lumpable.base.units import Name
 from lumpable.lumps.belief import beliefs
 from lumpable.lumps.belief.beliefs import Member
 from lumpable.lumps.belief.glance import NOTHING, Glance, glance, outline
 from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.core.retraction import retract
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.model.counts import Counts
 from lumpable.lumps.model.fit import Fit
 from lumpable.lumps.use import contents, stored
 from lumpable.lumps.use.advising import AdvisingLearner
 from lumpable.lumps.use.locking import alone
-from lumpable.lumps.use.registry import FIRST_ROOM, Named
+from lumpable.lumps.use.registry import FIRST_ROOM, Coming, Named
 
-Taken = tuple[Counts, Fit | None]
+FitInput = tuple[Counts, Fit | None]
 """What a fit is made of: everything that was seen, and the fit before."""
 
 
@@ -44,9 +44,12 @@ class Believer(AdvisingLearner):
     def expect(self, number: int, context: Name, arm: Name, propensity: float) -> None:
         """Count a decision whose reward is to come: until then, others try its arm less."""
         named = self._named
-        if arm not in named.arms.number:
+        if arm in named.arms.number:
+            self.core.expect(number, context, named.arms.number[arm], propensity)
+            return
+        with Coming(named):
             named.register([], [arm])
-        self.core.expect(number, context, named.arms.number[arm], propensity)
+            self.core.expect(number, context, named.arms.number[arm], propensity)
 
     @alone
     def expect_no_more(self, number: int) -> None:
@@ -54,7 +57,7 @@ class Believer(AdvisingLearner):
         self.core.expect_no_more(number)
 
     @alone
-    def whose(self, number: int) -> Name:
+    def user_of(self, number: int) -> Name:
         """Return whose decision under way that is."""
         return self.core.under_way[number].context
 
@@ -88,7 +91,7 @@ class Believer(AdvisingLearner):
         self._named = self._named.around(core, known)
 
     @alone
-    def told(self) -> list[tuple[Name, Name, float, int]]:
+    def counted_rewards(self) -> list[tuple[Name, Name, float, int]]:
         """Return context, arm, reward and how often it was told, of all that counts."""
         counts, rows = self.core.counts(), list[tuple[Name, Name, float, int]]()
         contexts, arms = self._named.contexts.listed, self._named.arms.listed
@@ -158,12 +161,12 @@ class Believer(AdvisingLearner):
         return self.core.tells > 0 and self.core.due()
 
     @alone
-    def taken(self) -> Taken:
+    def fit_input(self) -> FitInput:
         """Return what a fit is made of: a copy, which may be sent elsewhere."""
         return self.core.counts(), self.core.last_fit
 
     @staticmethod
-    def fit(taken: Taken) -> Fit:
+    def fit(taken: FitInput) -> Fit:
         """Fit what was taken: a pure function."""
         counts, before = taken
         return ThreeLevels.fit(counts, before)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.belief import alternatives, beliefs, looks, residuals, summary
 from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import Group, Mean, Member
 from lumpable.lumps.belief.looks import Looks
 from lumpable.lumps.belief.residuals import Residuals
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use.locking import alone
 from lumpable.lumps.use.named_learner import NamedLearner
 
@@ -20,13 +20,13 @@ class BelievingLearner(NamedLearner[ThreeLevels]):
     """A learner that says what it believes of groups, and how sure that is."""
 
     @alone
-    def groups(self, level: float = beliefs.LEVEL) -> list[Group]:
+    def groups(self, *, level: float = beliefs.LEVEL) -> list[Group]:
         """Return a row for each group: how large it is, its best arm, and how sure both are."""
         arms = self._named.arms.listed
         return beliefs.groups(self.core, level, arm_names=arms) if arms else []
 
     @alone
-    def means(self, level: float = beliefs.LEVEL) -> list[Mean]:
+    def means(self, *, level: float = beliefs.LEVEL) -> list[Mean]:
         """Return a row for each group and arm: its mean reward, with an interval."""
         arms = self._named.arms.listed
         return beliefs.means(self.core, level, arm_names=arms) if arms else []

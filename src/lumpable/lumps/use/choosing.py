@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from lumpable.base.arrays import BoolVector, FloatVector, IntVector
+from lumpable.base.units import Name
 from lumpable.lumps.core import batches
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use.decisions import check_floor, draw_arm, draw_arms, luck
 from lumpable.lumps.use.limits import Limits, left
 from lumpable.lumps.use.registry import Core, Named

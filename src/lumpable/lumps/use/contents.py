@@ -8,8 +8,9 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.core.under_way import Name, Pull
+from lumpable.lumps.core.under_way import Pull
 from lumpable.lumps.use.outstanding import Outstanding
 from lumpable.lumps.use.registry import Core, Named
 from lumpable.lumps.use.rewards import Accepted

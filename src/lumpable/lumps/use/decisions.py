@@ -15,7 +15,7 @@ import numpy as np
 from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
 from lumpable.base.splitmix import GOLDEN, MASK, UNIT, mix, request_key
-from lumpable.lumps.core.under_way import Name
+from lumpable.base.units import Name
 from lumpable.lumps.use.ids import Id
 
 DECISIONS, BATCHES = 0, 1

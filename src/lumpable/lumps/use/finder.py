@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
+from lumpable.base.units import Name
 from lumpable.lumps.core.top_two import TopTwo
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use import contents, stored
 from lumpable.lumps.use.locking import alone
 from lumpable.lumps.use.named_learner import NamedLearner
@@ -19,7 +19,7 @@ class PolicyFinder(NamedLearner[TopTwo]):
     """Find an arm for each context that is good enough, with few samples; rewards do not matter.
 
     Contexts and arms are strings or integers and may come at any time, as in `Lumps`. `finished`
-    says whether the recommended policy, `policy()`, loses more than `epsilon` on average over the
+    says whether what it recommends, `recommended()`, loses more than `epsilon` on average over the
     known contexts with probability at most `delta`. It is judged at geometric times; contexts and
     arms that come later take it back until it is judged again.
 
@@ -32,7 +32,7 @@ class PolicyFinder(NamedLearner[TopTwo]):
     ...     for name in finder.contexts:
     ...         drink = finder.ask(name)
     ...         finder.tell(name, drink, float(drink == "tea"))
-    >>> finder.policy()
+    >>> finder.recommended()
     {'ann': 'tea', 'bob': 'tea'}
     """
 
@@ -69,7 +69,7 @@ class PolicyFinder(NamedLearner[TopTwo]):
         return self.core.finished
 
     @alone
-    def policy(self) -> dict[Name, Name]:
+    def recommended(self) -> dict[Name, Name]:
         """Return the arm that it recommends to each context."""
         named = self._named
         named.mask(None)

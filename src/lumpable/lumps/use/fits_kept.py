@@ -13,7 +13,7 @@ import numpy as np
 from lumpable.base import archive
 from lumpable.base.errors import BadArgument
 from lumpable.lumps.model.fit import Fit
-from lumpable.lumps.use.shelf import MOST_ARMS, Shelf, damaged, to_write
+from lumpable.lumps.use.shelf import MOST_ARMS, Shelf, damage_error, to_write
 
 FORMAT = "lumpable fit"
 SCHEMA = 1
@@ -47,7 +47,7 @@ def to_bytes(fit: Fit) -> bytes:
         1 if fit.scale is None else len(fit.scale.score.knot), fit.real,
     )  # fmt: skip
     arrays = {name: np.ravel(array) for name, array in to_write(fit).items()}
-    return archive.packed(msgspec.json.encode(header), arrays)
+    return archive.pack(msgspec.json.encode(header), arrays)
 
 
 def from_bytes(held: bytes) -> Fit:
@@ -56,7 +56,7 @@ def from_bytes(held: bytes) -> Fit:
         try:
             header = msgspec.json.decode(reader.header, type=FitHeader)
         except (msgspec.MsgspecError, RecursionError) as cause:
-            raise damaged(f"expected a fit, but its header says: {cause}") from None
+            raise damage_error(f"expected a fit, but its header says: {cause}") from None
         if (header.format, header.schema) != (FORMAT, SCHEMA):
             got = f"{header.format!r}, schema {header.schema}"
             raise BadArgument("path", f"{FORMAT!r}, schema {SCHEMA}", got)

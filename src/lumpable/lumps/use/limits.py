@@ -11,8 +11,9 @@ import numpy as np
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector, FloatVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.core.under_way import Name, Pull
+from lumpable.lumps.core.under_way import Pull
 from lumpable.lumps.use.naming import Names
 
 
@@ -23,13 +24,21 @@ class AtMost(NamedTuple):
     by_name: Mapping[Name, int] = {}
 
     @classmethod
-    def of(cls, given: object, arms: Names) -> AtMost | None:
-        """Return what a number or a mapping from arms to numbers stands for; None: no limit."""
+    def of(cls, given: object, arms: Names, *, closed: bool = False) -> AtMost | None:
+        """Return what a number or a mapping from arms to numbers stands for; None: no limit.
+
+        Where no other arms may come than those that are known, the names are among them.
+        """
         if given is None:
             return None
-        if isinstance(given, Mapping):
-            return cls(by_name={arms.plain(arm): _times(times) for arm, times in given.items()})
-        return cls(everyone=_times(given))
+        if not isinstance(given, Mapping):
+            return cls(everyone=_times(given))
+        limits = cls(by_name={arms.plain(arm): _times(times) for arm, times in given.items()})
+        unknown = arms.new(limits.by_name) if closed else []
+        if unknown:
+            expected = "arms that are listed (or new_arms=True)"
+            raise BadArgument("at_most", expected, ", ".join(map(repr, unknown)))
+        return limits
 
     @property
     def given(self) -> int | dict[Name, int]:
@@ -57,26 +66,29 @@ class Shown:
     """
 
     def __init__(self) -> None:
-        self._pulls: dict[int, Pull] | None = None
-        self._times: dict[Name, Counter[int]] = {}
+        self._counted: tuple[dict[int, Pull] | None, dict[Name, Counter[int]]] = None, {}
+        """Pulls, and how often each arm was shown to a context in them. They change together."""
 
     def count(self, pulls: dict[int, Pull], context: Name, arm: int, by: int) -> None:
         """Count a pull that came, or one that went."""
-        if pulls is self._pulls:
-            times = self._times.setdefault(context, Counter())
+        counted, by_context = self._counted
+        if pulls is counted:
+            times = by_context.setdefault(context, Counter())
             times[arm] += by
             if times[arm] == 0:
                 del times[arm]
             if not times:
-                del self._times[context]
+                del by_context[context]
 
     def times(self, pulls: dict[int, Pull], context: Name) -> Mapping[int, int]:
         """Return how often each arm was shown to a context."""
-        if pulls is not self._pulls:
-            self._pulls, self._times = pulls, {}
+        counted, by_context = self._counted
+        if pulls is not counted:
+            by_context = {}
             for pull in pulls.values():
-                self._times.setdefault(pull.context, Counter())[pull.arm] += 1
-        return self._times.get(context, {})
+                by_context.setdefault(pull.context, Counter())[pull.arm] += 1
+            self._counted = pulls, by_context  # at the end, as counting may be cut off
+        return by_context.get(context, {})
 
 
 class Limits:

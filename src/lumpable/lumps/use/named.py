@@ -9,17 +9,18 @@ comes with the next reward.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from lumpable.base import checks
 from lumpable.base.arrays import BoolVector
+from lumpable.base.units import Name
 from lumpable.lumps.core.levels import ThreeLevels
-from lumpable.lumps.core.under_way import Name
+from lumpable.lumps.core.under_way import Pull
 from lumpable.lumps.use import contents, decisions, stored
 from lumpable.lumps.use.advising import AdvisingLearner
 from lumpable.lumps.use.choosing import choose_many
@@ -28,11 +29,12 @@ from lumpable.lumps.use.ids import Id
 from lumpable.lumps.use.limits import AtMost, Limits, Shown
 from lumpable.lumps.use.locking import alone
 from lumpable.lumps.use.outstanding import Outstanding
-from lumpable.lumps.use.registry import FIRST_ROOM, Named
+from lumpable.lumps.use.registry import FIRST_ROOM, Coming, Named
 from lumpable.lumps.use.rewards import rewards_by_id
 from lumpable.lumps.use.versions import stamp_of
 from lumpable.lumps.use.wild import surprise
 
+Chosen = TypeVar("Chosen")
 BELOW_0, BELOW_1 = math.nextafter(0.0, -1.0), math.nextafter(1.0, 0.0)
 
 
@@ -51,7 +53,7 @@ class Lumps(AdvisingLearner):
     the best one in each round; with 0, decisions play the arm with the largest index.
 
     `rewards` are the accepted rewards: "any" number, "binary" (0 or 1), or a range, as in
-    (0, 5). Others are refused and change nothing.
+    (0, 5). Others are refused and change nothing. Numbers closer to 0 than 1e-100 count as 0.
 
     `at_most` says how often an arm may be shown to one context, as a number for all arms or a
     mapping from arms to numbers. Rewards and decisions outstanding count, cancelled ones do not.
@@ -77,13 +79,14 @@ class Lumps(AdvisingLearner):
         at_most: int | Mapping[Name, int] | None = None,
         new_arms: bool = False,
         seed: int = 0,
-        outstanding: int = 100_000,
+        max_outstanding: int = 100_000,
     ) -> None:
         self.floor = checks.real("floor", floor, "a number in [0, 1)", BELOW_0, BELOW_1)
-        self._book = Outstanding(checks.whole("outstanding", outstanding, 1))
+        self._book = Outstanding(checks.whole("max_outstanding", max_outstanding, 1))
         core = ThreeLevels(FIRST_ROOM, 1, seed=seed)
         super().__init__(Named.start(core, rewards, contexts, arms, new_arms=new_arms))
-        self._at_most = AtMost.of(at_most, self._named.arms)
+        named = self._named
+        self._at_most = AtMost.of(at_most, named.arms, closed=named.closed)
 
     def __repr__(self) -> str:
         return f"Lumps: {self._named}, {self.outstanding:,} outstanding"
@@ -111,18 +114,21 @@ class Lumps(AdvisingLearner):
         Changes nothing: asked twice, it answers the same.
         """
         named, name = self._named, self._named.contexts.plain(context)
-        choices = self._left(name, self._mask(allowed, new=False))
+        choices = self._left(name, named.mask(allowed))
         return named.arms.listed[self._ask(name, choices)]
 
     @alone
     def decide(self, context: Name, allowed: Iterable[Name] | None = None) -> Decision:
         """Choose an arm and remember that its reward is to come: until then, others try it less.
 
-        Retired arms among the allowed ones are left out. Of more than `outstanding` decisions
+        Retired arms among the allowed ones are left out. Of more than `max_outstanding` decisions
         without a reward the oldest is forgotten.
         """
-        name, mask, propensity = self._named.contexts.plain(context), self._mask(allowed), 1.0
-        choices = self._left(name, mask)
+        name = self._named.contexts.plain(context)
+        return self._among(allowed, partial(self._decide, name))
+
+    def _decide(self, name: Name, mask: BoolVector) -> Decision:
+        choices, propensity = self._left(name, mask), 1.0
         decisions.check_floor(self.floor, choices)
         arm = self._ask(name, choices)
         if self.floor > 0.0:
@@ -139,9 +145,15 @@ class Lumps(AdvisingLearner):
         """
         number, pull = self._book.find(self._named, decision)
         reward, named = self._named.one(value), self._named
-        if pull.context not in named.contexts.number:
+        if pull.context in named.contexts.number:
+            self._reward(number, pull, reward)
+            return
+        with Coming(named):
             named.register([pull.context], [])
-        place = named.contexts.number[pull.context]
+            self._reward(number, pull, reward)
+
+    def _reward(self, number: int, pull: Pull, reward: float) -> None:
+        place = self._named.contexts.number[pull.context]
         tell = partial(self.core.tell, place, pull.arm, reward)
         self._book.change(self.core, drop=[number], tell=tell)
 
@@ -171,15 +183,19 @@ class Lumps(AdvisingLearner):
         pulls = self.core.under_way.items()
         return [self._book.as_decision(self._named, number, pull) for number, pull in pulls]
 
-    def _mask(self, allowed: Iterable[Name] | None, *, new: bool = True) -> BoolVector:
-        """Return which arms may be chosen; without a list of arms, also `new` ones."""
+    def _among(
+        self, allowed: Iterable[Name] | None, choose: Callable[[BoolVector], Chosen]
+    ) -> Chosen:
+        """Choose by the arms that may be chosen; without a list of arms, new ones come with it."""
         named = self._named
         names = None if allowed is None else named.arms.plains(allowed)
-        if new and names is not None and not named.closed:
-            arms = named.arms.new(names)
+        arms = [] if names is None or named.closed else named.arms.new(names)
+        if not arms:
+            return choose(named.mask(names))
+        with Coming(named):
             decisions.check_floor(self.floor, named.open, len(arms))
             named.register([], arms)
-        return named.mask(names)
+            return choose(named.mask(names))
 
     def _limits(self) -> Limits | None:
         if self._at_most is None:
@@ -213,7 +229,7 @@ class Lumps(AdvisingLearner):
         They do not all try the same arm: each counts as a pull for those after it. With a floor the
         arms are drawn, as decisions are, and the propensities say how.
         """
-        named, mask = self._named, self._mask(allowed, new=False)
+        named, mask = self._named, self._named.mask(allowed)
         names = named.contexts.plains(contexts)
         chance = decisions.chances(self.seed, self.core.tells, names) if self.floor > 0.0 else []
         arms, propensity = choose_many(named, self._limits(), names, mask, self.floor, chance)
@@ -224,7 +240,10 @@ class Lumps(AdvisingLearner):
         self, contexts: Iterable[Name], allowed: Iterable[Name] | None = None
     ) -> list[Decision]:
         """Choose for many contexts at once, as `ask_many` does, and remember each decision."""
-        names, mask = self._named.contexts.plains(contexts), self._mask(allowed)
+        names = self._named.contexts.plains(contexts)
+        return self._among(allowed, partial(self._decide_many, names))
+
+    def _decide_many(self, names: list[Name], mask: BoolVector) -> list[Decision]:
         chance = self._book.chances(self.seed, len(names)) if self.floor > 0.0 else []
         arms, propensity = choose_many(self._named, self._limits(), names, mask, self.floor, chance)
         rows = list(zip(names, arms.tolist(), propensity.tolist(), strict=True))
@@ -241,10 +260,11 @@ class Lumps(AdvisingLearner):
         named.notice(surprise(self.core, values))
         found = self._book.find_all(named, ids)
         contexts, arms = [pull.context for _, pull in found], [pull.arm for _, pull in found]
-        named.register(contexts, [])
         ones = np.ones(len(ids), dtype=np.int64)
         tell = partial(named.tell_rows, contexts, arms, values, ones)
-        self._book.change(self.core, drop=[number for number, _ in found], tell=tell)
+        with Coming(named):
+            named.register(contexts, [])
+            self._book.change(self.core, drop=[number for number, _ in found], tell=tell)
 
     # --- Files --------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, Self
 
 from lumpable.base.arrays import FloatVector, IntVector
-from lumpable.lumps.core.under_way import Name
+from lumpable.base.units import Name
 from lumpable.lumps.use import stored
 from lumpable.lumps.use.locking import Lock, alone
 from lumpable.lumps.use.registry import Core, Named
@@ -48,14 +48,14 @@ class NamedLearner(ABC, Generic[Core]):
         return self._named.arms_that_are(open=False)
 
     @alone
-    def add_arm(self, name: Name) -> None:
+    def add_arm(self, arm: Name) -> None:
         """Let an arm be chosen from now on: a new one, or a retired one with all its evidence."""
-        self._named.add_arm(name)
+        self._named.add_arm(arm)
 
     @alone
-    def retire_arm(self, name: Name) -> None:
+    def retire_arm(self, arm: Name) -> None:
         """Choose an arm no more. What it taught stays, and its rewards still count."""
-        self._named.retire_arm(name)
+        self._named.retire_arm(arm)
 
     @alone
     def ask(self, context: Name, allowed: Iterable[Name] | None = None) -> Name:
@@ -80,15 +80,17 @@ class NamedLearner(ABC, Generic[Core]):
 
     @alone
     def tell_counted(
-        self, contexts: Sequence[Name], arms: Sequence[Name], *rows: IntVector | FloatVector
-    ) -> None:
+        self, contexts: Sequence[Name], arms: Sequence[Name], *, context: IntVector,
+        arm: IntVector, reward: FloatVector, count: IntVector,
+    ) -> None:  # fmt: skip
         """Report a large table whose names were numbered already.
 
-        Rows are vectors of places among `contexts`, places among `arms`, rewards and counts. All
+        Row k: `count[k]` rewards `reward[k]` of `arms[arm[k]]` for `contexts[context[k]]`. All
         count, or none does. One fit at the end sees them all.
         """
-        context, arm, reward, count = rows
-        self._named.tell_counted(contexts, arms, (context, arm, reward, count))
+        self._named.tell_counted(
+            contexts, arms, context=context, arm=arm, reward=reward, count=count
+        )
 
     # --- Files and copies ---------------------------------------------------------------------
 
@@ -111,7 +113,7 @@ class NamedLearner(ABC, Generic[Core]):
         """Return a learner that goes on apart from this one, with the same next choices."""
         twin = type(self).__new__(type(self))
         memo[id(self)] = twin
-        memo.update(self._copied())
+        memo.update(self._copies())
         twin.__setstate__(copy.deepcopy(vars(self), memo))
         return twin
 
@@ -121,9 +123,9 @@ class NamedLearner(ABC, Generic[Core]):
     @alone
     def __getstate__(self) -> dict[str, Any]:
         """Return all that a pickle holds: copied, as others may go on learning meanwhile."""
-        return copy.deepcopy(vars(self), self._copied())
+        return copy.deepcopy(vars(self), self._copies())
 
-    def _copied(self) -> dict[int, Any]:
+    def _copies(self) -> dict[int, Any]:
         """Return copies of what is long, by the ids that `deepcopy` looks for.
 
         Names, pulls and fits never change: one by one they would take long while others wait.

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from lumpable.base.errors import BadArgument
-from lumpable.lumps.core.under_way import Name
+from lumpable.base.units import Name
 from lumpable.lumps.use.notes import Notes
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.core.under_way import Name, Pull
+from lumpable.lumps.core.under_way import Pull
 from lumpable.lumps.use.decisions import DECISIONS, Decision, uniform
 from lumpable.lumps.use.ids import Id, Tags
 from lumpable.lumps.use.limits import Shown
@@ -103,7 +104,7 @@ class Outstanding:
 
     def _say(self, notes: Notes) -> None:
         words = f"more than {self.most:,} decisions are outstanding: the oldest are forgotten"
-        notes.once("forgotten", f"{words} (`outstanding` says how many are kept)")
+        notes.once("forgotten", f"{words} (`max_outstanding` says how many are kept)")
 
     def change(
         self, core: Levels, *, drop: Sequence[int] = (),

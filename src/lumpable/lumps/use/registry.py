@@ -1,7 +1,7 @@
 """A learner of numbers whose contexts and arms have names.
 
-Names and room for them come together: an interrupted call leaves both or neither. Knows no
-decisions.
+Names, room for them and the change that they come with are one step: a call that is refused or
+interrupted leaves all of it, or nothing (see `Coming`). Knows no decisions.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from lumpable.base.arrays import BoolVector
+from lumpable.base.arrays import BoolVector, FloatVector, IntVector
 from lumpable.base.errors import BadArgument
+from lumpable.base.units import Name
 from lumpable.base.words import counted
 from lumpable.lumps.core import batches
 from lumpable.lumps.core.forgetting import without
 from lumpable.lumps.core.growth import grow
 from lumpable.lumps.core.learning import Levels
-from lumpable.lumps.core.under_way import Name
 from lumpable.lumps.use.limits import no_arm
 from lumpable.lumps.use.naming import Names
 from lumpable.lumps.use.notes import Notes
@@ -101,7 +101,8 @@ class Named(Generic[Core]):
     ) -> None:
         """Give plain names that are new numbers and room; new arms may be chosen.
 
-        Where arms were listed, others must be added first, unless new ones may come.
+        Where arms were listed, others must be added first, unless new ones may come. Done while
+        names are `Coming`, as an interruption may come in between.
         """
         new_contexts, new_arms = self.contexts.new(contexts), self.arms.new(arms)
         if not new_contexts and not new_arms:
@@ -110,20 +111,12 @@ class Named(Generic[Core]):
             names = ", ".join(map(repr, new_arms))
             expected = "a known arm (else use add_arm first, or new_arms=True)"
             raise BadArgument("arm", expected, names)
+        first = not self.arms
         self.core.change_names()
-        before = len(self.contexts), len(self.arms)
-        S, K = before[0] + len(new_contexts), before[1] + len(new_arms)
-        try:
-            self.contexts.add(new_contexts)
-            self.arms.add(new_arms)
-            self._make_room()
-        except BaseException:
-            named = (len(self.contexts), len(self.arms)) == (S, K)
-            if not named or self.core.contexts <= S or self.core.arms < K:
-                self.contexts.cut(before[0])
-                self.arms.cut(before[1])
-            raise
-        if new_arms and before[1] == 0:
+        self.contexts.add(new_contexts)
+        self.arms.add(new_arms)
+        self._make_room()
+        if new_arms and first:
             self.open[0] = True  # room for the first arm was there
 
     def _make_room(self) -> None:
@@ -136,10 +129,11 @@ class Named(Generic[Core]):
     def add_arm(self, name: object) -> None:
         """Let an arm be chosen: a new one, or a retired one."""
         arm = self.arms.plain(name)
-        self.register([], [arm], adding=True)
-        self.core.change_names()
-        self.open[self.arms.number[arm]] = True
-        self.listed = True
+        with Coming(self):
+            self.register([], [arm], adding=True)
+            self.core.change_names()
+            self.open[self.arms.number[arm]] = True
+            self.listed = True
 
     def retire_arm(self, name: object) -> None:
         """Choose a known arm no more."""
@@ -210,31 +204,37 @@ class Named(Generic[Core]):
         """Tell the core a reward."""
         value = self.one(reward)
         who, what = self.contexts.plain(context), self.arms.plain(arm)
-        if who not in self.contexts.number or what not in self.arms.number:
+        if who in self.contexts.number and what in self.arms.number:
+            self.core.tell(self.contexts.number[who], self.arms.number[what], value)
+            return
+        with Coming(self):
             self.register([who], [what])
-        self.core.tell(self.contexts.number[who], self.arms.number[what], value)
+            self.core.tell(self.contexts.number[who], self.arms.number[what], value)
 
     def tell_many(self, table: Any) -> None:
         """Tell the core a table of rewards."""
         rows = rewards_of(table, self.accepted)
         self.notice(surprise(self.core, rows.reward))
         contexts, arms = self.contexts.plains(rows.context), self.arms.plains(rows.arm)
-        self.register(contexts, arms)
-        self.tell_rows(contexts, [self.arms.number[name] for name in arms], rows.reward, rows.count)
+        with Coming(self):
+            self.register(contexts, arms)
+            numbers = [self.arms.number[name] for name in arms]
+            self.tell_rows(contexts, numbers, rows.reward, rows.count)
 
     def tell_counted(
-        self, contexts: Sequence[Name], arms: Sequence[Name], rows: tuple[Any, Any, Any, Any]
-    ) -> None:
+        self, contexts: Sequence[Name], arms: Sequence[Name], *, context: IntVector,
+        arm: IntVector, reward: FloatVector, count: IntVector,
+    ) -> None:  # fmt: skip
         """Tell the core rows of context, arm, reward and count, by the places of these names."""
-        context, arm, reward, count = rows
         self.accepted.check(reward)
         known = [self.contexts.plains(contexts), self.arms.plains(arms)]
-        self.register(*known)
-        place, number = (
-            np.array([names.number[name] for name in own], dtype=np.int64)
-            for names, own in zip((self.contexts, self.arms), known, strict=True)
-        )
-        batches.tell_many(self.core, place[context], number[arm], reward, count)
+        with Coming(self):
+            self.register(*known)
+            place, number = (
+                np.array([names.number[name] for name in own], dtype=np.int64)
+                for names, own in zip((self.contexts, self.arms), known, strict=True)
+            )
+            batches.tell_many(self.core, place[context], number[arm], reward, count)
 
     def tell_rows(
         self, contexts: Iterable[Name], arms: Sequence[int], reward: Any, count: Any
@@ -242,3 +242,36 @@ class Named(Generic[Core]):
         """Tell the core rewards of known contexts and of arms by their numbers."""
         places = np.array([self.contexts.number[name] for name in contexts], dtype=np.int64)
         batches.tell_many(self.core, places, np.array(arms, dtype=np.int64), reward, count)
+
+
+class Coming:
+    """While this is open, names may come with a change; they go again if it does not happen.
+
+    A change is a reward that counts, or a pull that is under way. Without one, an error or an
+    interruption takes the learner back to the names, the room and the open arms of before, or
+    everybody would be shown an arm that nobody was told of.
+    """
+
+    def __init__(self, named: Named[Any]) -> None:
+        self._named = named
+
+    def __enter__(self) -> None:
+        named, core = self._named, self._named.core
+        core.finish()  # a fit that is overdue would not be taken back
+        self._lengths = len(named.contexts), len(named.arms)
+        self._open, self._listed = named.open.copy(), named.listed
+        self._changes = self._changed()
+        self._core = {name: value for name, value in vars(core).items() if name != "under_way"}
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is not None and self._changed() == self._changes:
+            named, (contexts, arms) = self._named, self._lengths
+            vars(named.core).update(self._core)
+            named.open[:], named.listed = self._open, self._listed
+            named.contexts.cut(contexts)
+            named.arms.cut(arms)
+
+    def _changed(self) -> tuple[int, int | None]:
+        """Return the rewards that count, and the newest pull under way."""
+        core = self._named.core
+        return core.tells, next(reversed(core.under_way), None)

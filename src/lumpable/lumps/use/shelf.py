@@ -124,7 +124,7 @@ def on_disk(name: str) -> str:
     return ON_DISK.get(name, name)
 
 
-def damaged(why: str) -> BadArgument:
+def damage_error(why: str) -> BadArgument:
     """Return the error for a file that holds what no learner could have written."""
     return BadArgument("path", why=why)
 
@@ -156,17 +156,17 @@ class Shelf:
         wrong = ~((array >= law.low) & (array <= law.high))
         if wrong.any():
             between = f"numbers from {law.low:g} to {law.high:g}"
-            raise damaged(f"{name}: expected {between}, got {array[wrong][0]}")
+            raise damage_error(f"{name}: expected {between}, got {array[wrong][0]}")
         return array
 
     def _vector(self, name: str, kind: str, length: int) -> Array:
         """Return a vector of this length, which no file smaller than itself can hold."""
         if length > self._size:
             words = f"{length} numbers in a file of {self._size} bytes"
-            raise damaged(f"{name}: the header says {words}")
+            raise damage_error(f"{name}: the header says {words}")
         flat = self._reader.array(name, kind, length)
         if len(flat) != length:
-            raise damaged(f"{name}: expected {length} numbers, got {len(flat)}")
+            raise damage_error(f"{name}: expected {length} numbers, got {len(flat)}")
         return flat
 
     def vector(self, name: str, length: int) -> Array:
@@ -179,7 +179,7 @@ class Shelf:
         try:
             return msgspec.json.decode(raw, type=dict[str, Any])
         except (msgspec.MsgspecError, RecursionError) as cause:
-            raise damaged(f"extra is damaged: {cause}") from None
+            raise damage_error(f"extra is damaged: {cause}") from None
 
     def fit(self, *, real: bool) -> Fit:
         """Return the last fit, of real rewards or of coins."""

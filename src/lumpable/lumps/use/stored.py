@@ -40,7 +40,7 @@ from lumpable.lumps.use.shelf import (
     CELLS,
     MOST_ARMS,
     Shelf,
-    damaged,
+    damage_error,
     on_disk,
     to_write,
 )
@@ -110,7 +110,7 @@ def save(learner: Levels, path: str | Path, extra: dict[str, object]) -> None:
 
 def to_bytes(learner: Levels, extra: dict[str, object]) -> bytes:
     """Return what a file would hold."""
-    return archive.packed(*_parts(learner, extra))
+    return archive.pack(*_parts(learner, extra))
 
 
 def _parts(learner: Levels, extra: dict[str, object]) -> tuple[bytes, dict[str, Array]]:
@@ -209,7 +209,7 @@ def _read_header(raw: bytes, format: str) -> Header:
             raise BadArgument("path", f"schema {SCHEMA}", f"{first.schema}{newer}")
         header = msgspec.json.decode(raw, type=Header)
     except (msgspec.MsgspecError, RecursionError) as cause:
-        raise damaged(f"expected a saved learner, but its header says: {cause}") from None
+        raise damage_error(f"expected a saved learner, but its header says: {cause}") from None
     if CUT_OFF != header.next_fit <= header.tells:
         got = f"{header.next_fit}, after {header.tells} rewards"
         raise BadArgument("path", "the next fit to come later", got)
@@ -234,11 +234,11 @@ def _check_cells(header: Header, cells: dict[str, Array]) -> None:
     twice = np.diff(key[order]) == 0
     if twice.any():
         at = order[int(np.argmax(twice))]
-        raise damaged(f"context {row[at]} has two cells of arm {arm[at]}")
+        raise damage_error(f"context {row[at]} has two cells of arm {arm[at]}")
     log = cells["log_context"] * header.arms + cells["log_arm"]
     at = np.minimum(np.searchsorted(key[order], log), max(len(key) - 1, 0))
     if len(log) > 0 and (len(key) == 0 or (key[order][at] != log).any()):
-        raise damaged("log: expected real rewards of cells, got others")
+        raise damage_error("log: expected real rewards of cells, got others")
     others = np.bincount(at, cells["log_count"], minlength=len(key)) if len(log) else 0.0
     if ((ones[order] + others) > pulls[order]).any():
         raise BadArgument("path", "no more rewards than pulls", "a cell with more")
@@ -250,22 +250,22 @@ def _check_beliefs(header: Header, beliefs: dict[str, Array]) -> None:
     """Refuse beliefs that would turn into NaN, or that compiled code could not take."""
     value = beliefs["value"]
     if not (value[[KAPPA, M0, BETWEEN, OWN]] > 0.0).all() or np.isinf(value[BETWEEN]):
-        raise damaged("value: expected strengths and variances above 0, got others")
+        raise damage_error("value: expected strengths and variances above 0, got others")
     if bool(value[REAL] > 0.0) != header.real:
-        raise damaged("value: expected what the header says of real rewards, got the contrary")
+        raise damage_error("value: expected what the header says of real rewards, got the contrary")
     if header.real and not (
         value[LOW] <= value[HIGH] and value[RISE] >= 0.0 and (value[[AROUND, TRIALS]] > 0.0).all()
     ):
-        raise damaged("value: expected ends and a fence in order, got others")
+        raise damage_error("value: expected ends and a fence in order, got others")
     if (np.diff(beliefs["knot"]) <= 0.0).any():
-        raise damaged("knot: expected numbers that grow, got others")
+        raise damage_error("knot: expected numbers that grow, got others")
     if not np.isfinite(beliefs["log_weight"].max(axis=1)).all():
-        raise damaged("log_weight: expected a likely group for each context, got none")
+        raise damage_error("log_weight: expected a likely group for each context, got none")
     if header.rank > 0:
         try:
             np.linalg.cholesky(beliefs["precision"])
         except np.linalg.LinAlgError as cause:
-            raise damaged(f"grip: expected precisions, got others: {cause}") from None
+            raise damage_error(f"grip: expected precisions, got others: {cause}") from None
 
 
 def _check_fit(header: Header, fit: Fit | None) -> None:
@@ -278,4 +278,4 @@ def _check_fit(header: Header, fit: Fit | None) -> None:
     if not inside or len(fit.pulls) > header.arms or len(fit.context) == 0:
         raise BadArgument("path", "the fit of contexts and arms of this learner", "others")
     if np.abs(fit.member.sum(axis=1) - 1.0).max() > 1e-6:
-        raise damaged("fit-member: expected rows that sum to 1, got others")
+        raise damage_error("fit-member: expected rows that sum to 1, got others")

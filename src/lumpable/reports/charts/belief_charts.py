@@ -82,7 +82,10 @@ def _by_group(rows: list[Row], groups: int) -> Any:
     return _chart(rows).encode(y=down).properties(width=WIDTH, height=max(60, 26 * groups))
 
 
-def means(learner: ThreeLevels, level: float = LEVEL, *, arm_names: Names | None = None) -> Any:
+def means(
+    learner: ThreeLevels, level: float = LEVEL, *, arm_names: Names | None = None,
+    chosen: str = "pulls",
+) -> Any:  # fmt: skip
     """Draw the mean of each arm (columns) in each group (rows), uncertain ones faded.
 
     Best arms of groups come first, then those with most pulls, at most 40; retired ones are last.
@@ -96,7 +99,13 @@ def means(learner: ThreeLevels, level: float = LEVEL, *, arm_names: Names | None
         x=alt.X("place:O", title=" ", axis=axes.columns([short[j] for _, j in shown], WIDTH)),
         color=alt.Color("mean:Q", title="mean", scale=alt.Scale(range="heatmap")),
         opacity=alt.Opacity("sure:Q", scale=None, legend=None),
-        tooltip=["group:N", "arm:N", "mean:Q", "interval:N", "pulls:Q"],
+        tooltip=[
+            "group:N",
+            "arm:N",
+            "mean:Q",
+            "interval:N",
+            alt.Tooltip("pulls:Q", title=chosen),
+        ],
     ).properties(description=_describe_means(learner, level, names, len(shown)))
 
 

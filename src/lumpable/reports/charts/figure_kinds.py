@@ -69,7 +69,7 @@ def _curves(kind: Kind) -> Any:
         "axis": _axis(kind.up, "up", grid=True),
         "title": kind.title,
     }
-    data = _named("curves").transform_filter("isValid(datum.mean)")
+    data = _chart_of("curves").transform_filter("isValid(datum.mean)")
     if kind.up == "log":
         data = data.transform_filter("datum.mean > 0")
     data = data.encode(x=x, detail="learner:N")
@@ -81,7 +81,9 @@ def _curves(kind: Kind) -> Any:
         layers.insert(0, _truth(y))
     layers += [*_labels(), _points(data, kind.title).encode(y=mean).properties(name=POINTER)]
     filled = _params("low top first last", "across up")
-    return alt.layer(*layers).add_params(_picked(), *filled).properties(height=kind.height)
+    return (
+        alt.layer(*layers).add_params(_picked_parameter(), *filled).properties(height=kind.height)
+    )
 
 
 def _bands(data: Any) -> Any:
@@ -136,7 +138,7 @@ def _labels() -> list[Any]:
     """Draw names beside the ends of lines, each joined to its own; `y` and `at` are pixels."""
     seen = f"length(picked) == 0 ? datum.named : ({PICKED})"
     opacity = alt.condition(seen, alt.value(1), alt.value(0))
-    ends = _named("ends")
+    ends = _chart_of("ends")
     joints = ends.mark_rule(strokeWidth=1.2).encode(
         x=alt.value({"expr": "width + 1"}),
         x2=alt.value({"expr": "width + 12"}),
@@ -155,7 +157,7 @@ def _labels() -> list[Any]:
 
 
 def _truth(y: dict[str, Any]) -> Any:
-    truth = _named("truth").encode(y=alt.Y("groups:Q", **y))
+    truth = _chart_of("truth").encode(y=alt.Y("groups:Q", **y))
     words = truth.mark_text(style="truth-label", align="left", baseline="bottom", dx=4, dy=-3)
     return alt.layer(truth.mark_rule(style="truth"), words.encode(x=alt.value(0), text="words:N"))
 
@@ -172,7 +174,7 @@ def _time() -> Any:
             opacity=alt.condition(PICKED, alt.value(1), alt.value(0.2)),
             tooltip=["learner:N", alt.Tooltip("time:N", title="per round"), "memory:N"],
         )
-    ).add_params(_picked())
+    ).add_params(_picked_parameter())
 
 
 def _strip() -> Any:
@@ -200,7 +202,7 @@ def _rows(name: str, field: str, title: str, unit: str) -> Any:
     """Place the marks of a dataset along a logarithmic axis, a row for each learner."""
     across = axes.numbers("across", unit=unit)
     rows = axes.rows(labelLimit=230, grid=True)
-    return _named(name).encode(
+    return _chart_of(name).encode(
         x=alt.X(field, title=title, scale=_scale("log", "first", "last"), axis=across),
         y=alt.Y("learner:N", sort=None, title=None, axis=rows),
     )
@@ -209,7 +211,7 @@ def _rows(name: str, field: str, title: str, unit: str) -> Any:
 # --- What they share ------------------------------------------------------------------------------
 
 
-def _named(name: str) -> Any:
+def _chart_of(name: str) -> Any:
     return alt.Chart(alt.NamedData(name=name))
 
 
@@ -233,7 +235,7 @@ def _params(numbers: str, lists: str) -> list[Any]:
     return ends + [alt.param(name=name, value=[1]) for name in lists.split()]
 
 
-def _picked() -> Any:
+def _picked_parameter() -> Any:
     return alt.param(name="picked", value=[])
 
 

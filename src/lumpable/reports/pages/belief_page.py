@@ -19,7 +19,7 @@ from lumpable.base.words import counted, plural
 from lumpable.lumps.belief import alternatives, beliefs, looks, residuals, summary
 from lumpable.lumps.belief.alternatives import Alternative
 from lumpable.lumps.belief.beliefs import LEVEL, Group, Mean, Member, Names
-from lumpable.lumps.belief.posterior import counts_now, held
+from lumpable.lumps.belief.posterior import cache_answers, counts_now
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.reports.charts import belief_charts
 from lumpable.reports.kit import canvas, save, theme
@@ -37,10 +37,11 @@ MOST_CELLS = 300_000
 
 
 class Words(NamedTuple):
-    """What to call a context and an arm."""
+    """What to call a context, an arm, and the rewards of an arm as they were chosen."""
 
     who: str = "context"
     what: str = "arm"
+    chosen: str = "pulls"
 
 
 PLAIN = Words()
@@ -100,7 +101,7 @@ def report(
         What else a log says, for the part "What to do" (see `log_page`).
     """
     path = save.check(path, (".html",))
-    with held(learner):
+    with cache_answers(learner):
         seen = counts_now(learner).contexts
         if contexts_known is not None:
             contexts_known = checks.whole("contexts_known", contexts_known, seen)
@@ -156,7 +157,7 @@ def pictures(rows: Beliefs, context_names: Names | None, arm_names: Names | None
     learner, level, who = rows.learner, rows.level, rows.words.who
     charts = {
         "sizes": belief_charts.sizes(learner, level, who=who),
-        "means": belief_charts.means(learner, level, arm_names=arm_names),
+        "means": belief_charts.means(learner, level, arm_names=arm_names, chosen=rows.words.chosen),
     }
     if rows.identified:
         charts["members"] = belief_charts.memberships(learner, who=who)
@@ -184,8 +185,9 @@ def part(most: int, all: int, thing: str) -> str:
 
 def tables(rows: Beliefs) -> dict[str, Any]:
     """Return all tables, by name, and how much tables and pictures show."""
-    contexts, (who, what) = len(rows.members), rows.words
+    contexts, (who, what, chosen) = len(rows.members), rows.words
     return {
+        "chosen": chosen,
         "arms_drawn": part(belief_charts.MOST_ARMS, rows.learner.arms, what),
         "contexts_drawn": part(MOST_DRAWN, contexts, who),
         "members_shown": part(MOST_MEMBERS, contexts, who)
@@ -201,7 +203,7 @@ def group_table(rows: Beliefs) -> Table:
     """Return the groups: sizes, best arms and their means."""
     columns = [
         Column("group", lambda row: str(row.group), number=False),
-        Column("size", lambda row: decimal(row.size)),
+        Column("size", lambda row: f"{row.size:,.0f}"),
         Column(rows.interval, lambda row: f"{row.size_low} to {row.size_high}"),
         Column("share", lambda row: f"{100 * row.share:.0f} %"),
         Column(f"best {rows.words.what}", attrgetter("best_arm"), number=False),
@@ -218,7 +220,7 @@ def arm_table(rows: Beliefs, group: int) -> Table:
     own = sorted(rows.arms[group * K : (group + 1) * K], key=lambda row: -row.mean)
     columns = [
         Column(rows.words.what, attrgetter("arm"), number=False),
-        Column("pulls", lambda row: decimal(row.pulls)),
+        Column(rows.words.chosen, lambda row: f"{row.pulls:,.0f}"),
         Column("mean", lambda row: rows.mean(row.mean)),
         Column(rows.interval, rows.range),
     ]
@@ -250,7 +252,7 @@ def evidence_table(rows: Beliefs) -> Table:
     """Return the models that were compared; the one that is believed stands out."""
     learner, who = rows.learner, rows.words.who
     models = alternatives.alternatives(learner, who, MOST_CELLS)
-    judged, seen = alternatives.judged_by(learner, MOST_CELLS), len(rows.members)
+    judged, seen = alternatives.sample_size(learner, MOST_CELLS), len(rows.members)
     caption = "Other models"
     if judged < seen:
         caption += f", judged by {judged:,} of {counted(seen, who)}"

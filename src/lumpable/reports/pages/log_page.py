@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from lumpable.base.words import between, counted, figure, plural
-from lumpable.lumps.belief.posterior import held
+from lumpable.lumps.belief.posterior import cache_answers
 from lumpable.reports.kit.numbers import percent
 from lumpable.reports.kit.table import Column, Table, of_rows
 from lumpable.reports.pages import belief_page
 from lumpable.reports.pages.belief_page import Words
-from lumpable.tables.answered import LEVEL, Answered, answer
+from lumpable.tables.answered import Answered, answer
 from lumpable.tables.dirt import short
 from lumpable.tables.judged_policies import Value
-from lumpable.tables.learned import Learned
+from lumpable.tables.learned import LEVEL, Learned
 
 MOST_ROWS = 100
 """Rows of the policy on the page: those that are open first."""
@@ -26,13 +26,13 @@ INTERVAL = f"{100 * LEVEL:g} % interval"
 
 def report(learned: Learned, path: str | Path) -> Path:
     """Write a page of all that a log answers; return its path."""
-    with held(learned.lumps.core):
+    with cache_answers(learned.lumps.core):
         return write(answer(learned), path)
 
 
 def write(found: Answered, path: str | Path) -> Path:
     """Write the page of what was answered."""
-    lumps, words = found.learned.lumps, Words(*found.words)
+    lumps, words = found.learned.lumps, Words(*found.words, "events")
     return belief_page.report(
         lumps.core, path, title=f"What works for which {words.who}", context_names=lumps.contexts,
         arm_names=lumps.arms, contexts_known=len(lumps.contexts), level=LEVEL, words=words,

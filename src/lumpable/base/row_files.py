@@ -1,4 +1,4 @@
-"""Rows of events as a file, CSV or Parquet as its name ends, written whole or not at all.
+"""Rows as a file, CSV or Parquet as its name ends, written whole or not at all.
 
 In a CSV file all is text: 17 and "17" are one name there.
 """
@@ -24,17 +24,26 @@ ROWS = 50_000
 Rows = Iterable[Sequence[Any]]
 
 
-def check_ending(path: Path, argument: str = "path") -> None:
-    """Refuse now what `write` would refuse: another ending, or a library that is not there."""
+def check_ending(path: Path, argument: str) -> None:
+    """Refuse a name with another ending."""
     if path.suffix not in ENDINGS:
         raise BadArgument(argument, "a name that ends in .csv or .parquet", repr(path.name))
-    if path.suffix == ".parquet":
-        need("pyarrow.parquet", "research", "writing Parquet files")
 
 
-def write(path: Path, columns: Mapping[str, str], rows: Rows, argument: str = "path") -> int:
-    """Write rows under these columns, each with the name of its type; return how many."""
+def check(path: Path, argument: str) -> None:
+    """Refuse what cannot be written: another ending, or a library that is not there."""
     check_ending(path, argument)
+    if path.suffix == ".parquet":
+        need_parquet()
+
+
+def need_parquet() -> Any:
+    """Return what writes Parquet files, or say which extra has it."""
+    return need("pyarrow.parquet", "research", "writing Parquet files")
+
+
+def write(path: Path, columns: Mapping[str, str], rows: Rows) -> int:
+    """Write rows under these columns, each with the name of its type; return how many."""
     with replacing(path) as file:
         return writer_of(path)(file, columns, rows)
 
@@ -46,8 +55,9 @@ def writer_of(path: Path) -> Callable[[BinaryIO, Mapping[str, str], Rows], int]:
 
 def _parquet(file: BinaryIO, columns: Mapping[str, str], rows: Rows) -> int:
     pa = need("pyarrow", "research", "writing Parquet files")
-    parquet = need("pyarrow.parquet", "research", "writing Parquet files")
-    kinds = {"timestamp": pa.timestamp("us", tz="UTC"), "bool": pa.bool_()}
+    parquet = need_parquet()
+    kinds = {"timestamp": pa.timestamp("us", tz="UTC"), "naive": pa.timestamp("us")}
+    kinds |= {"bool": pa.bool_()}
     types = [kinds[kind] if kind in kinds else getattr(pa, kind)() for kind in columns.values()]
     schema, written, left = pa.schema(list(zip(columns, types, strict=True))), 0, iter(rows)
     with parquet.ParquetWriter(file, schema) as writer:
@@ -71,7 +81,8 @@ def _csv(file: BinaryIO, columns: Mapping[str, str], rows: Rows) -> int:
 
 
 def _field(value: Any, kind: str) -> Any:
-    """Write a value as others read it: times in ISO 8601, with their zone."""
-    if value is None or kind not in ("timestamp", "bool"):
+    """Write a value as others read it: times in ISO 8601, with their zone unless they are naive."""
+    if value is None or kind not in ("timestamp", "naive", "bool"):
         return value
-    return str(value).lower() if kind == "bool" else f"{np.datetime64(value, 'us')}Z"
+    zone = "" if kind == "naive" else "Z"
+    return str(value).lower() if kind == "bool" else f"{np.datetime64(value, 'us')}{zone}"
