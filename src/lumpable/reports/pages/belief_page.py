@@ -125,6 +125,7 @@ def report(
             "seen": seen,
             "who": words.who,
             "what": words.what,
+            "chosen": words.chosen,
             "log": log,
         }
         if seen:
@@ -185,9 +186,8 @@ def part(most: int, all: int, thing: str) -> str:
 
 def tables(rows: Beliefs) -> dict[str, Any]:
     """Return all tables, by name, and how much tables and pictures show."""
-    contexts, (who, what, chosen) = len(rows.members), rows.words
+    contexts, (who, what, _) = len(rows.members), rows.words
     return {
-        "chosen": chosen,
         "arms_drawn": part(belief_charts.MOST_ARMS, rows.learner.arms, what),
         "contexts_drawn": part(MOST_DRAWN, contexts, who),
         "members_shown": part(MOST_MEMBERS, contexts, who)
