@@ -14,8 +14,9 @@ import lumpable as lb
 from lumpable import Lumps
 from lumpable.base.arrays import FloatMatrix
 from lumpable.lumps.belief import advice, drawn, lifts, shared_draws
+from lumpable.lumps.belief.beta_laws import beta_shape
 from lumpable.lumps.belief.drawn import DRAWS, FEWEST, Draws
-from lumpable.lumps.belief.posterior import Posterior, averaged_posterior, beta_shape
+from lumpable.lumps.belief.posterior import Posterior, averaged_posterior
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import M0, OWN
 

@@ -17,7 +17,7 @@ from scipy import stats
 
 from lumpable import worlds
 from lumpable.base.arrays import FloatMatrix, IntVector
-from lumpable.lumps.belief import alternatives, beliefs, posterior, residuals, summary
+from lumpable.lumps.belief import alternatives, beliefs, beta_laws, posterior, residuals, summary
 from lumpable.lumps.belief.strengths_doubted import second_moments
 from lumpable.lumps.core.levels import ThreeLevels
 from lumpable.lumps.model import fitted, search
@@ -83,7 +83,7 @@ def test_quantiles_of_beta_laws(level: float) -> None:
     shapes = np.array(list(itertools.product([0.02, 0.3, 1.0, 2.5, 40.0, 3e3, 1e6], repeat=2)))
     a, b = shapes.T
     tails = [(1 - level) / 2, (1 + level) / 2]
-    for q, found in zip(tails, posterior.beta_quantiles(a, b, tails), strict=True):
+    for q, found in zip(tails, beta_laws.beta_quantiles(a, b, tails), strict=True):
         assert np.abs(found - stats.beta.ppf(q, a, b)).max() < 1e-3
         usual = (a >= 0.3) & (b >= 0.3)
         away = np.abs(found - stats.beta.ppf(q, a, b)) / stats.beta.std(a, b)
@@ -91,8 +91,8 @@ def test_quantiles_of_beta_laws(level: float) -> None:
 
 
 def test_a_mean_that_can_hardly_be_above_0_has_an_interval_at_0() -> None:
-    shape = posterior.beta_shape(np.array([1e-9]), np.array([1e-3]))
-    low, high = posterior.beta_quantiles(*shape, [0.05, 0.95])
+    shape = beta_laws.beta_shape(np.array([1e-9]), np.array([1e-3]))
+    low, high = beta_laws.beta_quantiles(*shape, [0.05, 0.95])
     assert low[0] == high[0] == 0.0
 
 
@@ -153,7 +153,7 @@ def test_the_probability_of_the_best_arm_is_that_of_the_beta_laws() -> None:
         learner.tell(0, 0, reward)
         learner.tell(0, 1, 1.0 - reward)
     found = posterior.posterior_now(learner)
-    a, b = posterior.beta_shape(found.mean[:, 0], found.variance[:, 0])
+    a, b = beta_laws.beta_shape(found.mean[:, 0], found.variance[:, 0])
     x = np.linspace(0, 1, 20_001)[1:-1]
     exact = (stats.beta.pdf(x, a[0], b[0]) * stats.beta.cdf(x, a[1], b[1])).mean()
     row = beliefs.groups(learner)[0]

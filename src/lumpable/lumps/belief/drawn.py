@@ -17,7 +17,8 @@ import math
 import numpy as np
 
 from lumpable.base.arrays import FloatCube, FloatMatrix, FloatVector, IntVector
-from lumpable.lumps.belief.posterior import Posterior, averaged_posterior, beta_shape
+from lumpable.lumps.belief.beta_laws import beta_shape
+from lumpable.lumps.belief.posterior import Posterior, averaged_posterior
 from lumpable.lumps.core.layout import cells_at
 from lumpable.lumps.core.learning import Levels
 

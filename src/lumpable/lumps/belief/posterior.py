@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from statistics import NormalDist
 from typing import Any, NamedTuple, TypeVar
@@ -18,10 +18,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from lumpable.base.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
+from lumpable.lumps.belief.beta_laws import beta_quantiles, beta_shape
 from lumpable.lumps.belief.strengths_doubted import second_moments
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA, M0
-from lumpable.lumps.model import arithmetic, likelihoods
+from lumpable.lumps.model import likelihoods
 from lumpable.lumps.model.counts import Counts, group_sums
 from lumpable.lumps.model.dispersion import evened
 from lumpable.lumps.model.evidence import MOST_LOST, lost_part
@@ -38,12 +39,6 @@ ESTIMATED = 1.15
 """Variances are larger by this factor than with known strengths, noise and shares; measured."""
 EXACT_SIZES = 5000
 """Up to this many doubtful members, the law of a group's size is exact; then it is normal."""
-GRID: FloatVector = np.linspace(-12.0, 12.0, 961)
-"""Standard deviations of the logit at which a Beta law is summed up, ..."""
-BENDS: FloatVector = np.linspace(-25.0, 25.0, 501)
-"""... and logits where the density of a very wide one bends."""
-
-
 Made = TypeVar("Made")
 
 
@@ -255,32 +250,6 @@ def _of_worth(counts: Counts, fit: Fit) -> Posterior:
     part = np.minimum(lost * worth.variances, MOST_LOST)
     variance = ESTIMATED * second_moments(counts, cells, fit.member, worth) / (1.0 - part)
     return Posterior(counts, fit.member, worth.pulls, worth.means, variance, worth.own, worth.noise)
-
-
-def beta_shape(mean: FloatVector, variance: FloatVector) -> tuple[FloatVector, FloatVector]:
-    """Return the Beta law with these moments."""
-    mean = np.clip(mean, 1e-9, 1.0 - 1e-9)
-    e = np.maximum(mean * (1.0 - mean) / np.maximum(variance, 1e-300) - 1.0, 0.05)
-    return mean * e, (1.0 - mean) * e
-
-
-def beta_quantiles(a: FloatVector, b: FloatVector, levels: Sequence[float]) -> list[FloatVector]:
-    """Return quantiles of Beta(a, b), summed up on the logit scale, where its density is smooth.
-
-    >>> [round(float(x[0]), 4) for x in beta_quantiles(np.ones(1), np.ones(1), [0.05, 0.95])]
-    [0.05, 0.95]
-    """
-    psi, width = np.vectorize(arithmetic.digamma), np.vectorize(arithmetic.trigamma)
-    sd = np.sqrt(width(a) + width(b))[:, None]
-    y = (psi(a) - psi(b))[:, None] + sd * GRID
-    y = np.sort(np.column_stack([y, np.tile(BENDS, (len(a), 1))]), axis=1)
-    density = a[:, None] * y - (a + b)[:, None] * np.logaddexp(0.0, y)
-    density = np.exp(density - density.max(axis=1, keepdims=True))
-    below = np.cumsum((density[:, 1:] + density[:, :-1]) * np.diff(y, axis=1), axis=1)
-    below = np.column_stack([np.zeros(len(a)), below / below[:, -1:]])
-    ends = [[np.interp(q, row, at) for row, at in zip(below, y, strict=True)] for q in levels]
-    with np.errstate(over="ignore"):  # where exp is infinite, the quantile is 0
-        return [1.0 / (1.0 + np.exp(-np.array(end))) for end in ends]
 
 
 def interval(seen: Posterior, g: int, level: float) -> tuple[FloatVector, FloatVector]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lumpable.base.arrays import BoolVector, FloatVector, IntVector
+from lumpable.lumps.belief.beta_laws import beta_shape
 from lumpable.lumps.belief.leading import as_large, leading, p_value, with_new_signs
 from lumpable.lumps.belief.own_units import in_own_units
-from lumpable.lumps.belief.posterior import Posterior, beta_shape, counts_now, score_posterior
+from lumpable.lumps.belief.posterior import Posterior, counts_now, score_posterior
 from lumpable.lumps.core.learning import Levels
 from lumpable.lumps.core.state import KAPPA
 from lumpable.lumps.model.counts import group_sums, sample

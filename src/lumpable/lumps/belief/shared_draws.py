@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from lumpable.base.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector, IntVector
 from lumpable.lumps.belief import shared_kernels
+from lumpable.lumps.belief.beta_laws import beta_shape
 from lumpable.lumps.belief.drawn import EDGE, GROUPS, Draws, own_variance
-from lumpable.lumps.belief.posterior import beta_shape
 from lumpable.lumps.core.layout import cells_at
 
 FAR = 4.0

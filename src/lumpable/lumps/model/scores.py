@@ -53,7 +53,7 @@ class Cells(NamedTuple):
     rewards: FloatVector
     """How many there were, ..."""
     n: FloatVector
-    """... and how many of a usual context tell as much (see `evened`)."""
+    """... and how many of a usual context tell as much (see `dispersion.evened`)."""
     u: FloatVector
     """The sum of scores, and the squares around their average."""
     u_squares: FloatVector
