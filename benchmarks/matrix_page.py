@@ -16,7 +16,7 @@ from protocol.bars import Bar
 from protocol.page import bar_table, verdict
 
 TEXT = """\
-# Lumps on matrices of means
+# Lumps on matrices of at most {contexts} x {arms} means
 
 Made by `{command}` on {date}, {cores} cores, in {minutes:.0f} minutes.
 The learner is that of commit {commit}.
